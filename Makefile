@@ -1,0 +1,61 @@
+# The one door for developers: `make help` lists the targets.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SPARK ?= 3.5.7 4.2.0
+
+.PHONY: help demo test dev lint golden samples test-fast test-property test-spark fuzz bench docs clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+dev: $(BIN)/.installed ## make the virtual environment with everything the tests need
+
+$(BIN)/.installed: setup.cfg pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "ckpttool needs Python 3.11 or later; try make PYTHON=python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	@touch $@
+
+demo: dev ## a guided tour of ckpt inspect over a sound, a crashed and a damaged checkpoint
+	@PATH="$(CURDIR)/$(BIN):$$PATH" bash docs/demo.sh
+
+lint: dev ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test-fast: dev ## unit, contract, property, golden, docs: no Spark, a minute or two
+	$(BIN)/pytest -m "not spark"
+
+test: dev lint ## everything that gates; installs the Sparks it compares with
+	$(BIN)/python -m tests.parts.spark $(SPARK) --jars
+	$(BIN)/pytest
+
+test-property: dev ## the laws, over many more inputs
+	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest tests/property
+
+test-spark: dev ## differential tests against the Sparks in SPARK="3.5.7 4.2.0"
+	$(BIN)/python -m tests.parts.spark $(SPARK) --jars
+	$(BIN)/pytest -m spark
+
+fuzz: dev ## byte-level fuzzing of the parsers for SECONDS=60
+	$(BIN)/python -m tests.fuzz.parsers --seconds $(or $(SECONDS),60)
+
+golden: dev ## rewrite the golden files; review the diff
+	REWRITE_GOLDEN=1 $(BIN)/pytest tests/golden -q
+
+samples: dev ## remake sample_checkpoints/ from real Spark (NAMES="..." for some)
+	$(BIN)/python -m tests.samples.make $(NAMES)
+
+docs: dev ## rewrite the generated parts of docs/
+	$(BIN)/python docs/generate.py
+
+bench: dev ## measure start-up, growth and memory, as ratios
+	$(BIN)/python -m benchmarks
+
+clean: ## remove what make dev made
+	rm -rf $(VENV) .hypothesis .mypy_cache .ruff_cache

@@ -1,0 +1,1 @@
+"""Stopping a running query at an exact point of its life, to see what a crash leaves there."""

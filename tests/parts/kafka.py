@@ -1,0 +1,163 @@
+"""A real Kafka broker: one node, KRaft, from its published jars.
+
+    with Broker() as broker:
+        ...broker.address...
+
+The broker is killed with its process group; if this process dies first, a guard sees its standard input end and kills
+the broker.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tests.parts import pins
+from tests.parts.spark import MissingPart, ensure_java, resolve
+
+CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
+SETTINGS = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+controller.listener.names=CONTROLLER
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+log.dirs={folder}/data
+auto.create.topics.enable=false
+num.partitions=1
+default.replication.factor=1
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+group.initial.rebalance.delay.ms=0
+log.index.size.max.bytes=65536
+file.delete.delay.ms=1000
+log.retention.hours=-1
+"""
+# The shell waits on its standard input, which nobody writes to: it ends when the parent does, however it dies.
+GUARD = 'exec 3<&0; "$@" </dev/null & broker=$!; (cat <&3 >/dev/null; kill -9 $broker) & wait $broker'
+
+
+class Broker:
+    """A running broker; `address` is what clients connect to."""
+
+    def __init__(self, spark: str = "4.2.0", seconds: float = 60) -> None:
+        self._classpath = os.pathsep.join(map(str, ensure_broker(spark)))
+        self._java = ensure_java()
+        self._seconds = seconds
+        self._folder = Path(tempfile.mkdtemp(prefix="ckpttool-kafka-"))
+        self._process: subprocess.Popen[Any] | None = None
+        self.port = 0
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def __enter__(self) -> Broker:
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        if self._process:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _start(self) -> None:
+        self.port, controller = free_ports(2)
+        settings = self._folder / "server.properties"
+        settings.write_text(SETTINGS.format(port=self.port, controller=controller, folder=self._folder))
+        log = self._folder / "log"
+        with log.open("wb") as out:
+            formatted = subprocess.run(
+                [
+                    self._java,
+                    "-cp",
+                    self._classpath,
+                    "kafka.tools.StorageTool",
+                    "format",
+                    "-t",
+                    CLUSTER_ID,
+                    "-c",
+                    str(settings),
+                ],
+                stdout=out,
+                stderr=out,
+                check=False,
+            )
+            if formatted.returncode:
+                raise MissingPart(f"the broker's storage could not be made:\n{log.read_text()[-3000:]}")
+            self._process = subprocess.Popen(
+                [
+                    "sh",
+                    "-c",
+                    GUARD,
+                    "guard",
+                    self._java,
+                    "-Xms256m",
+                    "-Xmx768m",
+                    "-XX:+UseSerialGC",
+                    "-XX:TieredStopAtLevel=1",
+                    "-cp",
+                    self._classpath,
+                    "kafka.Kafka",
+                    str(settings),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+                cwd=self._folder,
+            )
+        deadline = time.monotonic() + self._seconds
+        while not answers(self.port):
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise MissingPart(f"the broker does not answer:\n{log.read_text()[-3000:]}")
+            time.sleep(0.05)
+
+
+def ensure_broker(spark: str = "4.2.0") -> list[Path]:
+    """The broker's jars, fetched once with the Ivy of this Spark."""
+    return resolve(f"kafka-{pins.BROKER.rpartition(':')[2]}", [pins.BROKER], spark=spark)
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports nobody listens on now; held together while they are chosen, so that they differ."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def answers(port: int) -> bool:
+    """Whether a broker serves requests there: it answers ApiVersions, not merely the connection."""
+    request = b"\x00\x12\x00\x00\x00\x00\x00\x01\x00\x04ckpt"  # ApiVersions, version 0, correlation 1, client "ckpt"
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
+        connection.settimeout(2)
+        connection.sendall(len(request).to_bytes(4, "big") + request)
+        return len(connection.recv(8)) == 8
+    return False

@@ -1,0 +1,48 @@
+"""Every version of every real part, in one place. The product knows none of these."""
+
+from __future__ import annotations
+
+# pyarrow: Python data sources.
+SPARKS = {
+    "3.3.4": ("pyspark==3.3.4",),
+    "3.4.4": ("pyspark==3.4.4",),
+    "3.5.7": ("pyspark==3.5.7",),
+    "4.0.4": ("pyspark==4.0.4", "pyarrow==26.0.1"),
+    "4.1.3": ("pyspark==4.1.3", "pyarrow==26.0.1"),
+    "4.2.0": ("pyspark==4.2.0", "pyarrow==26.0.1"),
+    "4.3.0": ("pyspark==4.3.0", "pyarrow==26.0.1"),
+}
+NEWER_PYTHONS = ("3.11", "3.12", "3.13")
+PYTHONS = {
+    "3.3.4": ("3.10",),
+    "3.4.4": ("3.11",),
+    "3.5.7": ("3.11",),
+    "4.0.4": NEWER_PYTHONS,
+    "4.1.3": NEWER_PYTHONS,
+    "4.2.0": NEWER_PYTHONS,
+    "4.3.0": NEWER_PYTHONS,
+}
+JAVA = "17"
+# What transformWithState in Python needs besides, in a directory of its own.
+PYTHON_STATE = ("pandas==2.3.3", "protobuf==6.33.5")
+
+# Spark → kind of jar → Maven coordinates. EXCLUDED are artefacts that nothing else may bring along.
+JARS: dict[str, dict[str, tuple[str, ...]]] = {
+    "3.5.7": {
+        "delta": ("io.delta:delta-spark_2.12:3.3.2",),
+        "kafka": ("org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.7",),
+    },
+    "4.0.4": {"delta": ("io.delta:delta-spark_4.0_2.13:4.4.0",)},
+    "4.1.3": {"delta": ("io.delta:delta-spark_4.1_2.13:4.4.0",)},
+    "4.2.0": {
+        "delta": ("io.delta:delta-spark_4.2_2.13:4.4.0",),
+        # The token provider of 4.2.0 is not published everywhere; any 4.x one loads, and nothing but loading needs it.
+        "kafka": (
+            "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+            "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+        ),
+    },
+}
+EXCLUDED = {("4.2.0", "kafka"): ("org.apache.spark:spark-token-provider-kafka-0-10_2.13",)}
+
+BROKER = "org.apache.kafka:kafka_2.13:3.9.2"
