@@ -1,0 +1,114 @@
+"""The batches of a checkpoint, decoded: what each source had reached, and the step from the batch before. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ckpttool.connectors import recognise_offset
+from ckpttool.connectors.base import Offset, Step
+from ckpttool.connectors.file import FileOffset
+from ckpttool.model import Checkpoint, CommitLogEntry, OffsetLogEntry, SourceLog, SourceOffset
+
+
+@dataclass(frozen=True, slots=True)
+class SourceProgress:
+    """One source in one batch. `offset` None: it had none yet. `step` None: the batch before is not in the log."""
+
+    index: int
+    name: str | None
+    text: str | None
+    offset: Offset | None
+    step: Step | None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch as the two logs tell it. `previous_id`: the batch whose end is this one's start, as far as is known."""
+
+    id: int
+    entry: OffsetLogEntry | None
+    commit: CommitLogEntry | None
+    sources: tuple[SourceProgress, ...]
+    previous_id: int | None
+    written_ms: int | None
+    committed_ms: int | None
+
+    @property
+    def planned_ms(self) -> int | None:
+        """When the batch was planned: its own timestamp, else (continuous processing) the file's."""
+        metadata = self.entry.metadata if self.entry else None
+        return metadata.timestamp_ms if metadata and metadata.timestamp_ms > 0 else self.written_ms
+
+    @property
+    def watermark_ms(self) -> int | None:
+        metadata = self.entry.metadata if self.entry else None
+        return metadata.watermark_ms if metadata else None
+
+    @property
+    def rows(self) -> int | None:
+        """Rows read, where every source's offsets count rows."""
+        steps = [source.step for source in self.sources]
+        amounts = [step.amount for step in steps if step and step.unit == "rows" and step.amount is not None]
+        return sum(amounts) if amounts and len(amounts) == len(steps) else None
+
+
+def decode_batches(checkpoint: Checkpoint) -> tuple[Batch, ...]:
+    """The batches whose files were read, oldest first."""
+    logs = {log.name: log for log in checkpoint.source_logs}
+    batches: list[Batch] = []
+    previous: dict[str, Offset | None] = {}
+    previous_id: int | None = None
+    for batch_id in sorted({*checkpoint.offsets, *checkpoint.commits}):
+        entry = checkpoint.offsets.get(batch_id)
+        known = {} if entry and previous_id != batch_id - 1 and not _is_sparse(checkpoint, batch_id) else previous
+        sources = tuple(_decode_source(source, entry, logs, known) for source in entry.sources) if entry else ()
+        batches.append(
+            Batch(
+                id=batch_id,
+                entry=entry,
+                commit=checkpoint.commits.get(batch_id),
+                sources=sources,
+                previous_id=previous_id if known else None,
+                written_ms=checkpoint.modified_ms.get(f"offsets/{batch_id}"),
+                committed_ms=checkpoint.modified_ms.get(f"commits/{batch_id}"),
+            )
+        )
+        if entry:
+            previous, previous_id = {_key(source): source.offset for source in sources}, batch_id
+    return tuple(batches)
+
+
+def file_log_position(source: SourceProgress) -> int | None:
+    """The entry of `sources/<n>` that a file source had reached; None for other sources."""
+    return source.offset.position if isinstance(source.offset, FileOffset) else None
+
+
+def _is_sparse(checkpoint: Checkpoint, batch_id: int) -> bool:
+    """Whether the batch before is absent by design (asynchronous progress tracking), not lost: no commit has it."""
+    return batch_id - 1 not in checkpoint.commit_names.ids and batch_id - 1 not in checkpoint.offset_names.ids
+
+
+def _decode_source(
+    source: SourceOffset,
+    entry: OffsetLogEntry,
+    logs: Mapping[str, SourceLog],
+    previous: Mapping[str, Offset | None],
+) -> SourceProgress:
+    log = logs.get(_key(source))
+    hint = log.kind if log else None
+    offset = None if source.text is None else recognise_offset(source.text, hint)
+    step = None
+    if offset is not None and (entry.batch_id == 0 or previous):
+        start = previous.get(_key(source)) if previous else _initial_offset(log, hint)
+        step = offset.step_from(start if type(start) is type(offset) else None)
+    return SourceProgress(source.index, source.name, source.text, offset, step)
+
+
+def _initial_offset(log: SourceLog | None, hint: str | None) -> Offset | None:
+    """Where batch 0 began, for sources that wrote it down in the form of an offset."""
+    return recognise_offset(log.initial.text, hint) if log and log.initial and log.kind != "rate" else None
+
+
+def _key(source: SourceOffset | SourceProgress) -> str:
+    return source.name if source.name is not None else str(source.index)

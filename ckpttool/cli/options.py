@@ -1,0 +1,119 @@
+"""Options that several commands share, and what they stand for."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+from ckpttool.errors import CkptError
+from ckpttool.report.style import Style, coloured, plain
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def storage_options(command: F) -> F:
+    command = click.option(
+        "--storage-options-file",
+        type=click.Path(exists=True, dir_okay=False),
+        help="A JSON object of such options; refused if others can read the file.",
+    )(command)
+    return click.option(
+        "--storage-option",
+        "storage_option",
+        multiple=True,
+        metavar="K=V",
+        help="An option for fsspec, for one protocol with abfs:K=V. Other users can see the command line.",
+    )(command)
+
+
+def output_options(*formats: str) -> Callable[[F], F]:
+    def decorate(command: F) -> F:
+        command = click.option(
+            "--color",
+            type=click.Choice(["auto", "always", "never"]),
+            default="auto",
+            show_default=True,
+            help="Colours; NO_COLOR is obeyed.",
+        )(command)
+        return click.option(
+            "--format",
+            "form",
+            type=click.Choice(formats),
+            default="text",
+            show_default=True,
+            help="Form of the output.",
+        )(command)
+
+    return decorate
+
+
+def gather_storage_options(pairs: Iterable[str], file: str | None) -> dict[str, str]:
+    """The file's options, overridden by those of the command line."""
+    options = _read_options_file(file) if file else {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise click.BadParameter("expected K=V", param_hint="--storage-option")
+        options[key] = value
+    return options
+
+
+def _read_options_file(path: str) -> dict[str, str]:
+    import json
+
+    if os.stat(path).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise click.BadParameter(f"others can read {path}: chmod 600 it", param_hint="--storage-options-file")
+    try:
+        with open(path, encoding="utf-8") as file:
+            values = json.load(file)
+    except (ValueError, OSError):
+        values = None
+    if not isinstance(values, dict):
+        raise click.BadParameter(f"{path} is not a JSON object", param_hint="--storage-options-file")
+    return {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
+
+
+def choose_style(color: str) -> Style:
+    on_terminal = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    if color == "always" or (color == "auto" and on_terminal):
+        return coloured
+    return plain
+
+
+def echo(text: str) -> None:
+    """To standard output as it is: whether there is colour was decided before."""
+    try:
+        click.echo(text, color=True, nl=not text.endswith("\n"))
+    except BrokenPipeError:
+        # The reader has seen enough; the interpreter must not complain when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise click.exceptions.Exit(0) from None
+
+
+def batch_count(text: str) -> int | None:
+    """The value of --batches; None for all."""
+    if text == "all":
+        return None
+    if not (text.isascii() and text.isdecimal()) or len(text) > 9 or int(text) == 0:
+        raise click.BadParameter("expected a positive number or `all`", param_hint="--batches")
+    return int(text)
+
+
+@contextmanager
+def refusals_as_json(command: str, path: str, form: str) -> Iterator[None]:
+    """A command that cannot look at its checkpoint still prints its JSON, if that is what was asked for."""
+    try:
+        yield
+    except CkptError as error:
+        if form == "json":
+            from ckpttool.report.json import refusal_fields, render_json
+            from ckpttool.urls import redact_url
+
+            echo(render_json(refusal_fields(command, redact_url(path), error)))
+        raise

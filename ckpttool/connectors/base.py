@@ -1,0 +1,323 @@
+"""What a connector is: the knowledge of one outside system's offsets, in one file.
+
+A connector is a module listed in `connectors.ALL` that satisfies `Connector`. Its offsets are frozen dataclasses that
+inherit `Offset`. This half is pure: text in, values out. Halves that ask a living system are named `probe_*`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import ClassVar, Literal, Protocol, TypeGuard, TypeVar
+
+from ckpttool.formats.envelope import INT_MAX, LONG_MAX, LONG_MIN, quote
+from ckpttool.model import Json
+
+Certainty = Literal["certain", "likely", "ambiguous"]
+
+
+class Order(Enum):
+    """How one offset stands to another of the same source. MIXED: ahead in one part, behind in another."""
+
+    BEFORE = "before"
+    EQUAL = "equal"
+    AFTER = "after"
+    MIXED = "mixed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What lies between two offsets. `amount` None: the offsets do not tell, `note` says why.
+
+    `exact` False: an upper bound (compaction, transaction markers). `parts`: the same per partition, shard or topic;
+    `backwards`: the parts whose offset went down, `added` and `gone`: the parts only the end, only the start has."""
+
+    amount: int | None
+    unit: str
+    exact: bool = False
+    note: str | None = None
+    parts: Mapping[str, int | None] = field(default_factory=dict)
+    backwards: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Offset(ABC):
+    """One source's position. Subclasses add the fields; comparisons are between offsets of the same class only."""
+
+    kind: ClassVar[str]
+    certainty: Certainty
+
+    @abstractmethod
+    def summary(self) -> str:
+        """One short phrase for the overview: `orders  12 partitions  88,100,000`."""
+
+    @abstractmethod
+    def order(self, other: Offset) -> Order:
+        """Where this offset stands relative to `other`."""
+
+    @abstractmethod
+    def step_from(self, start: Offset | None) -> Step:
+        """What a batch that ends here reads when it begins at `start` (None: from the source's beginning)."""
+
+    def details(self) -> list[tuple[str, str]]:
+        """Every part by name, for the view of one batch."""
+        return []
+
+    def problems(self) -> list[str]:
+        """What cannot be right in this offset by itself, in words (a sentinel where a number belongs, …)."""
+        return []
+
+
+class Connector(Protocol):
+    """The module's face. `EXAMPLES` are offset texts the connector recognises; contract tests and docs use them."""
+
+    KIND: str
+    TITLE: str
+    EXAMPLES: tuple[str, ...]
+
+    def parse_offset(self, value: Json, text: str, hint: str | None) -> Offset | None:
+        """The offset if `value` (the JSON of `text`) has this system's shape, else None; never raises.
+
+        `hint` is the kind that the files under `sources/<n>` prove, or the user named; None without evidence."""
+
+
+# -- positions: their order, and what lies between two of them ---------------------------------------------------------
+
+PositionT = TypeVar("PositionT", int, tuple[int, ...])
+
+
+def order_of(one: PositionT, other: PositionT) -> Order:
+    """The order of two totally ordered positions."""
+    if one == other:
+        return Order.EQUAL
+    return Order.BEFORE if one < other else Order.AFTER
+
+
+def order_of_parts(one: Mapping[str, PositionT], other: Mapping[str, PositionT]) -> Order:
+    """The order of two vectors of positions: by the parts both have; a part only one has counts as ahead there."""
+    ahead = any(part not in other or position > other[part] for part, position in one.items())
+    behind = any(part not in one or position > one[part] for part, position in other.items())
+    if ahead and behind:
+        return Order.MIXED
+    return Order.AFTER if ahead else Order.BEFORE if behind else Order.EQUAL
+
+
+def went_down(start: Mapping[str, PositionT], end: Mapping[str, PositionT]) -> tuple[str, ...]:
+    """The parts that stand lower in `end` than in `start`."""
+    return tuple(part for part, position in end.items() if part in start and position < start[part])
+
+
+def missing_in(some: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
+    """The parts of `others` that `some` lacks, in the order of `others`."""
+    known = set(some)
+    return tuple(part for part in others if part not in known)
+
+
+def step_of_number(start: int | None, end: int, unit: str, part: str, *, exact: bool, note: str | None = None) -> Step:
+    """The step between two counters; `part` is the counter's name, told when it went down."""
+    if start is None:
+        return Step(None, unit, note=START_UNKNOWN)
+    return Step(max(0, end - start), unit, exact=exact, note=note, backwards=(part,) if end < start else ())
+
+
+def step_of_parts(start: Mapping[str, int] | None, end: Mapping[str, int], unit: str, *, exact: bool) -> Step:
+    """The step between two vectors of exclusive positions; a part that `start` lacks cannot be counted."""
+    if start is None:
+        return Step(None, unit, note=START_UNKNOWN, added=tuple(end))
+    parts = {part: position - start[part] if part in start else None for part, position in end.items()}
+    added = missing_in(start, end)
+    counted = [max(0, rows) for rows in parts.values() if rows is not None]
+    return Step(
+        amount=None if added else sum(counted),
+        unit=unit,
+        exact=exact and not added,
+        note="the start of an added part is decided at run time" if added else None,
+        parts=parts,
+        backwards=went_down(start, end),
+        added=added,
+        gone=missing_in(end, start),
+    )
+
+
+def uncountable_step(unit: str, note: str, order: Order, part: str) -> Step:
+    """Between offsets that do not tell how much lies between them; `order`: how the end stands to the start."""
+    if order is Order.EQUAL:
+        return Step(0, unit, exact=True)
+    return Step(None, unit, note=note, backwards=(part,) if order is Order.BEFORE else ())
+
+
+START_UNKNOWN = "where the source began is not in this log"
+OTHER_KIND = "the two offsets are of different kinds"
+
+
+# -- reading untrusted JSON: every helper answers for any value --------------------------------------------------------
+
+
+def is_long(value: Json) -> TypeGuard[int]:
+    """An integer that a Java long holds; JSON's booleans are not numbers."""
+    return type(value) is int and LONG_MIN <= value <= LONG_MAX
+
+
+def longs_of(fields: Mapping[str, Json], *names: str) -> tuple[int, ...] | None:
+    """The named fields in that order, None unless every one is a Java long."""
+    longs = tuple(value for name in names if is_long(value := fields.get(name)))
+    return longs if len(longs) == len(names) else None
+
+
+def is_partition_number(text: str) -> bool:
+    """A non-negative Java int as Java prints it: no sign, no leading zero, ASCII digits."""
+    if not (text.isascii() and text.isdecimal()) or len(text) > 10 or (text[0] == "0" and text != "0"):
+        return False
+    return int(text) <= INT_MAX
+
+
+def partitions_of(value: Json) -> dict[int, int] | None:
+    """`{"0":23,"1":345}` in the order of the partition numbers, None for any other shape."""
+    if not isinstance(value, dict):
+        return None
+    if not all(is_partition_number(number) and is_long(position) for number, position in value.items()):
+        return None
+    return dict(sorted((int(number), position) for number, position in value.items()))
+
+
+def topics_of(value: Json) -> dict[str, dict[int, int]] | None:
+    """`{"orders":{"0":23,"1":345}}` in the order of the names and numbers, None for any other shape."""
+    if not isinstance(value, dict):
+        return None
+    topics = {}
+    for name in sorted(value):
+        partitions = partitions_of(value[name])
+        if partitions is None:
+            return None
+        topics[name] = partitions
+    return topics
+
+
+def certainty_by(hint: str | None, kind: str, otherwise: Certainty) -> Certainty:
+    """A hint that names the kind settles what the shape alone leaves open."""
+    return "certain" if hint == kind else otherwise
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def shown(text: str, limit: int = 60) -> str:
+    """Something read from a file, short and printable, without the quotes that messages put around it."""
+    return quote(text, limit)[1:-1]
+
+
+def listed(names: Iterable[str], limit: int = 3) -> str:
+    """`a, b, c and 4 more`"""
+    every = [shown(name) for name in names]
+    more = f" and {len(every) - limit:,} more" if len(every) > limit else ""
+    return ", ".join(every[:limit]) + more
+
+
+# -- shapes that several systems share ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CounterOffset(Offset):
+    """One number. The class says what it counts; `first`: where all sources of the kind begin, None if it varies."""
+
+    name: ClassVar[str]
+    unit: ClassVar[str]
+    exact: ClassVar[bool]
+    first: ClassVar[int | None] = None
+    note: ClassVar[str | None] = None
+    position: int
+
+    def order(self, other: Offset) -> Order:
+        if not isinstance(other, CounterOffset) or other.kind != self.kind:
+            return Order.UNKNOWN
+        return order_of(self.position, other.position)
+
+    def step_from(self, start: Offset | None) -> Step:
+        if start is None:
+            begin = self.first
+        elif isinstance(start, CounterOffset) and start.kind == self.kind:
+            begin = start.position
+        else:
+            return Step(None, self.unit, note=OTHER_KIND)
+        return step_of_number(begin, self.position, self.unit, self.name, exact=self.exact, note=self.note)
+
+    def details(self) -> list[tuple[str, str]]:
+        return [(self.name, str(self.position))]
+
+
+class VectorOffset(Offset):
+    """A number for each partition."""
+
+    exact: ClassVar[bool]
+
+    @abstractmethod
+    def positions(self) -> Mapping[str, int]: ...
+
+    def beginning(self) -> Mapping[str, int] | None:
+        """Where every source of the kind begins, None if it varies."""
+        return None
+
+    def order(self, other: Offset) -> Order:
+        if not isinstance(other, VectorOffset) or other.kind != self.kind:
+            return Order.UNKNOWN
+        return order_of_parts(self.positions(), other.positions())
+
+    def step_from(self, start: Offset | None) -> Step:
+        if start is None:
+            return step_of_parts(self.beginning(), self.positions(), "rows", exact=self.exact)
+        if not isinstance(start, VectorOffset) or start.kind != self.kind:
+            return Step(None, "rows", note=OTHER_KIND)
+        return step_of_parts(start.positions(), self.positions(), "rows", exact=self.exact)
+
+    def details(self) -> list[tuple[str, str]]:
+        return [(shown(name, 200), str(position)) for name, position in self.positions().items()]
+
+
+@dataclass(frozen=True)
+class TopicOffset(VectorOffset):
+    """Topic → partition → the next position to read: a batch is `[start, end)` in every partition."""
+
+    exact: ClassVar[bool] = False
+    topics: Mapping[str, Mapping[int, int]]
+
+    def positions(self) -> dict[str, int]:
+        """Under flat names, `orders-3`."""
+        return {
+            f"{topic}-{number}": position
+            for topic, partitions in self.topics.items()
+            for number, position in partitions.items()
+        }
+
+    def summary(self) -> str:
+        partitions = sum(len(partitions) for partitions in self.topics.values())
+        total = sum(sum(partitions.values()) for partitions in self.topics.values())
+        topics = shown(next(iter(self.topics))) if len(self.topics) == 1 else f"{counted(len(self.topics), 'topic')},"
+        return f"{topics} {counted(partitions, 'partition')}, {total:,}"
+
+
+@dataclass(frozen=True)
+class OpaqueOffset(Offset):
+    """A text that only its writer understands: it can be compared for equality, and shown."""
+
+    text: str
+
+    def order(self, other: Offset) -> Order:
+        return Order.EQUAL if isinstance(other, OpaqueOffset) and other.text == self.text else Order.UNKNOWN
+
+    def step_from(self, start: Offset | None) -> Step:
+        if start is None:
+            return Step(None, "rows", note=START_UNKNOWN)
+        note = "only the source knows what lies between these offsets"
+        return uncountable_step("rows", note, self.order(start), "offset")
+
+    def details(self) -> list[tuple[str, str]]:
+        return [("offset", shown(self.text, 1000))]

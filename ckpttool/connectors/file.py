@@ -1,0 +1,38 @@
+"""Spark's file source: `{"logOffset":345}`; the oldest form, still readable, is the bare number `345`.
+
+The number is the last id of the source's own log `sources/<n>/` that the batch includes: a batch is `(start, end]`, and
+each id lists one or more input files. The ids are not the query's batch ids.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ckpttool.connectors.base import CounterOffset, is_long
+from ckpttool.model import Json
+
+KIND = "file"
+TITLE = "Files in a directory"
+EXAMPLES: tuple[str, ...] = ('{"logOffset":345}', '{"logOffset":0}')
+
+
+class FileOffset(CounterOffset):
+    kind: ClassVar[str] = KIND
+    name: ClassVar[str] = "logOffset"
+    unit: ClassVar[str] = "log entries"
+    exact: ClassVar[bool] = True
+    first: ClassVar[int | None] = -1
+
+    def summary(self) -> str:
+        return f"log entry {self.position:,}"
+
+    def problems(self) -> list[str]:
+        return [f"logOffset {self.position} is no id of a log entry"] if self.position < 0 else []
+
+
+def parse_offset(value: Json, text: str, hint: str | None) -> FileOffset | None:  # noqa: ARG001
+    if isinstance(value, dict) and len(value) == 1:
+        value = value.get("logOffset")
+    elif hint != KIND:
+        return None
+    return FileOffset("certain", value) if is_long(value) else None

@@ -1,0 +1,98 @@
+"""Apache Iceberg: `{"version":1,"snapshot_id":…,"position":…,"scan_all_files":…}`, written by iceberg-spark.
+
+`position` is the number of data files that the snapshot added and that are already taken (exclusive end). The beginning
+is snapshot -1, position -1. `scan_all_files` comes from older releases, for a first full scan. Snapshots follow each
+other by ancestry, which only the table's metadata tells: their ids have no order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ckpttool.connectors.base import (
+    OTHER_KIND,
+    START_UNKNOWN,
+    Offset,
+    Order,
+    Step,
+    counted,
+    longs_of,
+    order_of,
+    step_of_number,
+)
+from ckpttool.model import Json
+
+KIND = "iceberg"
+TITLE = "Apache Iceberg table"
+EXAMPLES: tuple[str, ...] = (
+    '{"version":1,"snapshot_id":-1,"position":-1,"scan_all_files":false}',
+    '{"version":1,"snapshot_id":8793204973187,"position":2,"scan_all_files":false}',
+    '{"version":1,"snapshot_id":8793204973187,"position":5,"scan_all_files":false}',
+)
+
+NO_SNAPSHOT = -1
+
+
+@dataclass(frozen=True)
+class IcebergOffset(Offset):
+    kind: ClassVar[str] = KIND
+    version: int
+    snapshot_id: int
+    position: int
+    scan_all_files: bool
+
+    def summary(self) -> str:
+        if self.snapshot_id == NO_SNAPSHOT:
+            return "before the first snapshot"
+        return f"snapshot {self.snapshot_id}, {counted(self.position, 'file')} taken"
+
+    def order(self, other: Offset) -> Order:
+        if not isinstance(other, IcebergOffset):
+            return Order.UNKNOWN
+        if self._counts_like(other):
+            return order_of(self.position, other.position)
+        if NO_SNAPSHOT in (self.snapshot_id, other.snapshot_id) and self.snapshot_id != other.snapshot_id:
+            return Order.BEFORE if self.snapshot_id == NO_SNAPSHOT else Order.AFTER
+        return Order.UNKNOWN
+
+    def step_from(self, start: Offset | None) -> Step:
+        if start is None:
+            return Step(None, "files", note=START_UNKNOWN)
+        if not isinstance(start, IcebergOffset):
+            return Step(None, "files", note=OTHER_KIND)
+        if self._counts_like(start):
+            return step_of_number(start.position, self.position, "files", "position", exact=True)
+        note = "the snapshots between are known to the table's metadata only"
+        backwards = ("snapshot_id",) if self.order(start) is Order.BEFORE else ()
+        return Step(None, "files", note=note, backwards=backwards)
+
+    def details(self) -> list[tuple[str, str]]:
+        return [
+            ("snapshot id", str(self.snapshot_id)),
+            ("position", str(self.position)),
+            ("scan all files", "yes" if self.scan_all_files else "no"),
+            ("version", str(self.version)),
+        ]
+
+    def problems(self) -> list[str]:
+        found = []
+        if self.version != 1:
+            found.append(f"version {self.version}: Iceberg reads version 1 only")
+        if self.position < 0 and self.snapshot_id != NO_SNAPSHOT:
+            found.append(f"position {self.position} is no number of files")
+        return found
+
+    def _counts_like(self, other: IcebergOffset) -> bool:
+        """A full scan numbers all files of the snapshot, otherwise only the added ones are numbered."""
+        return (self.snapshot_id, self.scan_all_files) == (other.snapshot_id, other.scan_all_files)
+
+
+def parse_offset(value: Json, text: str, hint: str | None) -> IcebergOffset | None:  # noqa: ARG001
+    if not isinstance(value, dict) or value.keys() != {"version", "snapshot_id", "position", "scan_all_files"}:
+        return None
+    numbers = longs_of(value, "version", "snapshot_id", "position")
+    if numbers is None or not isinstance(value["scan_all_files"], bool):
+        return None
+    version, snapshot_id, position = numbers
+    return IcebergOffset("certain", version, snapshot_id, position, value["scan_all_files"])

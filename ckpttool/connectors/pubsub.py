@@ -1,0 +1,66 @@
+"""Databricks Pub/Sub (`pubsub`): `{"seqNum":…,"sourceVersion":…,"fetchEpoch":…}`; closed source, known from its docs.
+
+The numbers are taken to order two offsets; whether they count anything is not documented.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ckpttool.connectors.base import (
+    OTHER_KIND,
+    START_UNKNOWN,
+    Offset,
+    Order,
+    Step,
+    certainty_by,
+    longs_of,
+    order_of,
+    uncountable_step,
+)
+from ckpttool.model import Json
+
+KIND = "pubsub"
+TITLE = "Google Pub/Sub on Databricks"
+EXAMPLES: tuple[str, ...] = (
+    '{"seqNum":12,"sourceVersion":1,"fetchEpoch":3}',
+    '{"seqNum":15,"sourceVersion":1,"fetchEpoch":4}',
+)
+
+
+@dataclass(frozen=True)
+class PubSubOffset(Offset):
+    kind: ClassVar[str] = KIND
+    sequence_number: int
+    source_version: int
+    fetch_epoch: int
+
+    def summary(self) -> str:
+        return f"sequence number {self.sequence_number:,}, fetch epoch {self.fetch_epoch:,}"
+
+    def order(self, other: Offset) -> Order:
+        return order_of(self._position(), other._position()) if isinstance(other, PubSubOffset) else Order.UNKNOWN
+
+    def step_from(self, start: Offset | None) -> Step:
+        if start is None:
+            return Step(None, "rows", note=START_UNKNOWN)
+        if not isinstance(start, PubSubOffset):
+            return Step(None, "rows", note=OTHER_KIND)
+        note = "the sequence numbers are not known to count rows"
+        return uncountable_step("rows", note, self.order(start), "seqNum and fetchEpoch")
+
+    def details(self) -> list[tuple[str, str]]:
+        return [
+            ("seqNum", str(self.sequence_number)),
+            ("sourceVersion", str(self.source_version)),
+            ("fetchEpoch", str(self.fetch_epoch)),
+        ]
+
+    def _position(self) -> tuple[int, ...]:
+        return self.sequence_number, self.fetch_epoch
+
+
+def parse_offset(value: Json, text: str, hint: str | None) -> PubSubOffset | None:  # noqa: ARG001
+    numbers = longs_of(value, "seqNum", "sourceVersion", "fetchEpoch") if isinstance(value, dict) else None
+    return None if numbers is None else PubSubOffset(certainty_by(hint, KIND, "likely"), *numbers)

@@ -1,0 +1,75 @@
+"""What can stop us from working, and the exit code each kind ends in.
+
+Damage inside a checkpoint is not an error of ours: it becomes a `Finding`. `MalformedFile` is how a parser says it;
+`load_checkpoint` turns it into one. The exit codes are those of `docs/cli.md`, the same for every command.
+"""
+
+from __future__ import annotations
+
+from ckpttool.model import Position, SparkError
+
+
+class CkptError(Exception):
+    """The root of everything we raise on purpose: one line for the user, and what to do next."""
+
+    exit_code = 70
+
+    def __init__(self, message: str, next_step: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.next_step = next_step
+
+
+class NotFound(CkptError):
+    """The path, or the part of the checkpoint that was asked for, is not there."""
+
+    exit_code = 4
+
+
+class NotACheckpoint(CkptError):
+    """Something is there, and it is not a checkpoint. `candidates`: checkpoints seen nearby."""
+
+    exit_code = 4
+
+    def __init__(self, message: str, next_step: str | None = None, candidates: tuple[str, ...] = ()) -> None:
+        super().__init__(message, next_step)
+        self.candidates = candidates
+
+
+class Unavailable(CkptError):
+    """Storage or broker could not be reached, or refused us."""
+
+    exit_code = 5
+
+
+class Refused(CkptError):
+    """A precondition does not hold: a missing extra, a scheme we do not read, a checkpoint that looks alive."""
+
+    exit_code = 6
+
+
+class MalformedFile(CkptError):
+    """Bytes that are not what the format says; carries the place, so that a finding can show it."""
+
+    exit_code = 1
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        expected: str,
+        position: Position | None = None,
+        spark: SparkError | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.expected = expected
+        self.position = position
+        self.spark = spark
+
+
+class UnsupportedVersion(MalformedFile):
+    """A format version newer than any Spark we know of writes."""
+
+
+class LeftUnread(MalformedFile):
+    """A file that we chose not to read (too large, or a link that leads out), so nothing is known about it."""

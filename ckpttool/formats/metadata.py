@@ -1,0 +1,66 @@
+"""The file `metadata`: the query's id. Writer: `StreamMetadata`, unchanged since Spark 2.1; no version line.
+
+The id is what exactly-once sinks remember; Spark reads it before anything else, and fails in `start()` if it cannot.
+"""
+
+from __future__ import annotations
+
+import json
+from uuid import UUID
+
+from ckpttool.errors import MalformedFile
+from ckpttool.formats.envelope import JACKSON_EOF, parse_json_object, quote
+from ckpttool.model import Position, QueryMetadata, SparkError
+
+EXPECTED = '`{"id":"<uuid>"}`'
+MISMATCHED_INPUT = "com.fasterxml.jackson.databind.exc.MismatchedInputException"
+
+
+def parse_metadata(data: bytes) -> QueryMetadata:
+    if not data.strip():
+        raise MalformedFile(
+            "the file is empty",
+            expected=EXPECTED,
+            position=Position(line=1, byte=0),
+            spark=SparkError(MISMATCHED_INPUT),
+        )
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise MalformedFile(
+            f"byte 0x{data[error.start]:02x} is not valid UTF-8",
+            expected=EXPECTED,
+            position=Position(byte=error.start),
+            spark=SparkError(JACKSON_EOF),
+        ) from None
+    fields = parse_json_object(text)
+    query_id = fields.get("id")
+    if not isinstance(query_id, str):
+        raise MalformedFile(
+            "there is no text field `id`", expected=EXPECTED, spark=SparkError("org.json4s.MappingException")
+        )
+    return QueryMetadata(
+        id=_parse_uuid(query_id),
+        unknown_fields=tuple(name for name in fields if name != "id"),
+    )
+
+
+def encode_metadata(metadata: QueryMetadata) -> bytes:
+    return json.dumps({"id": metadata.id}, separators=(",", ":")).encode()
+
+
+def _parse_uuid(text: str) -> str:
+    """As `UUID.fromString(text).toString()`: five groups of hex digits, shorter groups padded, lower case."""
+    groups = text.split("-")
+    widths = (8, 4, 4, 4, 12)
+    hexadecimal = all(
+        group and group.isascii() and all(c in "0123456789abcdefABCDEF" for c in group) for group in groups
+    )
+    if len(groups) != len(widths) or len(text) > 36 or not hexadecimal:
+        raise MalformedFile(
+            f"`id` is {quote(text)}, not a UUID",
+            expected=EXPECTED,
+            spark=SparkError("java.lang.IllegalArgumentException"),
+        )
+    padded = "".join(group[-width:].rjust(width, "0") for group, width in zip(groups, widths, strict=True))
+    return str(UUID(padded))

@@ -1,0 +1,1 @@
+"""Files below `state/`: operator metadata and schema headers."""

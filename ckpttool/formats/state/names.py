@@ -1,0 +1,28 @@
+"""File names in a store's directory: `<version>.delta|snapshot` (HDFS), `<version>[_<id>].zip|changelog` (RocksDB).
+
+The id stands there with checkpoint format 2 only. Everything else (`SSTs`, `_metadata`, checksums, temporary files)
+names no version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+SUFFIXES = {"delta": "hdfs", "snapshot": "hdfs", "zip": "rocksdb", "changelog": "rocksdb"}
+
+
+def parse_state_versions(names: Iterable[str]) -> tuple[int, ...]:
+    """The versions that have a file, ascending."""
+    versions = set()
+    for name in names:
+        stem, _, suffix = name.rpartition(".")
+        version = stem.partition("_")[0]
+        if suffix in SUFFIXES and version.isascii() and version.isdecimal() and len(version) < 19:
+            versions.add(int(version))
+    return tuple(sorted(versions))
+
+
+def provider_of(names: Iterable[str]) -> str | None:
+    """Which state store provider writes such files; None if no name tells."""
+    found = {SUFFIXES.get(name.rpartition(".")[2]) for name in names if not name.startswith(".")} - {None}
+    return found.pop() if len(found) == 1 else None

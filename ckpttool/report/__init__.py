@@ -1,0 +1,1 @@
+"""The same values in two voices: `text` for people, `json` for programs."""

@@ -1,0 +1,61 @@
+"""How text is laid out: tables, times, durations, and characters that a terminal may show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+from ckpttool.report.style import Style
+
+CELL_WIDTH = 60
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], style: Style, right: Iterable[int] = ()) -> list[str]:
+    from tabulate import tabulate
+
+    cells = [[_fit(printable(cell)) for cell in row] for row in rows]
+    columns = ["right" if column in set(right) else "left" for column in range(len(head))]
+    drawn = tabulate(cells, headers=head, tablefmt="plain", colalign=columns, disable_numparse=True)
+    first, *rest = [line.rstrip() for line in drawn.split("\n")]
+    return [style(first, "faint"), *rest]
+
+
+def _fit(text: str) -> str:
+    return text if len(text) <= CELL_WIDTH else text[: CELL_WIDTH - 1] + "…"
+
+
+def printable(text: str) -> str:
+    """Text from a file as it may be shown: control characters, lone surrogates and the like as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+
+
+def spell_time(time_ms: int | None, now_ms: int | None = None) -> str:
+    if time_ms is None:
+        return "an unknown time"
+    try:
+        moment = datetime.fromtimestamp(time_ms / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return f"{time_ms} ms"
+    ago = f" ({spell_duration(now_ms - time_ms)} ago)" if now_ms is not None and now_ms >= time_ms else ""
+    return f"{moment:%Y-%m-%d %H:%M:%SZ}{ago}"
+
+
+def duration_between(start_ms: int | None, end_ms: int | None) -> str | None:
+    if start_ms is None or end_ms is None or end_ms < start_ms:
+        return None
+    return spell_duration(end_ms - start_ms)
+
+
+def signed_duration(span_ms: int) -> str:
+    return ("+" if span_ms >= 0 else "-") + spell_duration(abs(span_ms))
+
+
+def spell_duration(span_ms: int) -> str:
+    if span_ms < 1000:
+        return f"{span_ms} ms"
+    for unit, size_ms in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000)):
+        if span_ms >= 2 * size_ms:
+            return f"{span_ms // size_ms} {unit}"
+    return f"{span_ms / 1000:.1f} s" if span_ms < 10_000 else f"{span_ms // 1000} s"

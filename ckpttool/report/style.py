@@ -1,0 +1,17 @@
+"""Colour by meaning. A style takes text and the tone it is said in; `plain` leaves it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Style = Callable[[str, str], str]
+
+_CODES = {"title": "1", "good": "32", "notice": "33", "error": "1;31", "faint": "2"}
+
+
+def plain(text: str, _tone: str) -> str:
+    return text
+
+
+def coloured(text: str, tone: str) -> str:
+    return f"\x1b[{_CODES[tone]}m{text}\x1b[0m"

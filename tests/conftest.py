@@ -1,0 +1,58 @@
+"""What most tests share: the samples as they were made, and the command run in this process."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from ckpttool.cli import main
+from tests.samples.place import place_sample
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+
+def run_ckpt(*arguments: str, cwd: Path | None = None) -> Outcome:
+    """`ckpt ARGUMENTS`, through the same door as the installed command."""
+    out, err = io.StringIO(), io.StringIO()
+    with _working_directory(cwd), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main(list(arguments))
+        except SystemExit as stopped:
+            code = stopped.code if isinstance(stopped.code, int) else 1
+    return Outcome(code, out.getvalue(), err.getvalue())
+
+
+@contextlib.contextmanager
+def _working_directory(path: Path | None) -> Iterator[None]:
+    before = Path.cwd()
+    os.chdir(path or before)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The root of a sample, put back once per run with its times and empty directories; tests only read it."""
+    placed: dict[str, Path] = {}
+
+    def place(name: str) -> Path:
+        if name not in placed:
+            root = tmp_path_factory.mktemp("samples") / name
+            place_sample(name, root)
+            placed[name] = root
+        return placed[name]
+
+    return place

@@ -1,0 +1,1 @@
+"""Our reading and our predictions against those of real Spark, which is always right."""

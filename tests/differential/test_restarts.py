@@ -1,0 +1,55 @@
+"""What we say a restart does, before it, and what real Spark then does.
+
+Each sample is put back where it was made, its source gets something new, and its query is started again by the Spark
+that wrote it. "Unknown" is the one answer that is never wrong; a batch that Spark fails in is not told by Spark.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from ckpttool import inspect_checkpoint, open_checkpoint
+from tests.samples.place import REPOSITORY, about, sample_names
+from tests.samples.restart import Restart, restart_all
+
+pytestmark = pytest.mark.spark
+
+STARTABLE = [name for name in sample_names() if about(name)["restart"]]
+
+
+@cache
+def restarted() -> dict[str, Restart]:
+    return {done.name: done for done in restart_all(STARTABLE)}
+
+
+@pytest.mark.parametrize("name", STARTABLE)
+def test_restart_does_what_we_said(name: str) -> None:
+    checkpoint = open_checkpoint(str(REPOSITORY / name / about(name)["checkpoint"]))
+    said = inspect_checkpoint(checkpoint).next_batch
+    done = restarted()[name]
+    if said.outcome == "unknown":
+        assert done.outcome == "error", "where Spark goes on, we should be able to tell"
+    else:
+        assert said.outcome == done.outcome, done.error
+        assert said.outcome == "error" or said.batch_id == done.batch_id
+
+
+# Errors with a condition got classes of their own in 4.0; before, Spark raised their superclass.
+SUPERCLASSES = {"org.apache.spark.SparkIllegalStateException": "java.lang.IllegalStateException"}
+# Which release raises what is decided by the prediction per release; the finding names the newest release's error.
+OTHER_ERROR_BEFORE_4_2 = {"offset-log-lost", "state-directory-missing"}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in STARTABLE if about(name)["expect"]["next_batch"]["outcome"] == "error"]
+)
+def test_a_finding_names_the_error_that_spark_raises(name: str) -> None:
+    findings = inspect_checkpoint(open_checkpoint(str(REPOSITORY / name / about(name)["checkpoint"]))).findings
+    named = {finding.spark.class_name for finding in findings if finding.spark and finding.severity != "info"}
+    error = restarted()[name].error
+    assert error is not None
+    if about(name)["spark"] < "4.2" and OTHER_ERROR_BEFORE_4_2 & {finding.id for finding in findings}:
+        return
+    assert error["cause"] in named | {SUPERCLASSES.get(class_name) for class_name in named}

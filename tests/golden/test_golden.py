@@ -1,0 +1,69 @@
+"""Every command on every sample, text and JSON, as it was when someone last read it.
+
+`make golden` rewrites the files; their diff is reviewed. What they say is checked against Spark in test_samples.py and
+tests/differential; here nothing may change unnoticed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import ckpttool
+from tests.conftest import run_ckpt
+from tests.samples.place import about, sample_names
+
+EXPECTED = Path(__file__).parent / "expected"
+
+
+def commands(name: str, root: Path) -> list[list[str]]:
+    """The commands that make sense for the sample; run where its paths come out the same on every machine."""
+    checkpoint = about(name)["checkpoint"]
+    batches = sorted(int(path.name) for path in (root / checkpoint / "offsets").glob("[0-9]*") if path.name.isdecimal())
+    listed = [["inspect", checkpoint], ["inspect", checkpoint, "--timeline"], ["log", checkpoint]]
+    if batches:
+        listed.append(["inspect", checkpoint, "--batch", str(batches[-1])])
+    if len(batches) > 1:
+        listed.append(["diff", f"{checkpoint}:{batches[0]}", f"{checkpoint}:{batches[-1]}"])
+    return listed
+
+
+@pytest.mark.parametrize("name", sample_names())
+def test_text_is_as_reviewed(name: str, sample: Callable[[str], Path]) -> None:
+    root = sample(name)
+    said = []
+    for command in commands(name, root):
+        outcome = run_ckpt(*command, cwd=root)
+        said.append(f"$ ckpt {' '.join(command)}\n{outcome.out}{outcome.err}(exit status {outcome.code})\n")
+    compare(EXPECTED / f"{name}.txt", "\n".join(said))
+
+
+@pytest.mark.parametrize("name", sample_names())
+def test_json_is_as_reviewed(name: str, sample: Callable[[str], Path]) -> None:
+    root = sample(name)
+    said = {}
+    for command in commands(name, root):
+        if "--timeline" in command:
+            continue
+        outcome = run_ckpt(*command, "--format", "json", cwd=root)
+        fields = json.loads(outcome.out) if outcome.out else None
+        if fields:
+            assert fields.pop("ckpt_version") == ckpttool.__version__
+        said[" ".join(command)] = {"exit_code": outcome.code, "json": fields}
+    compare(EXPECTED / f"{name}.json", json.dumps(said, indent=1) + "\n")
+
+
+def compare(path: Path, actual: str) -> None:
+    if os.environ.get("REWRITE_GOLDEN"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(actual, encoding="utf-8")
+    assert path.exists(), f"{path.name} is new: run `make golden` and review it"
+    assert actual == path.read_text(encoding="utf-8")
+
+
+def test_no_golden_file_outlives_its_sample() -> None:
+    assert {path.stem for path in EXPECTED.iterdir()} == set(sample_names())

@@ -1,0 +1,149 @@
+"""The house rules, as a test over the source: who imports whom, who prints, who writes, how long things get."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "ckpttool"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+# Each layer may import from those before it, and from itself. The first prefix that fits a module decides.
+LAYERS: list[tuple[str, ...]] = [
+    ("ckpttool.errors", "ckpttool.model", "ckpttool"),
+    ("ckpttool.formats", "ckpttool.connectors"),
+    ("ckpttool.urls", "ckpttool.storage", "ckpttool.remote", "ckpttool.batches", "ckpttool.evidence",
+     "ckpttool.restart", "ckpttool.checks", "ckpttool.protocol"),
+    ("ckpttool.recognise", "ckpttool.ledger", "ckpttool.checkpoint", "ckpttool.inspection", "ckpttool.comparison",
+     "ckpttool.report"),
+    ("ckpttool.harness", "ckpttool.spark"),
+    ("ckpttool.cli",),
+]  # fmt: skip
+PURE = tuple(
+    f"ckpttool.{name}"
+    for name in [
+        "model",
+        "errors",
+        "formats",
+        "connectors",
+        "batches",
+        "evidence",
+        "restart",
+        "checks",
+        "protocol",
+        "comparison",
+    ]
+)
+TOUCHES_THE_WORLD = {"os", "io", "time", "random", "socket", "subprocess", "pathlib", "tempfile", "fsspec", "click"}
+LONGEST_FUNCTION = 60
+LONGEST_FILE = 450
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def layer_of(module: str) -> int:
+    fitting = [
+        (len(prefix), layer)
+        for layer, prefixes in enumerate(LAYERS)
+        for prefix in prefixes
+        if module == prefix or module.startswith(prefix + ".")
+    ]
+    return max(fitting)[1]
+
+
+def imports_of(path: Path) -> Iterator[tuple[str, ast.stmt]]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module, node
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_go_one_way(path: Path) -> None:
+    if path == PACKAGE / "__init__.py":
+        return  # the public names, loaded on first use
+    module = name_of(path)
+    for imported, _ in imports_of(path):
+        if imported.startswith("ckpttool"):
+            assert layer_of(imported) <= layer_of(module), f"{module} imports {imported}, which lies above it"
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if name_of(path).startswith(PURE)], ids=name_of)
+def test_pure_modules_do_not_touch_the_world(path: Path) -> None:
+    touched = {imported.partition(".")[0] for imported, _ in imports_of(path)} & TOUCHES_THE_WORLD
+    assert not touched
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_only_the_command_line_prints(path: Path) -> None:
+    called = {
+        node.func.id
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    assert "print" not in called
+    assert "breakpoint" not in called
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_reading_never_opens_for_writing(path: Path) -> None:
+    """No writing method exists yet; whoever adds one changes this rule to name its only caller."""
+    if name_of(path).startswith("ckpttool.harness"):
+        return
+    source = path.read_text(encoding="utf-8")
+    for writing in ("O_WRONLY |", "O_CREAT", "O_RDWR", '"wb"', '"w"', '"xb"', "os.replace", "os.remove", "unlink(",
+                    "rmtree", "pipe_file", "put_file", ".mkdir("):  # fmt: skip
+        assert writing not in source
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_functions_fit_a_screen_and_files_a_few(path: Path) -> None:
+    source = path.read_text(encoding="utf-8")
+    assert source.count("\n") <= LONGEST_FILE
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            assert length <= LONGEST_FUNCTION, f"{node.name} has {length} lines"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_pyspark_stays_in_its_rooms(path: Path) -> None:
+    if not name_of(path).startswith("ckpttool.spark"):
+        assert not any(imported.startswith("pyspark") for imported, _ in imports_of(path))
+
+
+HEAVY = ("pyspark", "numpy", "pyarrow", "fsspec", "s3fs", "adlfs", "gcsfs", "aiohttp", "asyncio", "importlib.metadata",
+         "deltalake", "confluent_kafka", "pandas", "botocore", "rocksdict")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["inspect", "sample_checkpoints/4.2.0-file-to-parquet-sound/checkpoint", "--format", "json"],
+        ["inspect", "sample_checkpoints/4.2.0-file-to-parquet-sound/checkpoint"],
+    ],
+    ids=["help", "inspect-json", "inspect-text"],
+)
+def test_ordinary_commands_import_nothing_heavy(arguments: list[str]) -> None:
+    program = (
+        "import sys\n"
+        "from ckpttool.cli import main\n"
+        f"try: main({arguments!r})\n"
+        "finally: print('\\n'.join(sys.modules), file=sys.stderr)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = set(ran.stderr.split())
+    draws_tables = "inspect" in arguments and "json" not in arguments
+    # tabulate asks importlib.metadata for its own version.
+    assert not loaded & set(HEAVY) - ({"importlib.metadata"} if draws_tables else set())
+    assert draws_tables or "tabulate" not in loaded
