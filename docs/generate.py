@@ -1,0 +1,101 @@
+"""Writes the generated blocks of the documents: every command's `--help` in docs/cli.md, screens in README.md.
+
+`python docs/generate.py` writes, `python docs/generate.py --check` fails if a block is stale. A block stands between
+`<!-- help: ckpt inspect -->` and `<!-- /help -->`, or `<!-- screen: ckpt inspect … -->` and `<!-- /screen -->`;
+everything outside belongs to whoever writes the prose. A command without a block, and a block without a command, are
+errors.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # run as a script, this file sees docs/ only
+
+from ckpttool.cli import cli  # noqa: E402
+from tests.samples.place import place_sample  # noqa: E402
+
+CLI_PAGE = ROOT / "docs" / "cli.md"
+SAMPLES = "sample_checkpoints"
+WIDTH = 100
+SCREEN = re.compile(r"(<!-- screen: (?P<command>[^>]+?) -->\n).*?(<!-- /screen -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- help: (?P<command>[^>]+?) -->\n).*?(<!-- /help -->)", re.DOTALL)
+
+
+def command_helps() -> dict[str, str]:
+    """Every command's help by its full name, `ckpt` itself first."""
+    return dict(_helps(cli, None, "ckpt", "ckpt"))
+
+
+def _helps(command: click.Command, parent: click.Context | None, name: str, path: str) -> Iterator[tuple[str, str]]:
+    context = command.make_context(name, [], parent, resilient_parsing=True, terminal_width=WIDTH, color=False)
+    yield path, command.get_help(context)
+    if isinstance(command, click.Group):
+        for child_name in command.list_commands(context):
+            child = command.get_command(context, child_name)
+            if child is not None and not child.hidden:
+                yield from _helps(child, context, child_name, f"{path} {child_name}")
+
+
+def refreshed(page: str) -> str:
+    """The page with every block as the commands have it now."""
+    helps = command_helps()
+    present = [match["command"] for match in BLOCK.finditer(page)]
+    if missing := [command for command in helps if command not in present]:
+        raise SystemExit(f"{CLI_PAGE.name} has no block for: {', '.join(missing)}")
+    if strange := [command for command in present if command not in helps]:
+        raise SystemExit(f"{CLI_PAGE.name} has a block for what is no command: {', '.join(strange)}")
+    if len(present) != len(set(present)):
+        raise SystemExit(f"{CLI_PAGE.name} has two blocks for one command")
+    return BLOCK.sub(lambda match: f"{match[1]}```text\n{_trimmed(helps[match['command']])}\n```\n{match[3]}", page)
+
+
+def _trimmed(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
+def with_screens(page: str) -> str:
+    """The page with every screen as the command shows it, on the sample as it was made."""
+    return SCREEN.sub(lambda match: f"{match[1]}```text\n{_screen(match['command'])}\n```\n{match[3]}", page)
+
+
+def _screen(command: str) -> str:
+    """Run where the sample's path is the repository's and its times are those of its making."""
+    arguments = command.split()[1:]
+    sample = next(Path(argument).parts[1] for argument in arguments if argument.startswith(SAMPLES))
+    with tempfile.TemporaryDirectory() as place:
+        place_sample(sample, Path(place) / SAMPLES / sample)
+        program = [sys.executable, "-c", "from ckpttool.cli import main; main()", *arguments]
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        ran = subprocess.run(program, cwd=place, capture_output=True, text=True, check=False, env=environment)
+    return _trimmed(f"$ {command}\n{ran.stdout}")
+
+
+PAGES: dict[Path, Callable[[str], str]] = {CLI_PAGE: refreshed, ROOT / "README.md": with_screens}
+
+
+def main(arguments: list[str]) -> int:
+    if arguments not in ([], ["--check"]):
+        print(f"usage: {Path(__file__).name} [--check]", file=sys.stderr)
+        return 2
+    stale = {path: new for path, renew in PAGES.items() if (new := renew(old := path.read_text("utf-8"))) != old}
+    for path, current in stale.items():
+        if arguments:
+            print(f"{path} is stale: run `make docs`", file=sys.stderr)
+        else:
+            path.write_text(current, encoding="utf-8")
+            print(f"wrote {path}")
+    return 1 if stale and arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
