@@ -54,6 +54,7 @@ def check_offsets(evidence: Evidence) -> Iterator[Finding]:
                     message=f"{_spell(source)}: {problem}",
                     expected="an offset that the source wrote",
                     next_step="restore the line from a backup, or from the query's progress events",
+                    spark=SparkError(ASSERTION) if sentinel else None,
                 )
 
 

@@ -6,12 +6,14 @@ that wrote it. "Unknown" is the one answer that is never wrong; a batch that Spa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
 import pytest
 
 from ckpttool import inspect_checkpoint, open_checkpoint
-from tests.samples.place import REPOSITORY, about, sample_names
+from tests.samples.place import about, sample_names
 from tests.samples.restart import Restart, restart_all
 
 pytestmark = pytest.mark.spark
@@ -25,8 +27,8 @@ def restarted() -> dict[str, Restart]:
 
 
 @pytest.mark.parametrize("name", STARTABLE)
-def test_restart_does_what_we_said(name: str) -> None:
-    checkpoint = open_checkpoint(str(REPOSITORY / name / about(name)["checkpoint"]))
+def test_restart_does_what_we_said(name: str, sample: Callable[[str], Path]) -> None:
+    checkpoint = open_checkpoint(str(sample(name) / about(name)["checkpoint"]))
     said = inspect_checkpoint(checkpoint).next_batch
     done = restarted()[name]
     if said.outcome == "unknown":
@@ -45,8 +47,8 @@ OTHER_ERROR_BEFORE_4_2 = {"offset-log-lost", "state-directory-missing"}
 @pytest.mark.parametrize(
     "name", [name for name in STARTABLE if about(name)["expect"]["next_batch"]["outcome"] == "error"]
 )
-def test_a_finding_names_the_error_that_spark_raises(name: str) -> None:
-    findings = inspect_checkpoint(open_checkpoint(str(REPOSITORY / name / about(name)["checkpoint"]))).findings
+def test_a_finding_names_the_error_that_spark_raises(name: str, sample: Callable[[str], Path]) -> None:
+    findings = inspect_checkpoint(open_checkpoint(str(sample(name) / about(name)["checkpoint"]))).findings
     named = {finding.spark.class_name for finding in findings if finding.spark and finding.severity != "info"}
     error = restarted()[name].error
     assert error is not None

@@ -84,6 +84,8 @@ class Broker:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+            if self._process.stdin:
+                self._process.stdin.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self) -> None:

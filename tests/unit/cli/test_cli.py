@@ -183,7 +183,9 @@ def test_log_prints_a_line_for_each_batch(sound: str) -> None:
 def test_log_follows_until_interrupted(tmp_path: Path) -> None:
     """The lines of a batch that is planned, and of the same batch when it is committed."""
     root = build(tmp_path / "q", "k0-10 c")
-    command = [sys.executable, "-u", "-c", "from ckpttool.cli import main; main()",
+    # A shell that runs the tests in the background leaves SIGINT ignored, and children inherit that.
+    program = "import signal; signal.signal(2, signal.default_int_handler); from ckpttool.cli import main; main()"
+    command = [sys.executable, "-u", "-c", program,
                "log", str(root), "--follow", "--interval", "0.05", "--format", "jsonl"]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         watchdog = threading.Timer(60, process.kill)
