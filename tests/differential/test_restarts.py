@@ -23,7 +23,10 @@ STARTABLE = [name for name in sample_names() if about(name)["restart"]]
 
 @cache
 def restarted() -> dict[str, Restart]:
-    return {done.name: done for done in restart_all(STARTABLE)}
+    first = {done.name: done for done in restart_all(STARTABLE)}
+    # A query that was stopped before it ran anything, on a busy machine, tells nothing: it is started once more.
+    silent = [name for name, done in first.items() if done.outcome == "unknown"]
+    return first | {done.name: done for done in restart_all(silent)}
 
 
 @pytest.mark.parametrize("name", STARTABLE)
