@@ -1,0 +1,381 @@
+"""The queries of the sweep. Runs inside a Spark environment, and is the only file here that imports pyspark.
+
+Speaks the protocol of `tests/samples/jobs.py`: a line with the configuration, then one request per line, one answer
+per line. A request has `root`, `checkpoint`, `conf`, `query` (see `writer`), `files` (first and end of the input files
+to make before the start), `drive` (how the query is run) and `timeout` in seconds. The answer tells what Spark said:
+what `start()` threw or the query failed with, as a chain of causes; the progress of each batch; and what streaming
+logged.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tests.samples.jobs import NAMES, Place, files, progress_of, session
+
+Json = dict[str, Any]
+FRAMES = (
+    "addBatch",
+    "populateStartOffsets",
+    "initializeExecution",
+    "constructNextBatch",
+    "runBatch",
+    "executeOneBatch",
+    "markMicroBatchEnd",
+    "markMicroBatchStart",
+)
+
+
+# -- sources -----------------------------------------------------------------------------------------------------------
+
+
+def file_source(place: Place, count: int, first: int = 0, **options: Any) -> DataFrame:
+    return files(place, count, first=first, step=10, **options)
+
+
+def counter_source(place: Place, name: str | None = None) -> DataFrame:
+    """The same rows in the same batch every time: three per batch, of consecutive numbers."""
+    reader = place.spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 3).option("numPartitions", 1)
+    reader = reader.option("startTimestamp", 1_700_000_000_000).option("advanceMillisPerBatch", 1000)
+    return (reader.name(name) if name else reader).load().selectExpr("value AS id", "timestamp AS at")
+
+
+def rate_source(place: Place) -> DataFrame:
+    rate = place.spark.readStream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1).load()
+    return rate.selectExpr("value AS id", "timestamp AS at")
+
+
+def delta_source(place: Place, count: int, first: int = 0) -> DataFrame:
+    """A Delta table of one small file per version, read one file per batch."""
+    for version in range(first, count):
+        if not (place.root / "source" / "_delta_log" / f"{version:020}.json").exists():
+            rows = place.spark.createDataFrame([(version, NAMES[version % len(NAMES)])], "id LONG, name STRING")
+            rows.coalesce(1).write.format("delta").mode("append").save(place.path("source"))
+    return place.spark.readStream.format("delta").option("maxFilesPerTrigger", 1).load(place.path("source"))
+
+
+def python_source(place: Place, count: int) -> DataFrame:
+    """A data source written in Python, of two rows per batch."""
+    from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+    class Range(InputPartition):
+        def __init__(self, start: int, end: int) -> None:
+            self.start, self.end = start, end
+
+    class Reader(DataSourceStreamReader):
+        def __init__(self, rows: int) -> None:
+            self.rows, self.current = rows, 0
+
+        def initialOffset(self) -> Json:
+            return {"number": 0}
+
+        def latestOffset(self) -> Json:
+            self.current = min(self.current + 2, self.rows)
+            return {"number": self.current}
+
+        def partitions(self, start: Json, end: Json) -> list[Any]:
+            self.current = max(self.current, end["number"])
+            return [Range(start["number"], end["number"])]
+
+        def read(self, partition: Any) -> Any:
+            return iter([(number,) for number in range(partition.start, partition.end)])
+
+        def commit(self, end: Json) -> None:
+            pass
+
+    class Numbers(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "numbers"
+
+        def schema(self) -> str:
+            return "id LONG"
+
+        def streamReader(self, schema: Any) -> Any:  # noqa: ARG002
+            return Reader(int(self.options["rows"]))
+
+    place.spark.dataSource.register(Numbers)
+    return place.spark.readStream.format("numbers").option("rows", 2 * count).load()
+
+
+def source(place: Place, query: Json, first: int, count: int) -> DataFrame:
+    kind, named = query["source"], query.get("named", False)
+    if kind == "file":
+        return file_source(place, count, first, name="trees" if named else None)
+    if kind == "two":
+        left = file_source(place, count, first, name="trees" if named else None).select("id", "at")
+        return left.union(counter_source(place, name="numbers" if named else None))
+    if kind == "empty":
+        return file_source(place, 0).select("id", "at").union(counter_source(place))
+    if kind == "delta":
+        return delta_source(place, count, first)
+    if kind == "python":
+        return python_source(place, count)
+    return {"counter": counter_source, "rate": rate_source}[kind](place)
+
+
+# -- shapes ------------------------------------------------------------------------------------------------------------
+
+
+def windowed(data: DataFrame) -> DataFrame:
+    """The last batch has no data and closes a window."""
+    late = data.withWatermark("at", "5 seconds")
+    return late.groupBy(F.window("at", "10 seconds")).count().selectExpr("unix_timestamp(window.start) AS id", "count")
+
+
+def counted(data: DataFrame) -> DataFrame:
+    return data.groupBy(F.expr("id % 3").alias("id")).count()
+
+
+def deduplicated(data: DataFrame) -> DataFrame:
+    return data.withWatermark("at", "5 seconds").dropDuplicates(["id", "at"]).select("id")
+
+
+def joined(data: DataFrame) -> DataFrame:
+    left = data.withWatermark("at", "5 seconds").alias("l")
+    right = data.withWatermark("at", "5 seconds").alias("r")
+    near = F.expr("l.id = r.id AND r.at BETWEEN l.at - INTERVAL 5 SECONDS AND l.at + INTERVAL 5 SECONDS")
+    return left.join(right, near).select("l.id")
+
+
+def sessions(data: DataFrame) -> DataFrame:
+    groups = data.withWatermark("at", "5 seconds").groupBy(F.session_window("at", "3 seconds"), "name").count()
+    return groups.selectExpr("unix_timestamp(session_window.start) AS id", "name", "count")
+
+
+def with_state(data: DataFrame) -> DataFrame:
+    """transformWithState in Python: a count per name."""
+    import pandas
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+    class Counting(StatefulProcessor):
+        def init(self, handle: Any) -> None:
+            self.seen = handle.getValueState("seen", "n LONG")
+
+        def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # noqa: ARG002
+            before = self.seen.get()[0] if self.seen.exists() else 0
+            now = before + sum(len(batch) for batch in rows)
+            self.seen.update((now,))
+            yield pandas.DataFrame({"id": [now], "name": [key[0]]})
+
+        def close(self) -> None:
+            pass
+
+    return data.groupBy("name").transformWithStateInPandas(Counting(), "id LONG, name STRING", "Update", "None")
+
+
+SHAPES = {
+    "stateless": lambda data: data.select("id"),
+    "window": windowed,
+    "count": counted,
+    "dedup": deduplicated,
+    "join": joined,
+    "session": sessions,
+    "with-state": with_state,
+}
+
+
+# -- sinks -------------------------------------------------------------------------------------------------------------
+
+
+def writer(place: Place, query: Json, first: int, count: int) -> Any:
+    """The query as data: `source`, `shape`, `sink`, and optionally `mode`, `options`, `named`, `fail_in`."""
+    result = SHAPES[query["shape"]](source(place, query, first, count))
+    sink = query["sink"]
+    if sink == "each":
+        made = result.writeStream.foreachBatch(append_rows(place.root / "output", query.get("fail_in")))
+        made = made.option("checkpointLocation", place.path(place.checkpoint))
+    elif sink == "memory":
+        made = place.write(result, sink).queryName("swept")
+    elif sink in ("json", "parquet", "delta"):
+        made = place.write(result.coalesce(1), sink, path=place.path("output"))
+    else:
+        made = place.write(result, sink)
+    if query.get("sink_name"):
+        made._jwrite = made._jwrite.name(query["sink_name"])
+    return made.options(**query.get("options", {})).outputMode(query.get("mode", "append"))
+
+
+CAUGHT: list[Any] = []  # what Spark threw inside foreachBatch, of which Spark itself only gets to see a text
+
+
+def append_rows(folder: Path, fail_in: list[Any] | None) -> Any:
+    """A sink that keeps every call: one line per batch it was given, so a repeated batch shows."""
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        if fail_in == ["before", batch_id]:
+            raise RuntimeError("told to fail before writing")
+        try:
+            rows = sorted(json.dumps(row.asDict(), separators=(",", ":")) for row in batch.collect())
+        except Exception as error:
+            CAUGHT.append(thrown_by_spark(error))
+            raise
+        folder.mkdir(exist_ok=True)
+        with (folder / "calls.jsonl").open("a") as out:
+            out.write(json.dumps({"batch": batch_id, "rows": [json.loads(row) for row in rows]}) + "\n")
+        if fail_in == ["after", batch_id]:
+            raise RuntimeError("told to fail after writing")
+
+    return write
+
+
+# -- running -----------------------------------------------------------------------------------------------------------
+
+
+def run(spark: SparkSession, request: Json) -> Json:
+    spark = spark.newSession()
+    for key, value in request.get("conf", {}).items():
+        spark.conf.set(key, value)
+    place = Place(spark, Path(request["root"]), request["checkpoint"])
+    answer: Json = {"start": None, "error": None, "progress": [], "log": [], "timeout": False, "said": None}
+    log = Path(request["log"])
+    beginning = log.stat().st_size if log.exists() else 0
+    CAUGHT.clear()
+    try:
+        made = writer(place, request["query"], *request["files"])
+        query = start(made, request["drive"])
+        answer["timeout"] = not wait(query, request, place)
+        failure = query._jsq.exception()
+        if failure.isDefined():
+            answer["error"] = chain(spark, failure.get())
+            answer["error"] += chain(spark, CAUGHT[-1]) if CAUGHT else []
+        answer["progress"] = [short(one) for one in progress_of(query)]
+    except Exception as error:  # what start() throws
+        answer["start"] = chain(spark, thrown_by_spark(error))
+        answer["said"] = f"{type(error).__name__}: {error}"[:500]
+    finally:
+        for active in spark.streams.active:
+            with suppress(Exception):
+                active.stop()
+        forget_state(spark, request.get("unload", True))
+    answer["log"] = told_by_log(log, beginning)
+    return answer
+
+
+def start(made: Any, drive: str) -> Any:
+    if drive == "available-now":
+        return made.trigger(availableNow=True).start()
+    if drive == "continuous":
+        return made.trigger(continuous="300 milliseconds").start()
+    return made.trigger(processingTime="0 seconds").start()
+
+
+def wait(query: Any, request: Json, place: Place) -> bool:
+    """Whether the query ended by itself, or has done what the drive asks for, within the time."""
+    deadline = time.monotonic() + request["timeout"]
+    wanted = request.get("commits", 1)
+    before = request.get("committed", -1)
+    while time.monotonic() < deadline:
+        if not query.isActive:
+            return True
+        if request["drive"] != "available-now" and finished(query, request["drive"], place, before, wanted):
+            query.stop()
+            return True
+        time.sleep(0.02)
+    with suppress(Exception):
+        query.stop()
+    return False
+
+
+def finished(query: Any, drive: str, place: Place, before: int, wanted: int) -> bool:
+    if drive == "idle":  # all input is in, and maintenance has had its turn
+        return idle_since(query) > 3
+    commits = place.root / place.checkpoint / "commits"
+    new = [path for path in commits.glob("[0-9]*") if path.name.isdecimal() and int(path.name) > before]
+    return len(new) >= wanted
+
+
+def idle_since(query: Any) -> float:
+    query.processAllAvailable()
+    began: float = query.__dict__.setdefault("began", time.monotonic())
+    return time.monotonic() - began
+
+
+def short(progress: Json) -> Json:
+    return {
+        "batch": progress["batchId"],
+        "watermark": progress.get("eventTime", {}).get("watermark"),
+        "sources": [
+            {"start": one.get("startOffset"), "end": one.get("endOffset"), "rows": one.get("numInputRows")}
+            for one in progress["sources"]
+        ],
+    }
+
+
+def thrown_by_spark(error: Exception) -> Any:
+    return getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+
+
+def chain(spark: SparkSession, error: Any) -> list[Json]:
+    """The causes from the outermost to the root, each with the error condition that Spark gives it."""
+    jvm: Any = spark._jvm
+    told = []
+    namer = jvm.java.lang.Class.forName("org.apache.spark.SparkThrowable")
+    while error is not None and len(told) < 20:
+        kind = error.getClass()
+        condition = None
+        if namer.isInstance(error):
+            names = {method.getName() for method in kind.getMethods()}
+            condition = error.getCondition() if "getCondition" in names else error.getErrorClass()
+        # Frames of the thread that runs the query tell where it was.
+        trace = list(error.getStackTrace())
+        frames = [frame.getMethodName() for frame in trace]
+        where = [name for name in FRAMES if any(name == frame or f"${name}$" in frame for frame in frames)]
+        if any(frame.getMethodName() == "add" and "HDFSMetadataLog" in frame.getClassName() for frame in trace):
+            where.append("HDFSMetadataLog.add")
+        message = error.getMessage()
+        told.append(
+            {"class": kind.getName(), "condition": condition, "message": message and message[:1500], "in": where}
+        )
+        error = error.getCause()
+    return told
+
+
+def forget_state(spark: SparkSession, unload: bool) -> None:
+    """State stores stay loaded in the process; their maintenance must not touch what comes next to the same path."""
+    if unload:
+        jvm: Any = spark._jvm
+        with suppress(Exception):
+            jvm.org.apache.spark.sql.execution.streaming.state.StateStore.stop()
+
+
+def told_by_log(log: Path, beginning: int) -> list[str]:
+    with log.open("rb") as file:
+        file.seek(beginning)
+        lines = file.read().decode(errors="replace").split("\n")
+    wanted = ("Resuming at", "Starting new streaming query", "Committed offsets for batch", "Renamed temp file")
+    return [line[:600] for line in lines if any(text in line for text in wanted)]
+
+
+def read_rows(spark: SparkSession, request: Json) -> Json:
+    """The rows of a Delta table, which Spark has to read."""
+    try:
+        rows = spark.read.format("delta").load(request["read"]).collect()
+    except Exception as error:
+        return {"rows": None, "said": str(error)[:300]}
+    return {"rows": [row.asDict() for row in rows]}
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # whatever else writes to standard output goes to the log
+    spark = session(json.loads(sys.stdin.readline()))
+    for line in sys.stdin:
+        request = json.loads(line)
+        answer = read_rows(spark, request) if "read" in request else run(spark, request)
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()
