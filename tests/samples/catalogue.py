@@ -171,7 +171,7 @@ def _plain(spark: str) -> Iterator[Sample]:
         "async_progress_to_noop",
         "Asynchronous progress tracking at an interval of one second: only some batches are logged.",
         mode="async",
-        more={"seconds": 20},
+        more={"batches": 2},
     )
     yield sample(
         "continuous-to-noop",

@@ -192,7 +192,7 @@ def union_with_empty_source(place: Place, starts: int = 3) -> Query:
     return place.write(left.union(counter(place).select("value")), "noop"), one_batch_per_start(starts)
 
 
-def async_progress_to_noop(place: Place, seconds: float = 4, interval_ms: int = 1000) -> Query:
+def async_progress_to_noop(place: Place, batches: int = 20, interval_ms: int = 1000) -> Query:
     """Only some batches are logged: offsets and commits are sparse, with the same numbers."""
     writer = place.write(
         counter(place),
@@ -200,8 +200,7 @@ def async_progress_to_noop(place: Place, seconds: float = 4, interval_ms: int = 
         asyncProgressTrackingEnabled="true",
         asyncProgressTrackingCheckpointIntervalMs=str(interval_ms),
     )
-    deadline = time.monotonic() + seconds
-    return writer, until(lambda _: time.monotonic() > deadline, processingTime="200 milliseconds")
+    return writer, until(lambda query: len(query.recentProgress) >= batches, processingTime="200 milliseconds")
 
 
 def continuous_to_noop(place: Place, epochs: int = 3) -> Query:
