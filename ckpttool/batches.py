@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from ckpttool.connectors import recognise_offset
 from ckpttool.connectors.base import Offset, Step
 from ckpttool.connectors.file import FileOffset
-from ckpttool.model import Checkpoint, CommitLogEntry, OffsetLogEntry, SourceLog, SourceOffset
+from ckpttool.errors import MalformedFile
+from ckpttool.formats.envelope import parse_json
+from ckpttool.model import Checkpoint, CommitLogEntry, Json, OffsetLogEntry, SourceLog, SourceOffset
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,16 @@ def decode_batches(checkpoint: Checkpoint) -> tuple[Batch, ...]:
         if entry:
             previous, previous_id = {_key(source): source.offset for source in sources}, batch_id
     return tuple(batches)
+
+
+def offset_json(text: str | None) -> Json:
+    """An offset as it stands in the log: its JSON value, or its text where that is not JSON."""
+    if text is None:
+        return None
+    try:
+        return parse_json(text)
+    except MalformedFile:
+        return text
 
 
 def file_log_position(source: SourceProgress) -> int | None:

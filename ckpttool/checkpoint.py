@@ -7,17 +7,25 @@ and of each operator its metadata and one schema. State files themselves are not
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from ckpttool.errors import CkptError, LeftUnread, MalformedFile, NotFound, Unavailable, UnsupportedVersion
+from ckpttool.errors import (
+    CkptError,
+    LeftUnread,
+    MalformedFile,
+    NotACheckpoint,
+    NotFound,
+    Unavailable,
+    UnsupportedVersion,
+)
 from ckpttool.formats.commits import parse_commit_log
-from ckpttool.formats.file_log import parse_source_log
+from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, compact_interval, live_log_ids, parse_source_log
 from ckpttool.formats.initial_offset import initial_offset_hint, parse_initial_offset
 from ckpttool.formats.metadata import parse_metadata
-from ckpttool.formats.names import parse_log_names
+from ckpttool.formats.names import parse_log_names, without_directories
 from ckpttool.formats.offsets import parse_offset_log
 from ckpttool.formats.state.names import parse_state_versions, provider_of
 from ckpttool.formats.state.operator import parse_operator_metadata
@@ -49,7 +57,7 @@ from ckpttool.recognise import (
 from ckpttool.storage import Store, open_store
 
 DEFAULT_BATCHES = 100
-_SOURCE_LOG_BODIES = 3
+_SOURCE_LOG_BODIES = 100
 _BATCHES_BYTES = 64 * 2**20  # of one log; a batch that is left out for it shows in `truncated`
 
 T = TypeVar("T")
@@ -67,12 +75,18 @@ def open_checkpoint(
     return load_checkpoint(open_store(url, storage_options), batches=batches, also=also)
 
 
-def load_checkpoint(store: Store, *, batches: int | None = DEFAULT_BATCHES, also: Collection[int] = ()) -> Checkpoint:
+def load_checkpoint(
+    store: Store, *, batches: int | None = DEFAULT_BATCHES, also: Collection[int] = (), any_place: bool = False
+) -> Checkpoint:
+    """As `open_checkpoint`, through a store. `any_place`: what is no checkpoint is where a query may begin, as Spark
+    takes it, unless there are checkpoints around."""
     names = store.list()
     if is_dstreams(store, names):
         return Checkpoint(store.url, None, root_names=tuple(sorted(names)), dstreams=load_dstreams(store, names))
     if not is_checkpoint(store, names):
-        raise explain_foreign(store, names)
+        reason = explain_foreign(store, names)
+        if not any_place or (isinstance(reason, NotACheckpoint) and reason.candidates):
+            raise reason
     return _Loader(store, batches, also).load(names)
 
 
@@ -95,7 +109,7 @@ class _Loader:
         offsets = self.load_entries("offsets", offset_names, parse_offset_log, _opened_by_spark(offset_names, 2))
         self.also = {*self.also, *offsets}  # a batch is shown with its commit, or as lacking it
         commits = self.load_entries("commits", commit_names, parse_commit_log, _opened_by_spark(commit_names, 1))
-        source_logs = tuple(self.load_source_logs()) if "sources" in names else ()
+        source_logs = tuple(self.load_source_logs(offsets)) if "sources" in names else ()
         operators = tuple(self.load_operators(offsets)) if "state" in names else ()
         ledgers = tuple(load_ledgers(self.store, metadata.id if metadata else None))
         return Checkpoint(
@@ -120,16 +134,9 @@ class _Loader:
         return self.read("metadata", parse_metadata, "metadata-corrupt", "error", _RESTORE_METADATA)
 
     def load_log_names(self, directory: str, root_names: Collection[str]) -> LogNames:
-        """The names of a log, without those of the newest that are directories: Spark counts files only."""
         if directory not in root_names:
             return LogNames()
-        names = parse_log_names(self.list(directory))
-        ids, count = names.ids, len(names.ids)
-        while count and self.is_directory(f"{directory}/{ids[count - 1]}"):
-            count -= 1
-        if count == len(ids):
-            return names
-        return replace(names, ids=ids[:count], directories=tuple(map(str, reversed(ids[count:]))))
+        return without_directories(parse_log_names(self.list(directory)), directory, self.is_directory)
 
     def load_entries(
         self, directory: str, names: LogNames, parse: Callable[..., Entry], opened: Collection[int]
@@ -162,23 +169,26 @@ class _Loader:
 
     # -- sources/ ------------------------------------------------------------------------------------------------------
 
-    def load_source_logs(self) -> Iterator[SourceLog]:
+    def load_source_logs(self, offsets: Mapping[int, OffsetLogEntry]) -> Iterator[SourceLog]:
+        said = _file_sources(offsets)
         for name in sorted(self.list("sources"), key=_natural):
             if not name.startswith("."):
-                yield self.load_source_log(name)
+                yield self.load_source_log(name, "file" if name in said else None)
 
-    def load_source_log(self, name: str) -> SourceLog:
+    def load_source_log(self, name: str, said: str | None) -> SourceLog:
+        """`said`: what the offset log takes the source for."""
         path = f"sources/{name}"
         if not self.is_directory(path):  # MongoDB keeps one file here
             return SourceLog(name, "mongodb", LogNames())
         inside = self.list(path)
         names = parse_log_names(inside)
-        kind = _source_kind_by_names(inside)
+        kind = _source_kind_by_names(inside) or said
+        if kind == "file":
+            names = without_directories(names, path, self.is_directory)
         if kind == "iceberg":
             initial = self.read(f"{path}/offsets/0", parse_initial_offset, "initial-offset-file-malformed", "warning")
             return SourceLog(name, kind, names, initial)
-        newest = [*(f"{i}.compact" for i in names.compact_ids[-1:]), *map(str, names.ids[-_SOURCE_LOG_BODIES:])]
-        bodies = dict(self.store.read_all([f"{path}/{file}" for file in newest]))
+        bodies = dict(self.store.read_all([f"{path}/{file}" for file in _live_files(names)]))
         if kind == "file" or any(isinstance(body, bytes) and looks_like_file_log(body) for body in bodies.values()):
             return SourceLog(name, "file", names, entries=dict(self.parse_file_log(bodies)))
         self.tell_what_was_not_read(bodies, besides=f"{path}/0")
@@ -372,6 +382,32 @@ _REPAIR_TORN = "restore the file from a backup, or from the query's progress eve
 _NOT_OPENED = "nothing to do for a restart: Spark does not open this file again"
 _REPAIR_SOURCE_LOG = "restore the file from a backup; the file source reads its whole live log at start"
 _RESTORE_STATE = "restore the file from a backup of the same checkpoint"
+
+
+def _live_files(names: LogNames) -> list[str]:
+    """What the file source reads when it is made: from the newest compact file on, and of that the newest."""
+    last = max([*names.ids[-1:], *names.compact_ids[-1:]], default=None)
+    if last is None:
+        return []
+    try:
+        live = live_log_ids(last, compact_interval(names.compact_ids, DEFAULT_COMPACT_INTERVAL))
+    except MalformedFile:
+        live = range(last, last + 1)
+    compacted = set(names.compact_ids)
+    newest = sorted({*names.ids[-_SOURCE_LOG_BODIES:], *names.compact_ids[-_SOURCE_LOG_BODIES:]})
+    present = [number for number in newest[-_SOURCE_LOG_BODIES:] if number in live]
+    return [f"{number}.compact" if number in compacted else str(number) for number in present]
+
+
+def _file_sources(offsets: Mapping[int, OffsetLogEntry]) -> set[str]:
+    """The sources most of whose lines are such as only a file source writes."""
+    votes: Counter[str] = Counter()
+    for entry in offsets.values():
+        for source in entry.sources:
+            if source.text is not None:
+                is_file = source.text.startswith('{"logOffset":')
+                votes[str(source.index) if source.name is None else source.name] += 1 if is_file else -1
+    return {name for name, balance in votes.items() if balance > 0}
 
 
 def _opened_by_spark(names: LogNames, count: int) -> tuple[int, ...]:

@@ -114,9 +114,9 @@ def gather_evidence(checkpoint: Checkpoint) -> Evidence:
 def infer_mode(checkpoint: Checkpoint, batches: Sequence[Batch]) -> tuple[Mode, str]:
     if checkpoint.dstreams is not None:
         return "dstreams", "files named checkpoint-<ms>: the older DStreams API, Java-serialised"
-    newest = next((batch for batch in reversed(batches) if batch.entry), None)
-    if newest and newest.entry and newest.entry.metadata is None:
-        return "continuous", f"offsets/{newest.id} has an empty metadata line, which continuous processing writes"
+    newest = [batch for batch in batches if batch.entry][-2:]
+    if newest and newest[-1].sources and all(map(_is_epoch, newest)):
+        return "continuous", f"offsets/{newest[-1].id} has an empty metadata line, which continuous processing writes"
     if _is_async(checkpoint):
         return "async", "both logs skip the same batches: asynchronous progress tracking writes only some of them"
     if late := _written_at_the_end(batches):
@@ -124,14 +124,25 @@ def infer_mode(checkpoint: Checkpoint, batches: Sequence[Batch]) -> tuple[Mode, 
     return "microbatch", "every batch has its offsets, written before it ran"
 
 
+def _is_epoch(batch: Batch) -> bool:
+    """No metadata line; an epoch whose empty line was lost has its offset in that place."""
+    if batch.entry is None or "" in [source.text for source in batch.sources]:
+        return False
+    return batch.entry.metadata is None or not batch.sources
+
+
 def _is_async(checkpoint: Checkpoint) -> bool:
-    """Holes that both logs share below the last commit; stateless, as the mode demands."""
+    """Holes that both logs share below the last commit; stateless, as the mode demands. Without commits, many holes."""
     if checkpoint.operators:
         return False
-    committed = checkpoint.commit_names.ids
-    last = checkpoint.last_commit_batch
-    gaps = [gap for gap in holes(checkpoint.offset_names.ids) if last is not None and gap.stop <= last]
-    return bool(gaps) and not any(batch in committed for gap in gaps for batch in (gap.start, gap.stop - 1))
+    committed, last = checkpoint.commit_names.ids, checkpoint.last_commit_batch
+    gaps = holes(checkpoint.offset_names.ids)
+    if last is None:
+        return len(gaps) >= 2
+    if not checkpoint.offset_names.ids:
+        return len(holes(committed)) >= 2
+    below = [gap for gap in gaps if gap.stop <= last]
+    return bool(below) and not any(batch in committed for gap in below for batch in (gap.start, gap.stop - 1))
 
 
 def _written_at_the_end(batches: Sequence[Batch]) -> Batch | None:
@@ -240,3 +251,9 @@ def unusual_confs(batch: Batch | None) -> dict[str, str]:
     metadata = batch.entry.metadata if batch and batch.entry else None
     conf = metadata.conf if metadata else {}
     return {key: value for key, value in conf.items() if value not in PINNED_DEFAULTS.get(key, (value,))}
+
+
+def partition_count(evidence: Evidence, batch: int) -> str | None:
+    """The number of state partitions that a batch's offsets pin."""
+    entry = evidence.checkpoint.offsets.get(batch)
+    return entry.metadata.conf.get("spark.sql.shuffle.partitions") if entry and entry.metadata else None

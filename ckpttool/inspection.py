@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ckpttool.checks import check_checkpoint
 from ckpttool.evidence import Evidence, gather_evidence
 from ckpttool.model import Checkpoint, Finding
-from ckpttool.restart import NextBatch, predict_next_batch
+from ckpttool.restart import Restart, predict_next_batch, untold_failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Inspection:
     """What `ckpt inspect` shows; `report/` gives it its two voices."""
 
     evidence: Evidence
-    next_batch: NextBatch
+    next_batch: Restart
     findings: tuple[Finding, ...]
 
     @property
@@ -35,4 +35,5 @@ class Inspection:
 def inspect_checkpoint(checkpoint: Checkpoint, now_ms: int | None = None) -> Inspection:
     """Check and explain a loaded checkpoint. `now_ms`: the clock, for telling whether the query seems to run."""
     evidence = gather_evidence(checkpoint)
-    return Inspection(evidence, predict_next_batch(evidence), check_checkpoint(evidence, now_ms))
+    next_batch, findings = predict_next_batch(evidence), check_checkpoint(evidence, now_ms)
+    return Inspection(evidence, next_batch, (*untold_failure(next_batch, findings), *findings))

@@ -1,4 +1,5 @@
 """Sinks' own records of batches, where they lie beside the checkpoint: the output directory above it or next to it.
+A glance, without being asked for; `sinks/` reads a sink that the user names, and thoroughly.
 
 A file sink keeps `_spark_metadata/<batch>`, which names no query. Delta keeps `txn` actions in `_delta_log`, keyed by
 the query's id. Nothing found proves nothing: a sink may be anywhere.
@@ -6,19 +7,21 @@ the query's id. Nothing found proves nothing: a sink may be anywhere.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import islice
 
-from ckpttool.formats.delta_log import parse_transaction
+from ckpttool.formats.delta_log import parse_delta_log_names
 from ckpttool.formats.names import parse_log_names
 from ckpttool.model import SinkLedger
 from ckpttool.recognise import list_or_nothing
+from ckpttool.sinks.compaction import LOG as FILE_SINK_LOG
+from ckpttool.sinks.delta import LOG as DELTA_LOG
+from ckpttool.sinks.delta import find_transaction
+from ckpttool.sinks.file import last_batch
 from ckpttool.storage import Store
 
 _NEIGHBOURS = 8
 _DELTA_COMMITS = 10
-_COMMIT = re.compile(r"[0-9]{20}\.json")
 
 
 def load_ledgers(store: Store, query_id: str | None) -> Iterator[SinkLedger]:
@@ -43,28 +46,19 @@ def _is_directory(store: Store, name: str) -> bool:
 
 
 def _load_file_ledger(place: Store, path: str) -> Iterator[SinkLedger]:
-    names = parse_log_names(list_or_nothing(place, "_spark_metadata"))
-    batches = [*names.ids[-1:], *names.compact_ids[-1:]]
-    if batches:
-        yield SinkLedger(
-            "file",
-            path,
-            max(batches),
-            keyed=False,
-            note="a file sink skips batches up to it, of any query",
-        )
+    last = last_batch(parse_log_names(list_or_nothing(place, FILE_SINK_LOG)))
+    if last is not None:
+        yield SinkLedger("file", path, last, keyed=False, note="a file sink skips batches up to it, of any query")
 
 
 def _load_delta_ledger(place: Store, path: str, query_id: str | None) -> Iterator[SinkLedger]:
-    log = list_or_nothing(place, "_delta_log")
-    versions = sorted((name for name in log if _COMMIT.fullmatch(name)), reverse=True)
-    if not versions or query_id is None:
+    newest = parse_delta_log_names(list_or_nothing(place, DELTA_LOG)).commits[-_DELTA_COMMITS:]
+    if not newest or query_id is None:
         return
-    newest = [f"_delta_log/{name}" for name in versions[:_DELTA_COMMITS]]
-    for name, body in place.read_all(newest):
-        found = parse_transaction(body, query_id) if isinstance(body, bytes) else None
-        if found is not None:
-            version = int(name.rpartition("/")[2][:-5])
-            yield SinkLedger("delta", path, found, keyed=True, note=f"table version {version} holds its txn")
-            return
-    yield SinkLedger("delta", path, None, keyed=True, note=f"no txn of this query in the newest {len(newest)} commits")
+    found = find_transaction(place, newest, query_id)
+    if found is not None:
+        version, batch = found
+        yield SinkLedger("delta", path, batch, keyed=True, note=f"table version {version} holds its txn")
+    else:
+        note = f"no txn of this query in the newest {len(newest)} commits"
+        yield SinkLedger("delta", path, None, keyed=True, note=note)

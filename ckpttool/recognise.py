@@ -11,17 +11,24 @@ from ckpttool.formats.names import parse_log_names
 from ckpttool.model import DStreamsDirectory
 from ckpttool.storage import Store
 
-_INSIDE = ("offsets", "commits", "sources", "state")
+_PARTS = ("offsets", "commits", "sources", "state")
 _LOOKS = 100  # how many directories below are looked into for checkpoints
 
 
 def is_checkpoint(store: Store, names: Collection[str]) -> bool:
-    """`metadata` and a log, or a log whose files look like batches (the metadata is lost)."""
+    """`metadata` and a log, a log whose files look like batches (the metadata is lost), or nothing but parts of one."""
     logs = [name for name in ("offsets", "commits") if name in names]
     if "metadata" in names and logs:
         return True
+    if names and all(name in (*_PARTS, "metadata") or name.startswith(".") for name in names):
+        kept = any(name in names and _is_directory(store, name) for name in ("sources", "state"))
+        return kept or ("metadata" in names and _is_query_metadata(store)) or _has_batches(store, logs)
     if "metadata" in names and not _is_directory(store, "metadata"):
         return _is_query_metadata(store)
+    return _has_batches(store, logs)
+
+
+def _has_batches(store: Store, logs: Iterable[str]) -> bool:
     return any(parse_log_names(_list_what_may_be_listed(store, log)).ids for log in logs)
 
 
@@ -90,7 +97,7 @@ def explain_foreign(store: Store, names: Sequence[str]) -> NotACheckpoint | NotF
 def _checkpoint_above(store: Store) -> str | None:
     """The checkpoint around `…/offsets`, `…/sources/0` or `…/state/0/1`: one look, where the path names such a part."""
     steps = store.url.partition("::")[0].rstrip("/").split("/")[-5:]
-    depth = next((depth for depth, step in enumerate(reversed(steps), 1) if step in _INSIDE), None)
+    depth = next((depth for depth, step in enumerate(reversed(steps), 1) if step in _PARTS), None)
     if depth is None:
         return None
     above = store.at("/".join([".."] * depth))

@@ -1,233 +1,209 @@
-"""What a restart will do, as far as the two logs decide it. Pure.
+"""What a restart will do, under one release of Spark. Pure.
 
-The rule common to Spark 2.4 and later: only the highest offset file, the one before it and the highest commit are
-opened. Equal heads: a new batch. An offset without a commit: exactly that batch again. Everything else is an error or
-loses something. Where releases differ, the range of the writing release decides, and an open range says "unknown".
+Only the highest offset file, the one before it and the highest commit decide. Equal heads: a new batch. An offset
+without a commit: exactly that batch again. What stops the restart on the way is told by the rules of `rules/`, the
+first that Spark comes to; where the files leave it open, the answer is "unknown" and why.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from ckpttool.errors import MalformedFile
+from ckpttool.batches import Batch, SourceProgress, offset_json
+from ckpttool.connectors.base import Step
 from ckpttool.evidence import Evidence
-from ckpttool.formats.envelope import parse_json
-from ckpttool.formats.file_log import compact_interval, live_log_ids
-from ckpttool.formats.names import parse_long
-from ckpttool.model import Checkpoint, SourceLog
+from ckpttool.model import Finding, Json, SparkError
+from ckpttool.releases import NEWEST, NEWEST_PATCHES, OLDEST, OLDEST_RUN, Release, parse_release, spell_release
+from ckpttool.rules import Conditions, Doubt, Failure, Scene, first_obstacle
+from ckpttool.rules.base import ASSERTION
 
-DEFAULT_COMPACT_INTERVAL = 10
-UNREAD = ("unreadable", "file-vanished")  # ids of faults that say nothing about what Spark would read
-_MISSING_AT_MOST = 1000  # a stray compact file can make the live log two billion entries long
-
+GOES_ON = ("replay", "new_batch", "fresh_start")
 Outcome = Literal["replay", "new_batch", "fresh_start", "error", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
-class NextBatch:
-    """The batch that a restart runs first. For `error`: the batch that is tried, None if none is reached."""
+class SourceRange:
+    """What the batch reads from one source; `end` None: decided at run time. Offsets as they stand in the log."""
+
+    index: int
+    name: str | None
+    kind: str | None
+    start: Json
+    end: Json
+    step: Step | None
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """The prediction. `batch_id`: the batch that runs first; for an error the one that is tried, None if none is."""
 
     outcome: Outcome
     batch_id: int | None
+    sources: tuple[SourceRange, ...]
+    watermark_ms: int | None
+    error: Failure | None
     why: tuple[str, ...]
+    assumes: tuple[str, ...]
 
 
-def predict_next_batch(evidence: Evidence) -> NextBatch:
-    checkpoint = evidence.checkpoint
-    if evidence.mode == "dstreams":
-        return NextBatch("unknown", None, ("a DStreams checkpoint restarts only inside the application that wrote it",))
-    return (
-        _by_metadata(evidence)
-        or _by_unreadable_heads(checkpoint)
-        or _by_odd_names(checkpoint)
-        or _by_source_lines(evidence)
-        or _by_source_logs(checkpoint)
-        or _by_initial_offsets(evidence)
-        or (
-            _continuous(checkpoint)
-            if evidence.mode == "continuous"
-            else _by_what_follows(evidence, _by_heads(evidence))
-        )
+def predict_restart(evidence: Evidence, conditions: Conditions, state: Failure | Doubt | None = None) -> Restart:
+    """What the first batch of a restart will be, or what stops it. `state`: why the state cannot be loaded."""
+    scene = Scene(evidence, conditions, state)
+    if unpredictable := _beyond_the_rules(scene):
+        return _unknown(unpredictable, scene)
+    spoken = first_obstacle(scene)
+    if isinstance(spoken, Doubt):
+        return _unknown(spoken.why, scene)
+    if spoken:
+        spoken = wrapped(spoken, scene.release)
+        return Restart("error", spoken.batch_id, (), None, spoken, (spoken.why,), _assumptions(scene))
+    return _continuous(scene) if scene.is_continuous else _micro_batch(scene)
+
+
+def predict_next_batch(evidence: Evidence) -> Restart:
+    """The restart under the releases that may have written the checkpoint: "unknown" where they do not agree."""
+    predictions = [predict_restart(evidence, Conditions(release)) for release in possible_releases(evidence)]
+    newest = predictions[-1]
+    if len({(one.outcome, None if one.outcome == "error" else one.batch_id) for one in predictions}) == 1:
+        return newest
+    why = ("releases of Spark differ here, and the files do not say which one it is", *newest.why)
+    return replace(newest, outcome="unknown", batch_id=None, error=None, why=why)
+
+
+def possible_releases(evidence: Evidence) -> list[Release]:
+    """The newest patches of the minor releases that may have written the files, oldest first.
+
+    Releases from before those that are checked count only if the files leave no other."""
+    low = parse_release(evidence.written_by.min or spell_release(OLDEST_RUN))
+    high = parse_release(evidence.written_by.max or spell_release(NEWEST))
+    if high < OLDEST:
+        return [(*minor, patch) for minor, patch in sorted(NEWEST_PATCHES.items())]
+    low = max(low, OLDEST_RUN) if high >= OLDEST_RUN else low
+    minors = [minor for minor in sorted(NEWEST_PATCHES) if low[:2] <= minor <= high[:2]]
+    return [min((*minor, NEWEST_PATCHES[minor]), high) for minor in minors] or [high]
+
+
+def stopped(restart: Restart, spoken: Failure | Doubt) -> Restart:
+    """The same restart, when something besides the checkpoint stops it."""
+    if isinstance(spoken, Doubt):
+        return Restart("unknown", None, (), None, None, (spoken.why,), restart.assumes)
+    return Restart("error", spoken.batch_id, (), None, spoken, (spoken.why,), restart.assumes)
+
+
+def untold_failure(restart: Restart, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The failure that is predicted, where no finding of the checks is about it."""
+    error = restart.error
+    if error is None or any(
+        finding.severity == "error" or (finding.spark and finding.spark.class_name == error.class_name)
+        for finding in findings
+    ):
+        return
+    first = error.why.partition(" ")[0].rstrip(":").strip("`")
+    yield Finding(
+        id="restart-fails",
+        severity="error",
+        path=first if "/" in first or first == "metadata" else ".",
+        message=error.why,
+        next_step="see the ways out that `ckpt plan-recovery` offers",
+        spark=SparkError(error.class_name, error.condition),
     )
 
 
-def _by_metadata(evidence: Evidence) -> NextBatch | None:
-    checkpoint = evidence.checkpoint
-    for fault in checkpoint.faults:
-        if fault.path == "metadata" and fault.id in UNREAD:
-            return NextBatch("unknown", None, (f"`metadata`: {fault.message}",))
-        if fault.path == "metadata":
-            return NextBatch("error", None, ("`metadata` cannot be read: `start()` itself fails",))
-    if checkpoint.metadata or not (checkpoint.offset_names.ids or checkpoint.commit_names.ids):
-        return None
-    low, high = evidence.written_by.min, evidence.written_by.max
-    if high is not None and _release(high) < (4, 2):
-        return None
-    if low is not None and _release(low) >= (4, 2):
-        return NextBatch("error", None, ("`metadata` is missing: since Spark 4.2 `start()` refuses that",))
-    return NextBatch(
-        "unknown", None, ("`metadata` is missing: Spark 4.2 and later refuse to start, earlier ones take a new id",)
-    )
+def wrapped(failure: Failure, release: Release) -> Failure:
+    """3.3 puts a condition around every assertion that fails; the releases after it do not."""
+    internal = (3, 3, 0) <= release < (3, 4, 0) and failure.class_name == ASSERTION and failure.condition is None
+    return replace(failure, condition="INTERNAL_ERROR") if internal else failure
 
 
-def _by_unreadable_heads(checkpoint: Checkpoint) -> NextBatch | None:
-    """Spark never falls back to an older file: what it opens must parse."""
-    opened = ["offsets", "commits", *(f"offsets/{batch}" for batch in checkpoint.offset_names.ids[-2:])]
-    opened += [f"commits/{batch}" for batch in checkpoint.commit_names.ids[-1:]]
-    for fault in checkpoint.faults:
-        if fault.path in opened:
-            outcome: Outcome = "unknown" if fault.id in UNREAD else "error"
-            return NextBatch(outcome, None, (f"{fault.path}: {fault.message}",))
+def _beyond_the_rules(scene: Scene) -> str | None:
+    if scene.evidence.mode == "dstreams":
+        return "a DStreams checkpoint restarts only inside the application that wrote it"
+    if scene.release[:2] > NEWEST[:2]:
+        return f"Spark {spell_release(scene.release)} is newer than any release that the rules know"
+    if scene.release < OLDEST:
+        return f"Spark {spell_release(scene.release)} is older than any release that the rules know"
     return None
 
 
-def _by_odd_names(checkpoint: Checkpoint) -> NextBatch | None:
-    """`005` and `+5` count as 5; if that is the highest, Spark opens the file `5`, which is not there."""
-    for directory, names in (("offsets", checkpoint.offset_names), ("commits", checkpoint.commit_names)):
-        last = -1 if names.last is None else names.last
-        for name in names.non_canonical:
-            if (parse_long(name) or 0) > last:
-                why = f"{directory}/{name} counts as batch {parse_long(name)}, and Spark opens it under that name"
-                return NextBatch("error", None, (why,))
-    return None
+def _unknown(why: str, scene: Scene) -> Restart:
+    return Restart("unknown", None, (), None, None, (why,), _assumptions(scene))
 
 
-def _by_source_lines(evidence: Evidence) -> NextBatch | None:
-    """Both files that Spark opens must have one line per source of the query."""
-    newest = [batch for batch in evidence.batches if batch.entry and batch.entry.version == 1][-2:]
-    counts = {len(batch.sources) for batch in newest if batch.id >= (evidence.checkpoint.last_offset_batch or 0) - 1}
-    if len(counts) > 1 or counts == {0}:
-        spelled = " and ".join(f"offsets/{batch.id} has {len(batch.sources)}" for batch in newest)
-        return NextBatch("error", None, (f"the number of source lines must be the query's: {spelled}",))
-    return None
-
-
-def _by_source_logs(checkpoint: Checkpoint) -> NextBatch | None:
-    for fault in checkpoint.faults:
-        if fault.id == "source-log-torn":
-            return NextBatch("error", None, (f"{fault.path}: {fault.message}",))
-    for log in checkpoint.source_logs:
-        try:
-            missing = missing_live_entries(log)
-        except MalformedFile as error:
-            return NextBatch("error", None, (f"sources/{log.name}: {error.message}",))
-        if missing:
-            return NextBatch("error", None, (f"sources/{log.name}/{missing[0]} is missing, and its source reads it",))
-    return None
-
-
-def _by_initial_offsets(evidence: Evidence) -> NextBatch | None:
-    """The rate source reads `sources/<n>/0` at every start; the others only while batch 0 is not committed."""
-    checkpoint = evidence.checkpoint
-    faulty = {fault.path for fault in checkpoint.faults} | {
-        f"sources/{name}/0" for name in unusable_initials(checkpoint)
-    }
-    for source in evidence.newest.sources if evidence.newest else ():
-        path = f"sources/{source.name or source.index}/0"
-        if path in faulty and source.offset and source.offset.kind in ("rate", "integer"):
-            return NextBatch("error", None, (f"{path} is not the time at which the rate source began",))
-        if path in faulty and checkpoint.last_commit_batch is None:
-            return NextBatch("unknown", None, (f"{path}, where batch 0 begins, cannot be used",))
-    return None
-
-
-def unusable_initials(checkpoint: Checkpoint) -> list[str]:
-    """The sources whose initial offset is there and is not JSON."""
-    return [log.name for log in checkpoint.source_logs if log.initial and not _is_json(log.initial.text)]
-
-
-def _is_json(text: str) -> bool:
-    try:
-        parse_json(text)
-    except MalformedFile:
-        return False
-    return True
-
-
-def missing_live_entries(log: SourceLog) -> list[int]:
-    """What a file source's log lacks of its live part: the newest compact file and everything after it."""
-    last = max([*log.names.ids[-1:], *log.names.compact_ids[-1:]], default=None)
-    if log.kind != "file" or last is None:
-        return []
-    present = {*log.names.ids, *log.names.compact_ids}
-    live = live_log_ids(last, compact_interval(log.names.compact_ids, DEFAULT_COMPACT_INTERVAL))
-    return list(islice((number for number in live if number not in present), _MISSING_AT_MOST))
-
-
-def _continuous(checkpoint: Checkpoint) -> NextBatch:
-    last = checkpoint.last_commit_batch
+def _continuous(scene: Scene) -> Restart:
+    last = scene.checkpoint.last_commit_batch
     if last is None:
-        return NextBatch("fresh_start", 0, ("no epoch was committed",))
-    if last not in checkpoint.offset_names.ids:
-        return NextBatch("error", None, (f"epoch {last} was committed without offsets/{last}",))
-    return NextBatch("new_batch", last + 1, (f"continuous processing goes on after commits/{last}",))
+        return Restart("fresh_start", 0, (), None, None, ("no epoch was committed",), _assumptions(scene))
+    if last not in scene.checkpoint.offset_names.ids:
+        message = f"Batch {last} was committed without end epoch offsets!"
+        why = f"epoch {last} was committed, and offsets/{last} is not there"
+        failure = Failure("init", "java.lang.IllegalStateException", None, message, why)
+        return Restart("error", None, (), None, failure, (why,), _assumptions(scene))
+    why = f"continuous processing goes on after commits/{last}"
+    ranges = tuple(_new_ranges(scene.batch(last), None))
+    return Restart("new_batch", last + 1, ranges, None, None, (why,), _assumptions(scene))
 
 
-def _by_heads(evidence: Evidence) -> NextBatch:
-    checkpoint = evidence.checkpoint
-    planned, committed = checkpoint.last_offset_batch, checkpoint.last_commit_batch
-    if planned is None and committed is None:
-        return NextBatch("fresh_start", 0, ("offsets/ and commits/ hold no batch",))
+def _micro_batch(scene: Scene) -> Restart:
+    planned, committed = scene.planned, scene.committed
     if planned is None:
-        return NextBatch("error", None, (f"commits/{committed} is there and offsets/ is empty",))
-    if planned and planned - 1 not in checkpoint.offset_names.ids and evidence.mode != "async":
-        return NextBatch("error", None, (f"offsets/{planned} is the highest, and offsets/{planned - 1} is not there",))
-    if committed is not None and committed > planned:
-        why = f"commits/{committed} is ahead of offsets/{planned}: batch {planned} runs again and cannot be committed"
-        return NextBatch("error", planned, (why,))
+        why = "offsets/ holds no batch" + ("" if committed is None else f", commits/ reaches {committed}")
+        return Restart("fresh_start", 0, (), None, None, (why,), _assumptions(scene))
+    newest, before = scene.batch(planned), scene.batch(scene.previous)
     if committed == planned:
-        return NextBatch(
-            "new_batch", planned + 1, (f"offsets/{planned} is the highest, and commits/{planned} is there",)
-        )
-    if evidence.mode == "realtime":
+        why = f"offsets/{planned} is the highest, and commits/{planned} is there"
+        ranges = tuple(_new_ranges(newest, before))
+        return Restart("new_batch", planned + 1, ranges, _next_watermark(newest), None, (why,), _assumptions(scene))
+    if scene.is_realtime:
         why = f"real-time mode deletes offsets/{planned}, which has no commit, and plans anew"
-        return NextBatch("new_batch", 0 if committed is None else committed + 1, (why,))
-    if repartition := _unfinished_repartition(evidence, planned):
-        return repartition
+        ranges = tuple(_new_ranges(scene.batch(committed), None))
+        following = 0 if committed is None else committed + 1
+        return Restart("new_batch", following, ranges, None, None, (why,), _assumptions(scene))
     why = f"offsets/{planned} is the highest, commits/{planned} is not there"
-    return NextBatch("replay", planned, (why,))
+    ranges = tuple(_replayed_ranges(newest, before))
+    watermark_ms = newest.watermark_ms if newest else None
+    return Restart("replay", planned, ranges, watermark_ms, None, (why,), _assumptions(scene))
 
 
-def _by_what_follows(evidence: Evidence, following: NextBatch) -> NextBatch:
-    """What stops the batch that the heads promise."""
-    checkpoint, batch = evidence.checkpoint, following.batch_id
-    if following.outcome in ("error", "unknown"):
-        return following
-    stale = f".{batch}.crc"
-    local = "://" not in checkpoint.url  # only Hadoop's local file system has such checksums, and trips over them
-    if local and following.outcome == "new_batch" and stale in checkpoint.offset_names.orphan_crcs:
-        why = f"the stale offsets/{stale} stops the writing of offsets/{batch}, once; then the batch is replayed"
-        return NextBatch("error", batch, (why,))
-    newest = evidence.newest
+def _next_watermark(newest: Batch | None) -> int | None:
+    """The watermark never falls: what the batch ran with, or what its commit says comes next."""
+    if newest is None:
+        return None
+    after = newest.commit.next_watermark_ms if newest.commit else None
+    return max(newest.watermark_ms or 0, after or 0)
+
+
+def _new_ranges(newest: Batch | None, before: Batch | None) -> Iterator[SourceRange]:
+    earlier = _by_key(before)
     for source in newest.sources if newest else ():
-        for problem in source.offset.problems() if source.offset else ():
-            why = f"source {source.name or source.index} in offsets/{newest.id if newest else ''}: {problem}"
-            return NextBatch("unknown", None, (*following.why, why))
-    if following.outcome != "fresh_start" and not checkpoint.operators and newest and newest.watermark_ms:
-        return NextBatch("unknown", None, (*following.why, "a watermark moves, and there is no state: was it lost?"))
-    return following
+        reached = source if source.text is not None else earlier.get((source.index, source.name), source)
+        kind = reached.offset.kind if reached.offset else None
+        yield SourceRange(source.index, source.name, kind, _as_json(reached), None, None)
 
 
-def _unfinished_repartition(evidence: Evidence, planned: int) -> NextBatch | None:
-    """Since 4.2 an uncommitted batch whose partition count differs from the one before stops the start."""
-    counts = {partition_count(evidence, batch) for batch in (planned, planned - 1)}
-    if planned == 0 or len(counts) < 2 or None in counts:
-        return None
-    low, high = evidence.written_by.min, evidence.written_by.max
-    if high is not None and _release(high) < (4, 2):
-        return None
-    why = (
-        f"offsets/{planned} and offsets/{planned - 1} pin different numbers of partitions, and {planned} has no commit"
-    )
-    return NextBatch("error" if low is not None and _release(low) >= (4, 2) else "unknown", None, (why,))
+def _replayed_ranges(newest: Batch | None, before: Batch | None) -> Iterator[SourceRange]:
+    starts = _by_key(before)
+    for source in newest.sources if newest else ():
+        start = starts.get((source.index, source.name))
+        kind = source.offset.kind if source.offset else None
+        yield SourceRange(source.index, source.name, kind, _as_json(start), _as_json(source), source.step)
 
 
-def partition_count(evidence: Evidence, batch: int) -> str | None:
-    entry = evidence.checkpoint.offsets.get(batch)
-    return entry.metadata.conf.get("spark.sql.shuffle.partitions") if entry and entry.metadata else None
+def _by_key(batch: Batch | None) -> dict[tuple[int, str | None], SourceProgress]:
+    return {(source.index, source.name): source for source in batch.sources} if batch else {}
 
 
-def _release(text: str) -> tuple[int, ...]:
-    return tuple(map(int, text.split(".")))[:2]
+def _as_json(source: SourceProgress | None) -> Json:
+    return offset_json(source.text) if source else None
+
+
+def _assumptions(scene: Scene) -> tuple[str, ...]:
+    said = ["the same query: the same sources in the same order, the same operators"]
+    if not scene.conditions.conf:
+        said.append("the session's configuration as it was, or Spark's defaults")
+    if scene.conditions.trigger is None:
+        said.append(f"the trigger that the files show: {scene.evidence.mode}")
+    if scene.release < OLDEST_RUN:
+        said.append(f"Spark {spell_release(scene.release)}: not checked against a running Spark")
+    return tuple(said)

@@ -180,3 +180,8 @@ _SPELLINGS = {
     "o3fs": _refused,
     "ofs": _refused,
 }
+
+
+def is_local(url: str) -> bool:
+    """A path or URL of this machine's own files."""
+    return "://" not in url or url.startswith("file:")

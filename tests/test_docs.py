@@ -10,6 +10,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -168,29 +169,48 @@ def test_python_page_lists_the_errors() -> None:
 HOLES: Mapping[str, tuple[str, ...]] = {"directory[:-1]": ("offset", "commit"), "evidence.mode": tuple(_MODES)}
 
 
+# What is made with the id of a finding: the argument's name and place; and how such an id is handed on.
+HOLDERS = {"Finding": ("id", 0), "Answer": ("finding", 2), "Complaint": ("finding", 3)}
+HELD = ("answer.finding", "complaint.finding")
+Functions = Mapping[str, ast.FunctionDef]
+
+
 class Ids:
     """The ids of findings that one module can emit, by its syntax tree alone.
 
-    Followed are literals, both branches of a conditional, f-strings with known holes, and names: through assignments
-    to them and through the calls of functions that have a parameter of that name. Anything else is an error here, so
-    that no id goes by unseen."""
+    Followed are literals, both branches of a conditional, f-strings with known holes, names, through assignments to
+    them and through the calls of functions that have a parameter of that name, and what a function returns
+    (`elsewhere`: those of other modules). What holds the id of a finding for later is followed like one.
+    Anything else is an error here, so that no id goes by unseen."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, elsewhere: Functions | None = None) -> None:
         self.nodes = list(ast.walk(tree))
+        self.functions = {**(elsewhere or {}), **functions_in(tree)}
         self.seen: set[str] = set()
 
     def all(self) -> set[str]:
         found = set()
         for node in self.nodes:
-            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "Finding":
-                given = [keyword.value for keyword in node.keywords if keyword.arg == "id"] or node.args[:1]
-                assert given, f"a Finding without id: {ast.unparse(node)}"
-                found |= self.values(given[0])
+            called = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
+            if called not in HOLDERS:
+                continue
+            assert isinstance(node, ast.Call)
+            key, place = HOLDERS[called]
+            given = [one.value for one in node.keywords if one.arg == key] or node.args[place : place + 1]
+            assert given or called == "Answer", f"a {called} without id: {ast.unparse(node)}"
+            found |= set().union(*(self.values(one) for one in given if ast.unparse(one) not in HELD))
         return found
 
     def values(self, node: ast.expr) -> set[str]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             return {node.value}
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Finding":
+            return set()  # another variable of that name, and no id
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self.functions:
+            inside = ast.walk(self.functions[node.func.id])
+            return set().union(
+                *(self.values(leaf.value) for leaf in inside if isinstance(leaf, ast.Return) and leaf.value)
+            )
         if isinstance(node, ast.IfExp):
             return self.values(node.body) | self.values(node.orelse)
         if isinstance(node, ast.JoinedStr):
@@ -246,12 +266,19 @@ class Ids:
                 yield from by_name
 
 
+def functions_in(tree: ast.Module) -> Functions:
+    return {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
 def ids_in(source: str) -> set[str]:
     return Ids(ast.parse(source)).all()
 
 
-def emitted_ids() -> set[str]:
-    return set().union(*(ids_in(read(path)) for path in PACKAGE.rglob("*.py")))
+@cache
+def emitted_ids() -> frozenset[str]:
+    trees = [ast.parse(read(path)) for path in sorted(PACKAGE.rglob("*.py"))]
+    every = {name: node for tree in trees for name, node in functions_in(tree).items()}
+    return frozenset().union(*(Ids(tree, every).all() for tree in trees))
 
 
 def entries() -> dict[str, str]:
@@ -263,7 +290,7 @@ def entries() -> dict[str, str]:
 def index() -> dict[str, str]:
     """Each finding's severities in the index table."""
     rows = re.findall(r"^\| \[`([^`]+)`\]\(#([^)]+)\) \| ([a-z, ]+) \| \S.* \|$", read(FINDINGS), re.MULTILINE)
-    assert all(name == anchor for name, anchor, _ in rows)
+    assert all(name.lower() == anchor for name, anchor, _ in rows)
     return {name: severities for name, _, severities in rows}
 
 
@@ -311,6 +338,9 @@ def test_findings_of_samples_are_documented_with_their_severity(name: str) -> No
             'def one(name):\n    two(name)\ndef two(name):\n    Finding(id=name)\none("a")\ntwo("b")',
             {"a", "b"},
         ),
+        ('def made():\n    if x:\n        return "a"\n    return "b"\nFinding(made())', {"a", "b"}),
+        ('Answer("unknown", why, "a")\nAnswer("written", why)\nFinding(answer.finding)', {"a"}),
+        ('Answer("unknown", why, finding="a" if x else "b")', {"a", "b"}),
         ('print(id="a")', set()),
     ],
 )
@@ -384,6 +414,8 @@ JSON_RUNS = (
     ("inspect", "sample_checkpoints/3.5.7-file-to-parquet-previous-offset-missing/checkpoint"),
     ("inspect", "sample_checkpoints/2.4.8-dstreams-sound/checkpoint"),
     ("inspect", "sample_checkpoints"),
+    ("plan-recovery", "sample_checkpoints/3.5.7-file-to-parquet-previous-offset-missing/checkpoint"),
+    ("plan-recovery", "sample_checkpoints"),
     ("log", SAMPLE),
     ("diff", f"{SAMPLE}:1", SAMPLE),
 )

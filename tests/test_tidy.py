@@ -16,14 +16,16 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # Each layer may import from those before it, and from itself. The first prefix that fits a module decides.
 LAYERS: list[tuple[str, ...]] = [
-    ("ckpttool.errors", "ckpttool.model", "ckpttool"),
-    ("ckpttool.formats", "ckpttool.connectors"),
-    ("ckpttool.urls", "ckpttool.storage", "ckpttool.remote", "ckpttool.batches", "ckpttool.evidence",
-     "ckpttool.restart", "ckpttool.checks", "ckpttool.protocol"),
-    ("ckpttool.recognise", "ckpttool.ledger", "ckpttool.checkpoint", "ckpttool.inspection", "ckpttool.comparison",
-     "ckpttool.report"),
-    ("ckpttool.harness", "ckpttool.spark"),
-    ("ckpttool.cli",),
+    ("errors", "model", ""),
+    ("formats", "connectors", "releases"),
+    ("urls", "storage", "remote", "batches", "evidence", "restart", "rules", "checks", "protocol", "state_chain",
+     "state_errors", "state_verdict", "planner", "sinks.base", "sinks.compaction", "sinks.failures",
+     "sinks.findings", "sinks.judge", "sinks.lineage", "inputs.base", "inputs.judge", "inputs.delta_rules",
+     "inputs.delta_schema", "inputs.delta_errors"),
+    ("recognise", "sinks", "ledger", "state_files", "checkpoint", "inspection", "comparison", "outlook", "inputs",
+     "recovery", "report"),
+    ("harness", "spark"),
+    ("cli",),
 ]  # fmt: skip
 PURE = tuple(
     f"ckpttool.{name}"
@@ -35,9 +37,26 @@ PURE = tuple(
         "batches",
         "evidence",
         "restart",
+        "planner",
+        "rules",
+        "releases",
         "checks",
         "protocol",
         "comparison",
+        "state_chain",
+        "state_errors",
+        "state_verdict",
+        "sinks.base",
+        "sinks.compaction",
+        "sinks.failures",
+        "sinks.findings",
+        "sinks.judge",
+        "sinks.lineage",
+        "inputs.base",
+        "inputs.judge",
+        "inputs.delta_rules",
+        "inputs.delta_schema",
+        "inputs.delta_errors",
     ]
 )
 TOUCHES_THE_WORLD = {"os", "io", "time", "random", "socket", "subprocess", "pathlib", "tempfile", "fsspec", "click"}
@@ -53,7 +72,7 @@ def layer_of(module: str) -> int:
     fitting = [
         (len(prefix), layer)
         for layer, prefixes in enumerate(LAYERS)
-        for prefix in prefixes
+        for prefix in (f"ckpttool.{name}".rstrip(".") for name in prefixes)
         if module == prefix or module.startswith(prefix + ".")
     ]
     return max(fitting)[1]

@@ -12,7 +12,7 @@ from ckpttool.connectors.kafka import KafkaOffset
 from ckpttool.errors import MalformedFile
 from ckpttool.evidence import Evidence
 from ckpttool.model import Finding, Severity, SourceLog, SparkError
-from ckpttool.restart import missing_live_entries, unusable_initials
+from ckpttool.rules.sources import missing_live_entries, unusable_initials
 
 
 def check_source_count(evidence: Evidence) -> Iterator[Finding]:
@@ -63,6 +63,8 @@ def check_steps(evidence: Evidence) -> Iterator[Finding]:
         earlier = {(source.index, source.name): source for source in before.sources}
         for source in batch.sources:
             start = earlier.get((source.index, source.name))
+            if start is not None and start.offset is not None and source.text is None:
+                yield _offset_lost(evidence, before, batch, source)
             if start is None or start.offset is None or source.offset is None or source.text == start.text:
                 continue
             if type(start.offset) is not type(source.offset):
@@ -70,6 +72,17 @@ def check_steps(evidence: Evidence) -> Iterator[Finding]:
             elif evidence.mode == "microbatch" and not source.offset.problems():
                 yield from _backwards(batch, source, start.offset, source.offset)
                 yield from _parts_gone(batch, source)
+
+
+def _offset_lost(evidence: Evidence, before: Batch, batch: Batch, source: SourceProgress) -> Finding:
+    return Finding(
+        id="offset-regression",
+        severity=_severity(evidence, batch),
+        path=f"offsets/{batch.id}",
+        message=f"{_spell(source)} has no offset, and had one in batch {before.id}: it begins anew from here",
+        expected="an offset, once there was one",
+        next_step=f"restore the line from a backup, or put that of offsets/{before.id} in its place",
+    )
 
 
 def _kind_changed(batch: Batch, source: SourceProgress, start: Offset, end: Offset) -> Finding:
@@ -111,7 +124,7 @@ def _parts_gone(batch: Batch, source: SourceProgress) -> Iterator[Finding]:
 
 
 def check_initial_offsets(evidence: Evidence) -> Iterator[Finding]:
-    for name in unusable_initials(evidence.checkpoint):
+    for name in unusable_initials(evidence.checkpoint.source_logs):
         yield Finding(
             id="initial-offset-file-malformed",
             severity="warning",

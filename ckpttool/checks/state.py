@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ckpttool.checks.logs import SPARK_EXCEPTION, SPARK_RUNTIME_EXCEPTION, is_unread, spell_gaps
-from ckpttool.evidence import Evidence
+from ckpttool.evidence import Evidence, partition_count
 from ckpttool.formats.names import holes
 from ckpttool.model import Finding, SparkError
-from ckpttool.restart import partition_count
 
 
 def check_directories(evidence: Evidence) -> Iterator[Finding]:

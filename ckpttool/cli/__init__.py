@@ -14,6 +14,7 @@ from ckpttool.errors import CkptError
 # Command → its module and the first line of its help: listing the commands must not import them.
 COMMANDS = {
     "inspect": ("ckpttool.cli.inspect", "Show what a checkpoint holds, where it stands and what is wrong."),
+    "plan-recovery": ("ckpttool.cli.plan_recovery", "Say what a restart of the query will do, and plan the ways out."),
     "log": ("ckpttool.cli.log", "Print one line per batch, oldest first; go on with --follow."),
     "diff": ("ckpttool.cli.diff", "Compare two batches or two checkpoints."),
 }
@@ -42,7 +43,7 @@ class LazyGroup(click.Group):
             return None
         from importlib import import_module
 
-        command: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name)
+        command: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name.replace("-", "_"))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -66,6 +67,7 @@ def cli(ctx: click.Context, debug: bool) -> None:
     \b
     Examples:
       ckpt inspect /data/checkpoints/orders
+      ckpt plan-recovery /data/checkpoints/orders --spark-version 4.2
       ckpt log s3://lake/checkpoints/orders --follow
     """
     ctx.obj = {"debug": debug}

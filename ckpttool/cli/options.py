@@ -56,12 +56,17 @@ def output_options(*formats: str) -> Callable[[F], F]:
 def gather_storage_options(pairs: Iterable[str], file: str | None) -> dict[str, str]:
     """The file's options, overridden by those of the command line."""
     options = _read_options_file(file) if file else {}
+    return options | parse_pairs(pairs, "--storage-option")
+
+
+def parse_pairs(pairs: Iterable[str], option: str) -> dict[str, str]:
+    found = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
-            raise click.BadParameter("expected K=V", param_hint="--storage-option")
-        options[key] = value
-    return options
+            raise click.BadParameter("expected K=V", param_hint=option)
+        found[key] = value
+    return found
 
 
 def _read_options_file(path: str) -> dict[str, str]:

@@ -66,7 +66,9 @@ class UnknownOffset(OpaqueOffset):
         return quote(self.text)
 
     def problems(self) -> list[str]:
-        """An offset that sets out to be JSON must be JSON: a cut file ends within one."""
+        """An offset that sets out to be JSON must be JSON: a cut file ends within one. And no source writes nothing."""
+        if not self.text.strip():
+            return ["the line is empty"]
         if self.text[:1] not in ("{", "["):
             return []
         try:

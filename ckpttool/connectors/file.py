@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ckpttool.connectors.base import CounterOffset, is_long
-from ckpttool.model import Json
+from ckpttool.errors import MalformedFile
+from ckpttool.formats.envelope import MAPPING, NULL_POINTER, parse_json, quote, whole_number
+from ckpttool.model import Json, SparkError
 
 KIND = "file"
 TITLE = "Files in a directory"
@@ -28,6 +30,19 @@ class FileOffset(CounterOffset):
 
     def problems(self) -> list[str]:
         return [f"logOffset {self.position} is no id of a log entry"] if self.position < 0 else []
+
+
+def read_position(text: str) -> int:
+    """The position as Spark reads it of a source that is known to be this one."""
+    value: Json = parse_json(text)
+    position = whole_number(value.get("logOffset") if isinstance(value, dict) else value)
+    if not is_long(position):
+        raise MalformedFile(
+            f"{quote(text)} has no number of a log entry",
+            expected=EXAMPLES[0],
+            spark=SparkError(NULL_POINTER if value is None else MAPPING),
+        )
+    return position
 
 
 def parse_offset(value: Json, text: str, hint: str | None) -> FileOffset | None:  # noqa: ARG001

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 
 from ckpttool.errors import MalformedFile
-from ckpttool.formats.envelope import json_type, long_field, parse_json_object, parse_lines, parse_version
+from ckpttool.formats.envelope import MAPPING, json_type, long_field, parse_json_fields, parse_lines, parse_version
 from ckpttool.model import CommitLogEntry, Json, Position, SinkCommit, SparkError
 
 NEWEST_VERSION = 3
@@ -21,7 +21,7 @@ REQUIREMENT_FAILED = SparkError("java.lang.IllegalArgumentException")
 def parse_commit_log(data: bytes, batch_id: int) -> CommitLogEntry:
     lines = parse_lines(data)
     version = parse_version(lines[0].strip(), NEWEST_VERSION)
-    fields = parse_json_object(lines[1], line=2) if len(lines) > 1 and lines[1].strip() else {}
+    fields = parse_json_fields(lines[1], line=2) if len(lines) > 1 and lines[1].strip() else {}
     watermark = fields.get("nextBatchWatermarkMs")
     return CommitLogEntry(
         batch_id=batch_id,
@@ -71,6 +71,13 @@ def _parse_sinks(value: Json, version: int) -> tuple[SinkCommit, ...]:
     if value is not None and not (isinstance(value, dict) and all(isinstance(sink, dict) for sink in value.values())):
         raise _malformed("sinkMetadataMap", value, "sink name → its commit")
     sinks = tuple(_parse_sink(name, fields) for name, fields in (value or {}).items())
+    if version == 3 and value is None:
+        raise MalformedFile(
+            "`sinkMetadataMap` is missing",
+            expected="`sinkMetadataMap`: the sinks by name",
+            position=Position(line=2),
+            spark=SparkError(MAPPING),
+        )
     if version == 3 and sum(sink.is_active for sink in sinks) != 1:
         raise MalformedFile(
             f"{sum(sink.is_active for sink in sinks)} sinks are marked active",

@@ -1,13 +1,129 @@
-"""`_delta_log/<version>.json`: one commit of a Delta table, an action per line. Only what tells of batches is read."""
+"""`_delta_log/`: the commits of a Delta table, their checksums and checkpoints, as far as streams write or read them.
+
+A commit is one JSON action per line. A `txn` action says which batch of which application the commit holds; the last
+one in log order counts, never the highest. `<version>.crc` and checkpoints repeat the transactions that are in force.
+"""
 
 from __future__ import annotations
 
-from ckpttool.errors import MalformedFile
-from ckpttool.formats.envelope import parse_json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+from ckpttool.connectors.base import is_long
+from ckpttool.errors import MalformedFile, Refused
+from ckpttool.formats.envelope import parse_json, parse_json_object
+from ckpttool.model import Json
+
+RETENTION = "delta.setTransactionRetentionDuration"
+
+_COMMIT = re.compile(r"([0-9]{20})\.json")
+_CHECKSUM = re.compile(r"([0-9]{20})\.crc")
+_STAGED = re.compile(r"([0-9]{20})\.[0-9a-f-]{36}\.json")
+_CHECKPOINT = re.compile(r"([0-9]{20})\.checkpoint(?:\.([0-9]{10})\.([0-9]{10})|\.[0-9a-f-]{36})?\.(parquet|json)")
+_CAN_TELL = (b'"txn"', b'"metaData"')
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaTransaction:
+    """`txn`: the application `app_id` has written up to `version`, for a streaming query its batch."""
+
+    app_id: str
+    version: int
+    last_updated_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaMetadata:
+    """`metaData`: what the table is from a version on. `schema`: Spark's JSON of it, verbatim."""
+
+    table_id: str
+    schema: str | None = None
+    partition_columns: tuple[str, ...] = ()
+    configuration: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaCommit:
+    """One version. `rewrites`: its files hold the rows of those it removes (`dataChange` is false everywhere).
+
+    `configuration`: the table's properties, where this commit sets them. `new_data`: the files that a stream reads, in
+    their order, by their plain names; `takes_data`: rows went that a stream may have passed on."""
+
+    version: int
+    timestamp_ms: int | None = None
+    operation: str | None = None
+    parameters: Mapping[str, Json] = field(default_factory=dict)
+    metrics: Mapping[str, Json] = field(default_factory=dict)
+    transactions: tuple[DeltaTransaction, ...] = ()
+    added: frozenset[str] = frozenset()
+    removed: frozenset[str] = frozenset()
+    rewrites: bool = False
+    configuration: Mapping[str, str] | None = None
+    metadata: DeltaMetadata | None = None
+    new_data: tuple[str, ...] = ()
+    takes_data: bool = False
+
+    def metric(self, name: str) -> int | None:
+        """Metrics are numbers written as strings."""
+        text = str(self.metrics.get(name, ""))
+        return int(text) if text.isdecimal() and len(text) < 20 else None
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaState:
+    """What a checksum or a checkpoint says is in force at its version. None: it does not tell."""
+
+    transactions: tuple[DeltaTransaction, ...] | None = None
+    configuration: Mapping[str, str] | None = None
+    metadata: DeltaMetadata | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaLogNames:
+    """The names in `_delta_log/`. `checkpoints`: version → the files to read, of those that are all there."""
+
+    commits: tuple[int, ...] = ()
+    checksums: frozenset[int] = frozenset()
+    checkpoints: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+    def up_to(self, version: int) -> DeltaLogNames:
+        """The log as it was when this version was the newest, as far as its files are still there."""
+        return DeltaLogNames(
+            tuple(one for one in self.commits if one <= version),
+            frozenset(one for one in self.checksums if one <= version),
+            {one: files for one, files in self.checkpoints.items() if one <= version},
+        )
+
+
+def parse_delta_log_names(names: Iterable[str]) -> DeltaLogNames:
+    commits, checksums = [], set()
+    parts: dict[int, dict[int, list[str]]] = {}
+    for name in names:
+        if found := _COMMIT.fullmatch(name):
+            commits.append(int(found[1]))
+        elif found := _CHECKSUM.fullmatch(name):
+            checksums.add(int(found[1]))
+        elif found := _CHECKPOINT.fullmatch(name):
+            parts.setdefault(int(found[1]), {}).setdefault(int(found[3] or 1), []).append(name)
+    whole = {
+        version: tuple(sorted(files))
+        for version, by_count in sorted(parts.items())
+        for count, files in by_count.items()
+        if len(files) >= count
+    }
+    return DeltaLogNames(tuple(sorted(commits)), frozenset(checksums), whole)
+
+
+def staged_versions(names: Iterable[str]) -> list[int]:
+    """The versions that a catalog may have accepted while they are not in the log yet (`_staged_commits/`)."""
+    return sorted(int(found[1]) for name in names if (found := _STAGED.fullmatch(name)))
 
 
 def parse_transaction(data: bytes, app_id: str) -> int | None:
-    """The version that this commit's `txn` records for `app_id`: the id of the streaming batch it holds."""
+    """The version that this commit's `txn` records for `app_id`, whatever else is wrong in the file."""
     found = None
     for line in data.splitlines():
         # The lines with files can be large and many; only those that can be a transaction are worth decoding.
@@ -17,7 +133,175 @@ def parse_transaction(data: bytes, app_id: str) -> int | None:
             action = parse_json(line.decode("utf-8", "replace"))
         except MalformedFile:
             continue
-        txn = action.get("txn") if isinstance(action, dict) else None
-        if isinstance(txn, dict) and txn.get("appId") == app_id and isinstance(txn.get("version"), int):
-            found = txn["version"]
+        for txn in _transactions([action]):
+            if txn.app_id == app_id:
+                found = txn.version
     return found
+
+
+def parse_commit(data: bytes, version: int) -> DeltaCommit:
+    actions = list(_actions(data))
+    info = next((value for kind, value in actions if kind == "commitInfo"), {})
+    files = [value for kind, value in actions if kind in ("add", "remove")]
+    timestamp = info.get("inCommitTimestamp", info.get("timestamp"))
+    operation = info.get("operation")
+    return DeltaCommit(
+        version=version,
+        timestamp_ms=timestamp if is_long(timestamp) else None,
+        operation=operation if isinstance(operation, str) else None,
+        parameters=_object(info.get("operationParameters")),
+        metrics=_object(info.get("operationMetrics")),
+        transactions=_transactions([{kind: value} for kind, value in actions]),
+        added=_paths(actions, "add"),
+        removed=_paths(actions, "remove"),
+        rewrites=bool(files) and not any(map(_changes_data, files)),
+        configuration=_configuration(actions),
+        metadata=_metadata(actions),
+        new_data=tuple(
+            unquote(str(value.get("path"))) for kind, value in actions if kind == "add" and _changes_data(value)
+        ),
+        takes_data=any(kind == "remove" and _changes_data(value) for kind, value in actions),
+    )
+
+
+def parse_checksum(data: bytes) -> DeltaState:
+    """`<version>.crc`. Its transactions are left out when there are too many, or when they may expire."""
+    fields = parse_json_object(data.decode("utf-8", "replace"))
+    known = fields.get("setTransactions")
+    metadata = fields.get("metadata")
+    pairs = [("metaData", metadata)] if isinstance(metadata, dict) else []
+    return DeltaState(
+        transactions=_transactions([{"txn": one} for one in known]) if isinstance(known, list) else None,
+        configuration=_configuration(pairs),
+        metadata=_metadata(pairs),
+    )
+
+
+def parse_last_checkpoint(data: bytes) -> tuple[int, DeltaState] | None:
+    """`_last_checkpoint`: the version, and for one of format v2 all that is not a file."""
+    fields = parse_json_object(data.decode("utf-8", "replace"))
+    version, inner = fields.get("version"), _object(fields.get("v2Checkpoint"))
+    actions = inner.get("nonFileActions")
+    if not is_long(version) or not isinstance(actions, list):
+        return None
+    pairs = list(_pairs(actions))
+    return version, DeltaState(_transactions(actions), _configuration(pairs), _metadata(pairs))
+
+
+def parse_checkpoint(data: bytes) -> DeltaState:
+    """A checkpoint file, or a part of one: JSON lines or Parquet. Sidecars hold files only, and are not asked."""
+    if data.startswith(b"PAR1"):
+        return _parse_parquet(data)
+    pairs = list(_actions(data, only=_CAN_TELL))
+    return DeltaState(_transactions([{kind: value} for kind, value in pairs]), _configuration(pairs), _metadata(pairs))
+
+
+def _parse_parquet(data: bytes) -> DeltaState:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise Refused(
+            "the table's checkpoint is a Parquet file, and pyarrow is not installed", "pip install 'ckpttool[delta]'"
+        ) from None
+    try:
+        file = parquet.ParquetFile(pyarrow.BufferReader(data))
+        wanted = [name for name in ("txn", "metaData") if name in file.schema_arrow.names]
+        table: Any = file.read(columns=wanted)
+        rows = {name: table.column(name).drop_null().to_pylist() for name in wanted}
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise MalformedFile(f"not Parquet: {error}", expected="a checkpoint of a Delta table") from None
+    pairs = [
+        ("metaData", metadata | {"configuration": dict(metadata.get("configuration") or ())})
+        for metadata in rows.get("metaData", [])
+    ]
+    transactions = _transactions([{"txn": txn} for txn in rows.get("txn", [])])
+    return DeltaState(transactions, _configuration(pairs), _metadata(pairs))
+
+
+# -- intervals ---------------------------------------------------------------------------------------------------------
+
+_UNIT_MS = {
+    "week": 604_800_000,
+    "day": 86_400_000,
+    "hour": 3_600_000,
+    "minute": 60_000,
+    "second": 1000,
+    "millisecond": 1,
+    "microsecond": 0.001,
+}
+
+
+def retention_ms(configuration: Mapping[str, str]) -> int | None:
+    """How long transactions are remembered: None for ever. Spark's calendar intervals, of which months are refused."""
+    text = configuration.get(RETENTION)
+    if text is None:
+        return None
+    words = text.strip().lower().removeprefix("interval").split()
+    total = 0.0
+    for number, unit in zip(words[::2], words[1::2], strict=False):
+        size = _UNIT_MS.get(unit.removesuffix("s"))
+        if size is None or not re.fullmatch(r"[+-]?[0-9]{1,15}(\.[0-9]+)?", number):
+            break
+        total += float(number) * size
+    else:
+        if words and len(words) % 2 == 0:
+            return int(total)
+    raise MalformedFile(f"`{RETENTION}` is no interval", expected="an interval such as `interval 30 days`")
+
+
+# -- actions -----------------------------------------------------------------------------------------------------------
+
+
+def _actions(data: bytes, only: Collection[bytes] = ()) -> Iterator[tuple[str, dict[str, Json]]]:
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if line.strip() and (not only or any(word in line for word in only)):
+            yield from _pairs([parse_json_object(line.decode("utf-8", "replace"), number)])
+
+
+def _pairs(actions: Iterable[Json]) -> Iterator[tuple[str, dict[str, Json]]]:
+    for action in actions:
+        if isinstance(action, dict):
+            yield from ((kind, value) for kind, value in action.items() if isinstance(value, dict))
+
+
+def _transactions(actions: Iterable[Json]) -> tuple[DeltaTransaction, ...]:
+    return tuple(
+        DeltaTransaction(txn["appId"], txn["version"], updated if is_long(updated := txn.get("lastUpdated")) else None)
+        for kind, txn in _pairs(actions)
+        if kind == "txn" and isinstance(txn.get("appId"), str) and is_long(txn.get("version"))
+    )
+
+
+def _paths(actions: Iterable[tuple[str, dict[str, Json]]], wanted: str) -> frozenset[str]:
+    return frozenset(str(value.get("path")) for kind, value in actions if kind == wanted)
+
+
+def _configuration(actions: Iterable[tuple[str, Mapping[str, Json]]]) -> dict[str, str] | None:
+    found = None
+    for kind, value in actions:
+        if kind == "metaData":
+            found = {key: str(text) for key, text in _object(value.get("configuration")).items()}
+    return found
+
+
+def _metadata(actions: Iterable[tuple[str, Mapping[str, Json]]]) -> DeltaMetadata | None:
+    found = None
+    for kind, value in actions:
+        if kind == "metaData" and isinstance(value.get("id"), str):
+            schema, columns = value.get("schemaString"), value.get("partitionColumns")
+            found = DeltaMetadata(
+                table_id=value["id"],
+                schema=schema if isinstance(schema, str) else None,
+                partition_columns=tuple(map(str, columns)) if isinstance(columns, list) else (),
+                configuration=_configuration([(kind, value)]) or {},
+            )
+    return found
+
+
+def _changes_data(file: Mapping[str, Json]) -> bool:
+    return bool(file.get("dataChange", True))
+
+
+def _object(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}

@@ -17,8 +17,11 @@ from ckpttool.model import Json, Position, SparkError
 ILLEGAL_STATE = "java.lang.IllegalStateException"
 # Its subclass, since Spark 4.0, for the errors that have a condition.
 SPARK_ILLEGAL_STATE = "org.apache.spark.SparkIllegalStateException"
+MAPPING = "org.json4s.MappingException"
 JACKSON_PARSE = "com.fasterxml.jackson.core.JsonParseException"
 JACKSON_EOF = "com.fasterxml.jackson.core.io.JsonEOFException"
+JACKSON_NOTHING = "com.fasterxml.jackson.databind.exc.MismatchedInputException"
+NULL_POINTER = "java.lang.NullPointerException"
 
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
 INT_MAX = 2**31 - 1
@@ -72,18 +75,22 @@ def parse_version(line: str, newest: int) -> int:
 
 
 def parse_json(text: str, line: int | None = None) -> Json:
-    """JSON as Jackson takes it: no NaN, no nesting bomb, no number that would take minutes to convert."""
+    """JSON as Jackson takes it: whatever follows the first object or array is not looked at, and NaN is refused.
+
+    So are nesting bombs, and numbers that would take minutes to convert."""
     try:
         if _nests_too_deeply(text):  # how deep Python itself goes depends on its version, and on what comes after
             raise RecursionError
-        return _DECODER.decode(text)
+        value, end = _DECODER.raw_decode(text, len(text) - len(text.lstrip()))
+        return value if isinstance(value, dict | list) or not text[end:].strip() else _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        cut_off = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
+        rest = text[error.pos :].strip()
+        cut_off = rest in ("", "-") or error.msg.startswith("Unterminated string")
         raise MalformedFile(
             "the JSON ends too early" if cut_off else f"not JSON: {error.msg} at character {error.pos + 1}",
             expected="one complete JSON value",
             position=Position(line=line, byte=len(text[: error.pos].encode("utf-8", "surrogatepass"))),
-            spark=SparkError(JACKSON_EOF if cut_off else JACKSON_PARSE),
+            spark=SparkError(JACKSON_PARSE if not cut_off else JACKSON_EOF if text.strip() else JACKSON_NOTHING),
         ) from None
     except RecursionError:
         raise MalformedFile(
@@ -112,13 +119,20 @@ def parse_json_object(text: str, line: int | None = None) -> dict[str, Json]:
             f"a JSON {json_type(value)} stands where an object belongs",
             expected="a JSON object `{…}`",
             position=Position(line=line),
+            spark=SparkError(NULL_POINTER if value is None else MAPPING),
         )
     return value
 
 
+def parse_json_fields(text: str, line: int | None = None) -> dict[str, Json]:
+    """The fields of a case class whose fields all have defaults: json4s finds none in a value that is no object."""
+    value = parse_json(text, line)
+    return parse_json_object(text, line) if isinstance(value, dict) or value is None else {}
+
+
 def long_field(fields: Mapping[str, Json], name: str, default: int = 0, line: int | None = None) -> int:
     """A Java long: absent and null take the default, as Spark's case classes do."""
-    value = fields.get(name)
+    value = whole_number(fields.get(name))
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, int) or not LONG_MIN <= value <= LONG_MAX:
@@ -126,8 +140,14 @@ def long_field(fields: Mapping[str, Json], name: str, default: int = 0, line: in
             f"`{name}` is {quote(json.dumps(value))}, not a 64-bit integer",
             expected=f"`{name}`: an integer",
             position=Position(line=line),
+            spark=SparkError(MAPPING),
         )
     return int(value)
+
+
+def whole_number(value: Json) -> Json:
+    """json4s drops what stands after the point where a whole number belongs."""
+    return int(value) if isinstance(value, float) and abs(value) < LONG_MAX else value
 
 
 def json_type(value: Json) -> str:

@@ -22,6 +22,8 @@ NEWEST_VERSION = 1
 _ESCAPES = {code: f"\\u{code:04X}" for code in range(0x20)}
 _ESCAPES |= {ord(char): "\\" + short for char, short in zip('\b\t\n\f\r"\\', 'btnfr"\\', strict=True)}
 
+DEFAULT_COMPACT_INTERVAL = 10
+
 
 def parse_source_log(data: bytes) -> tuple[FileLogEntry, ...]:
     return tuple(

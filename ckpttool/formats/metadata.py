@@ -9,11 +9,10 @@ import json
 from uuid import UUID
 
 from ckpttool.errors import MalformedFile
-from ckpttool.formats.envelope import JACKSON_EOF, parse_json_object, quote
+from ckpttool.formats.envelope import JACKSON_NOTHING, MAPPING, NULL_POINTER, parse_json_object, quote
 from ckpttool.model import Position, QueryMetadata, SparkError
 
 EXPECTED = '`{"id":"<uuid>"}`'
-MISMATCHED_INPUT = "com.fasterxml.jackson.databind.exc.MismatchedInputException"
 
 
 def parse_metadata(data: bytes) -> QueryMetadata:
@@ -22,23 +21,17 @@ def parse_metadata(data: bytes) -> QueryMetadata:
             "the file is empty",
             expected=EXPECTED,
             position=Position(line=1, byte=0),
-            spark=SparkError(MISMATCHED_INPUT),
+            spark=SparkError(JACKSON_NOTHING),
         )
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise MalformedFile(
-            f"byte 0x{data[error.start]:02x} is not valid UTF-8",
-            expected=EXPECTED,
-            position=Position(byte=error.start),
-            spark=SparkError(JACKSON_EOF),
-        ) from None
+    # Spark's reader puts U+FFFD where bytes are not UTF-8, and then finds no JSON.
+    text = data.decode("utf-8", "replace")
     fields = parse_json_object(text)
     query_id = fields.get("id")
+    if isinstance(query_id, int | float):
+        query_id = str(query_id)
     if not isinstance(query_id, str):
-        raise MalformedFile(
-            "there is no text field `id`", expected=EXPECTED, spark=SparkError("org.json4s.MappingException")
-        )
+        class_name = NULL_POINTER if "id" in fields and query_id is None else MAPPING
+        raise MalformedFile("there is no text field `id`", expected=EXPECTED, spark=SparkError(class_name))
     return QueryMetadata(
         id=_parse_uuid(query_id),
         unknown_fields=tuple(name for name in fields if name != "id"),

@@ -8,7 +8,8 @@ Hadoop's checksums.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from ckpttool.formats.envelope import LONG_MAX, LONG_MIN
@@ -85,3 +86,13 @@ def _is_canonical(name: str) -> bool:
 
 def _stem(name: str) -> str:
     return name.removesuffix(COMPACT_SUFFIX)
+
+
+def without_directories(names: LogNames, directory: str, is_directory: Callable[[str], bool]) -> LogNames:
+    """Spark counts files only. Asked for the newest names, down to the first that is one."""
+    ids, count = names.ids, len(names.ids)
+    while count and is_directory(f"{directory}/{ids[count - 1]}"):
+        count -= 1
+    if count == len(ids):
+        return names
+    return replace(names, ids=ids[:count], directories=tuple(map(str, reversed(ids[count:]))))

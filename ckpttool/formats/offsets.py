@@ -15,7 +15,7 @@ from ckpttool.formats.envelope import (
     ILLEGAL_STATE,
     json_type,
     long_field,
-    parse_json_object,
+    parse_json_fields,
     parse_lines,
     parse_version,
     quote,
@@ -38,7 +38,7 @@ def parse_offset_log(data: bytes, batch_id: int) -> OffsetLogEntry:
             spark=SparkError("java.util.NoSuchElementException"),
         )
     metadata_text = lines[1].strip()
-    metadata = parse_offset_metadata(metadata_text) if metadata_text else None
+    metadata = parse_offset_metadata(metadata_text) if metadata_text not in ("", "null") else None
     if version == 1:
         sources = tuple(
             SourceOffset(index, None, None if text == NO_OFFSET else text) for index, text in enumerate(lines[2:])
@@ -55,7 +55,7 @@ def parse_offset_log(data: bytes, batch_id: int) -> OffsetLogEntry:
 
 
 def parse_offset_metadata(text: str, line: int = 2) -> OffsetMetadata:
-    fields = parse_json_object(text, line)
+    fields = parse_json_fields(text, line)
     return OffsetMetadata(
         watermark_ms=long_field(fields, "batchWatermarkMs", line=line),
         timestamp_ms=long_field(fields, "batchTimestampMs", line=line),

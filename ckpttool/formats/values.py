@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ckpttool.errors import MalformedFile
-from ckpttool.formats.envelope import INT_MAX, LONG_MAX, LONG_MIN, json_type, quote
+from ckpttool.formats.envelope import INT_MAX, LONG_MAX, LONG_MIN, json_type, quote, whole_number
 from ckpttool.model import Json, Position, SparkError
 
 MAPPING = SparkError("org.json4s.MappingException")  # what Spark's JSON library raises
@@ -83,7 +83,7 @@ class Fields:
         return name in self._values
 
     def _integer(self, name: str, low: int, high: int, expected: str) -> int:
-        value = self._values.get(name)
+        value = whole_number(self._values.get(name))
         if type(value) is not int or not low <= value <= high:
             raise self._wrong(name, expected)
         return value

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import ckpttool
-from ckpttool.batches import Batch, SourceProgress
+from ckpttool.batches import Batch, SourceProgress, offset_json
 from ckpttool.comparison import Difference
 from ckpttool.connectors.base import Step
-from ckpttool.errors import CkptError, MalformedFile, NotACheckpoint
+from ckpttool.errors import CkptError, NotACheckpoint
 from ckpttool.evidence import unusual_confs
-from ckpttool.formats.envelope import parse_json
 from ckpttool.inspection import Inspection
 from ckpttool.model import CommitLogEntry, Finding, LogNames, Operator, SinkLedger, SourceLog
 from ckpttool.protocol import protocol_steps
@@ -163,7 +162,7 @@ def source_fields(source: SourceProgress) -> Fields:
         "name": source.name,
         "kind": source.offset.kind if source.offset else None,
         "certainty": source.offset.certainty if source.offset else None,
-        "offset": _offset_json(source.text),
+        "offset": offset_json(source.text),
         "summary": source.offset.summary() if source.offset else None,
         "step": step_fields(source.step) if source.step else None,
     }
@@ -198,7 +197,7 @@ def source_log_fields(log: SourceLog) -> Fields:
     return {
         "name": log.name,
         "kind": log.kind,
-        "initial_offset": _offset_json(log.initial.text) if log.initial else None,
+        "initial_offset": offset_json(log.initial.text) if log.initial else None,
         "first": log.names.first,
         "last": max([*log.names.ids[-1:], *log.names.compact_ids[-1:]], default=None),
         "compact": list(log.names.compact_ids),
@@ -235,16 +234,6 @@ def ledger_fields(ledger: SinkLedger) -> Fields:
         "keyed_by_query": ledger.keyed,
         "note": ledger.note,
     }
-
-
-def _offset_json(text: str | None) -> Any:
-    """The offset as it stands in the log: its JSON value, or its text where that is not JSON."""
-    if text is None:
-        return None
-    try:
-        return parse_json(text)
-    except MalformedFile:
-        return text
 
 
 def _state_ids(entry: CommitLogEntry) -> Fields | None:

@@ -107,7 +107,7 @@ def _sources(evidence: Evidence, style: Style) -> list[str]:
         return []
     before = _find(evidence, newest.previous_id) if newest.previous_id is not None else None
     if newest.commit is not None or newest.id == evidence.checkpoint.last_commit_batch or evidence.mode == "continuous":
-        rows = [[_label(source), _kind(source), _reached(source), _step(source.step)] for source in newest.sources]
+        rows = [[_label(source), _kind(source), _reached(source), spell_step(source.step)] for source in newest.sources]
         return table(["Source", "Kind", f"Reached by {newest.id}", f"Step of {newest.id}"], rows, style, right={3})
     starts = {(source.index, source.name): source for source in before.sources} if before else {}
     rows = [
@@ -116,7 +116,7 @@ def _sources(evidence: Evidence, style: Style) -> list[str]:
             _kind(source),
             _reached(starts.get((source.index, source.name))),
             _reached(source) if _moved(source, starts) else "unchanged",
-            _step(source.step),
+            spell_step(source.step),
         ]
         for source in newest.sources
     ]
@@ -141,7 +141,7 @@ def _reached(source: SourceProgress | None) -> str:
     return source.offset.summary() if source and source.offset else "nothing yet"
 
 
-def _step(step: Step | None) -> str:
+def spell_step(step: Step | None) -> str:
     if step is None:
         return ""
     if step.amount is None:
@@ -277,7 +277,7 @@ def _batch_head(batch: Batch, style: Style) -> Iterator[str]:
 def _batch_source(source: SourceProgress, style: Style) -> list[str]:
     if source.offset is None:
         return [f"Source {printable(_label(source))}: no offset yet"]
-    title = f"Source {_label(source)} · {_kind(source)} · {source.offset.summary()} · {_step(source.step)}"
+    title = f"Source {_label(source)} · {_kind(source)} · {source.offset.summary()} · {spell_step(source.step)}"
     parts = source.step.parts if source.step else {}
     rows = [[name, value, _part_step(parts.get(name))] for name, value in source.offset.details()]
     return [
@@ -332,7 +332,7 @@ def render_comparison(
     title = "\n".join(style(printable(f"{side}: {name}"), "title") for side, name in zip("AB", names, strict=True))
     if not differences:
         return f"{title}\n\n{style('No differences.', 'good')}\n"
-    rows = [[item.what, item.a or "-", item.b or "-", _step(item.step)] for item in differences]
+    rows = [[item.what, item.a or "-", item.b or "-", spell_step(item.step)] for item in differences]
     return f"{title}\n\n{_join(table(['What', 'A', 'B', 'From A to B'], rows, style, right={3}))}\n"
 
 
@@ -359,7 +359,7 @@ def _brief_step(source: SourceProgress) -> str:
     """A step in a table or a line: no sentence, `-` for a source without an offset, `?` where nobody can tell."""
     if source.offset is None:
         return "-"
-    return "?" if source.step is None or source.step.amount is None else _step(source.step)
+    return "?" if source.step is None or source.step.amount is None else spell_step(source.step)
 
 
 def _watermark_move(before: Batch | None, batch: Batch) -> str:

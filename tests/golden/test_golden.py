@@ -27,6 +27,8 @@ def commands(name: str, root: Path) -> list[list[str]]:
     listed = [["inspect", checkpoint], ["inspect", checkpoint, "--timeline"], ["log", checkpoint]]
     if batches:
         listed.append(["inspect", checkpoint, "--batch", str(batches[-1])])
+    sinks = [beside for beside in ("output", "table") if (root / beside).is_dir()]
+    listed.append(["plan-recovery", checkpoint, *(part for sink in sinks for part in ("--sink", sink))])
     if len(batches) > 1:
         listed.append(["diff", f"{checkpoint}:{batches[0]}", f"{checkpoint}:{batches[-1]}"])
     return listed

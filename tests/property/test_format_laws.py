@@ -32,10 +32,14 @@ from ckpttool.formats.file_log import (
 from ckpttool.formats.initial_offset import encode_initial_offset, initial_offset_hint, parse_initial_offset
 from ckpttool.formats.metadata import encode_metadata, parse_metadata
 from ckpttool.formats.offsets import encode_offset_log, parse_offset_log
+from ckpttool.formats.state.changelog import parse_changelog
+from ckpttool.formats.state.hdfs import parse_delta, parse_snapshot
 from ckpttool.formats.state.java_io import JavaReader
 from ckpttool.formats.state.operator import parse_operator_metadata
+from ckpttool.formats.state.rocksdb import parse_snapshot_metadata, parse_snapshot_zip, read_zip_entries
 from ckpttool.formats.state.schema import parse_state_schema
 from ckpttool.model import FileLogEntry, SinkFileEntry
+from tests import state_builders
 from tests.property import strategies as made
 
 pytestmark = pytest.mark.property
@@ -51,6 +55,32 @@ class Format:
     encode: Callable[[Any], bytes] | None = None
 
 
+plain_records = st.builds(
+    state_builders.plain, st.lists(st.tuples(st.binary(max_size=40), st.binary(max_size=40)), max_size=200)
+)
+typed_records = st.builds(
+    state_builders.typed, st.lists(st.tuples(st.sampled_from([1, 0x11, 0x20]), st.binary(), st.binary()), max_size=100)
+)
+lineages = st.builds(
+    lambda items: state_builders.lineage(*items), st.lists(st.tuples(st.integers(1, 99), st.text("ab")))
+)
+changelogs = st.builds(
+    lambda parts: state_builders.lz4(b"".join(parts)),
+    st.one_of(
+        st.tuples(plain_records),
+        st.tuples(st.just(state_builders.utf("v2")), typed_records),
+        st.tuples(st.just(state_builders.utf("v3")), lineages, plain_records),
+        st.tuples(st.just(state_builders.utf("v4")), lineages, typed_records),
+    ),
+)
+tables = st.lists(st.tuples(st.sampled_from(["000008-a.sst", "000009-b.sst"]), st.integers(0, 2**40)), max_size=4)
+CODECS = (("LZ4", state_builders.lz4), ("zstd", state_builders.zstd), ("snappy", state_builders.snappy))
+
+
+def described_tables(ssts: list[tuple[str, int]]) -> bytes:
+    return read_zip_entries(state_builders.snapshot_zip(ssts))["metadata"]
+
+
 FORMATS = (
     Format("metadata", parse_metadata, made.query_metadata, encode_metadata),
     Format("offset log", partial(parse_offset_log, batch_id=7), made.offset_logs, encode_offset_log),
@@ -63,6 +93,11 @@ FORMATS = (
     Format("Spark checksum", parse_spark_checksum, made.spark_checksums),
     Format("operator metadata", parse_operator_metadata, made.operator_metadata),
     Format("state schema", parse_state_schema, made.state_schemas),
+    *(Format(f"delta in {codec}", parse_delta, st.builds(codec_of, plain_records)) for codec, codec_of in CODECS),
+    Format("state snapshot", parse_snapshot, st.builds(state_builders.lz4, plain_records)),
+    Format("changelog", parse_changelog, changelogs),
+    Format("RocksDB snapshot", parse_snapshot_zip, st.builds(state_builders.snapshot_zip, tables)),
+    Format("RocksDB metadata", parse_snapshot_metadata, st.builds(described_tables, tables)),
 )
 
 every_format = pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)

@@ -509,7 +509,7 @@ def _damaged(sound: dict[str, Sample]) -> Iterator[Sample]:
         "offsets/4",
         told="The newest offsets file has one line too many, which counts as one more source.",
         outcome="error",
-        finds=("source-count-changed",),
+        finds=("source-count-changed", "source-offset-malformed"),
     )
     yield damaged(
         file,

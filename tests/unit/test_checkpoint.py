@@ -108,14 +108,14 @@ def test_something_else_where_a_file_belongs(root: Path, kind: str, path: str) -
     code, fields = inspect_json(root)
     assert still_reports(fields) or path == "metadata"
     assert path in found(fields).values() or (path, kind) == ("commits/1", "directory")
-    assert code == (0 if path == "sources/0/0" or (path, kind) == ("offsets/2", "directory") else code)
+    assert code == (0 if path == "sources/0/0" else 1 if (path, kind) == ("offsets/2", "directory") else code)
     assert code in (0, 1)
 
 
 def test_a_directory_does_not_count_as_the_newest_batch(root: Path) -> None:
     replace(root / "offsets/2", Path.mkdir)
     _, fields = inspect_json(root)
-    assert found(fields) == {"directory-in-log": "offsets/2"}
+    assert found(fields) == {"directory-in-log": "offsets/2", "restart-fails": "offsets/2"}
     assert fields["last_offset_batch"] == 1
 
 
@@ -332,7 +332,7 @@ def test_hostile_offsets_are_shown_or_told_in_bounded_time(root: Path, line: str
         run_ckpt("log", str(root), "--format", form),
         run_ckpt("diff", f"{root}:1", f"{root}:2", "--format", form),
     ]
-    assert {outcome.code for outcome in outcomes} <= {0, 1}
+    assert {outcome.code for outcome in outcomes} <= {0, 1, 3}
     assert all(is_printable((outcome.out + outcome.err).encode()) for outcome in outcomes)
     assert time.monotonic() - began < 10
 

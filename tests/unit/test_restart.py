@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from ckpttool import inspect_checkpoint, open_checkpoint
-from ckpttool.restart import NextBatch
+from ckpttool.restart import Restart
 from tests.builders import build
 
 
-def next_batch(root: Path) -> NextBatch:
+def next_batch(root: Path) -> Restart:
     return inspect_checkpoint(open_checkpoint(str(root))).next_batch
 
 

@@ -1,0 +1,152 @@
+"""`ckpt plan-recovery`: what a restart will do, what that does to the data, and the ways out."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ckpttool.cli.options import (
+    choose_style,
+    echo,
+    gather_storage_options,
+    output_options,
+    parse_pairs,
+    storage_options,
+)
+
+if TYPE_CHECKING:
+    from ckpttool.outlook import Outlook
+    from ckpttool.planner import Plan, Wish
+    from ckpttool.recovery import Restarted
+    from ckpttool.releases import Release
+
+
+@click.command(
+    name="plan-recovery",
+    epilog="""\b
+Examples:
+  ckpt plan-recovery /data/checkpoints/orders --spark-version 4.2
+  ckpt plan-recovery s3a://lake/checkpoints/orders --sink s3a://lake/orders --format json""",
+)
+@click.argument("path")
+@click.option(
+    "--spark-version", metavar="X.Y[.Z]", help="The Spark that will start the query; else the newest fitting."
+)
+@click.option(
+    "--trigger",
+    type=click.Choice(["default", "once", "available-now", "continuous", "real-time"]),
+    help="The trigger of the restarted query; else what the files show.",
+)
+@click.option(
+    "--sink",
+    "sinks",
+    multiple=True,
+    metavar="URL|KIND",
+    help="A sink's URL, or kafka, jdbc, foreachBatch, memory, noop.",
+)
+@click.option("--txn-app-id", metavar="ID", help="The txnAppId of a Delta sink written through foreachBatch.")
+@click.option("--conf", "confs", multiple=True, metavar="K=V", help="A setting of the session at the restart.")
+@click.option("--option", "options", multiple=True, metavar="K=V", help="An option of the restarted query's sources.")
+@click.option(
+    "--state",
+    type=click.Choice(["quick", "full"]),
+    help="Names and sizes of state files, or their bodies too. Default: full on local disk, else quick.",
+)
+@click.option("--to-batch", type=click.IntRange(min=0), metavar="N", help="Plan to go back: the last batch to keep.")
+@click.option("--to-time", metavar="T", help="Plan to go back to a time, such as 2026-11-18T14:00:00Z.")
+@output_options("text", "json")
+@storage_options
+def plan_recovery(path: str, form: str, color: str, **given: Any) -> int:
+    """Say what a restart of the query will do, and plan the ways out.
+
+    The verdict is for one release of Spark, from the files alone; with --sink also what the sink does with the batch.
+    Exit status 0: a restart goes on normally, and loses or repeats nothing. Nothing is changed.
+    """
+    options = gather_storage_options(given["storage_option"], given["storage_options_file"])
+    restarted = _restarted(given)
+    outlook, plan = _look(path, restarted, options, form)
+    if form == "json":
+        from ckpttool.report.json import render_json
+        from ckpttool.report.outlook import outlook_fields
+
+        echo(render_json(outlook_fields(outlook, plan)))
+    else:
+        from ckpttool.report.outlook import render_outlook
+
+        echo(render_outlook(outlook, plan, choose_style(color)))
+    return _exit_code(outlook, restarted)
+
+
+def _exit_code(outlook: Outlook, restarted: Restarted) -> int:
+    from ckpttool.errors import NotFound
+    from ckpttool.recovery import lacks
+
+    return NotFound.exit_code if lacks(outlook.evidence, restarted.wish) else outlook.exit_code
+
+
+def _look(path: str, restarted: Restarted, options: dict[str, str], form: str) -> tuple[Outlook, Plan]:
+    """What cannot be looked at has an outlook as well: an unknown one."""
+    from ckpttool.errors import CkptError
+    from ckpttool.recovery import plan_restart
+
+    try:
+        return plan_restart(path, restarted, options, now_ms=int(time.time() * 1000))
+    except CkptError as error:
+        if form == "json":
+            from ckpttool.report.json import render_json
+            from ckpttool.report.outlook import no_outlook_fields
+            from ckpttool.urls import redact_url
+
+            echo(render_json(no_outlook_fields(redact_url(path), restarted.release, error)))
+        raise
+
+
+def _restarted(given: dict[str, Any]) -> Restarted:
+    from ckpttool.recovery import Restarted
+
+    return Restarted(
+        release=_release(given["spark_version"]),
+        trigger=given["trigger"],
+        conf=parse_pairs(given["confs"], "--conf"),
+        options=parse_pairs(given["options"], "--option"),
+        sinks=given["sinks"],
+        txn_app_id=given["txn_app_id"],
+        state=given["state"],
+        wish=_wish(given["to_batch"], given["to_time"]),
+    )
+
+
+def _release(text: str | None) -> Release | None:
+    from ckpttool.errors import NotFound
+    from ckpttool.releases import parse_release
+
+    if text is None:
+        return None
+    try:
+        return parse_release(text)
+    except NotFound as error:
+        raise click.BadParameter(f"{error.message}: {error.next_step}", param_hint="--spark-version") from None
+
+
+def _wish(to_batch: int | None, to_time: str | None) -> Wish | None:
+    from ckpttool.planner import Wish
+
+    if to_batch is not None and to_time is not None:
+        raise click.UsageError("--to-batch and --to-time exclude each other")
+    if to_batch is None and to_time is None:
+        return None
+    return Wish(to_batch, None if to_time is None else _milliseconds(to_time))
+
+
+def _milliseconds(text: str) -> int:
+    """Without a zone it is UTC, as all times that are shown."""
+    from datetime import UTC, datetime, timedelta
+
+    try:
+        time_given = datetime.fromisoformat(text)
+    except ValueError:
+        raise click.BadParameter("expected a time such as 2026-11-18T14:00:00Z", param_hint="--to-time") from None
+    moment = time_given if time_given.tzinfo else time_given.replace(tzinfo=UTC)
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)

@@ -1,0 +1,301 @@
+"""The compressed streams that state files are: LZ4 blocks, a zstd frame, snappy blocks, or LZF chunks.
+
+Writers: the classes of Spark's `CompressionCodec` (`LZ4BlockOutputStream`, `ZstdOutputStream`, `SnappyOutputStream`,
+`LZFOutputStream`). Which one a query uses is pinned in its offset log; the first bytes tell as well. Contents come in
+pieces of bounded size and in order, so that what lies before a damaged place is had before the damage is met: whoever
+reads no further than it needs, as Spark does, does not meet it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from struct import Struct, unpack_from
+from typing import Literal
+
+from ckpttool.errors import LeftUnread, MalformedFile
+from ckpttool.formats.state.digests import xxh32
+from ckpttool.model import Position, SparkError
+
+Codec = Literal["lz4", "zstd", "snappy", "lzf"]
+
+MAGICS: dict[Codec, bytes] = {
+    "lz4": b"LZ4Block",
+    "zstd": b"\x28\xb5\x2f\xfd",
+    "snappy": b"\x82SNAPPY\x00",
+    "lzf": b"ZV",
+}
+EOF = SparkError("java.io.EOFException")
+IO = SparkError("java.io.IOException")
+
+_PIECE_BYTES = 2**20
+_LARGEST_FRAME_BYTES = 2**29  # decompressed; a zstd frame cannot be taken apart
+_LZ4_HEADER = Struct("<8sBiiI")  # magic, token, compressed size, size, checksum
+_LZ4_SEED = 0x9747B28C
+_LZ4_STORED, _LZ4_COMPRESSED = 0x10, 0x20
+_SNAPPY_HEADER_BYTES = 16
+_ZSTD_BLOCK_BYTES = 2**17
+_ZSTD_WIDE_WINDOW = 17 << 3  # 2^27 bytes, the largest that every decoder takes
+
+
+def sniff_compression(head: bytes) -> Codec | None:
+    return next((codec for codec, magic in MAGICS.items() if head.startswith(magic)), None)
+
+
+def decompress(data: bytes, codec: Codec) -> Iterator[bytes]:
+    """The contents, in order; ends with the data, or in `MalformedFile` where it cannot go on."""
+    return _DECOMPRESSORS[codec](data)
+
+
+def _cramjam_error() -> type[Exception]:
+    import cramjam
+
+    error: type[Exception] = cramjam.DecompressionError
+    return error
+
+
+def _ended(at: int, what: str, spark: SparkError = EOF) -> MalformedFile:
+    return MalformedFile(
+        f"the file ends inside {what}", expected="the rest of it", position=Position(byte=at), spark=spark
+    )
+
+
+def _corrupt(at: int, message: str, spark: SparkError | None = IO) -> MalformedFile:
+    return MalformedFile(message, expected="a block as Spark writes it", position=Position(byte=at), spark=spark)
+
+
+# -- LZ4 ---------------------------------------------------------------------------------------------------------------
+
+
+def _lz4(data: bytes) -> Iterator[bytes]:
+    """Blocks, gathered up to the size of a piece. What comes before a bad block is handed out first."""
+    blocks: list[bytes | memoryview] = []
+    at, gathered, fault = 0, 0, None
+    while fault is None and len(data) - at >= _LZ4_HEADER.size:  # Spark takes the end of the file for the end
+        try:
+            block, at = _lz4_block(data, at)
+        except MalformedFile as error:
+            fault = error
+            break
+        blocks.append(block)
+        gathered += len(block)
+        if gathered >= _PIECE_BYTES:
+            yield b"".join(blocks)
+            blocks, gathered = [], 0
+    yield b"".join(blocks)
+    if fault:
+        raise fault
+
+
+def _lz4_block(data: bytes, at: int) -> tuple[bytes | memoryview, int]:
+    """The contents of the block at `at`, and where the next one begins."""
+    from cramjam import lz4
+
+    method, stored, size, checksum = _lz4_header(data, at)
+    start = at + _LZ4_HEADER.size
+    end = start + stored
+    if end > len(data):
+        raise _ended(at, "a block")
+    plain: bytes | memoryview = memoryview(data)[start:end]
+    if method == _LZ4_COMPRESSED and size:
+        try:
+            plain = memoryview(lz4.decompress_block(plain, output_len=size))
+        except _cramjam_error():
+            raise _corrupt(at, "a block cannot be decompressed", LZ4_ERROR) from None
+    if len(plain) != size or (size and xxh32(plain, _LZ4_SEED) & 0x0FFFFFFF != checksum):
+        raise _corrupt(at, "the checksum of a block is not that of its contents")
+    return plain, end
+
+
+LZ4_ERROR = SparkError("net.jpountz.lz4.LZ4Exception")
+
+
+def _lz4_header(data: bytes, at: int) -> tuple[int, int, int, int]:
+    """Method, stored size, size and checksum of the block at `at`, held against each other as Spark does."""
+    magic, token, stored, size, checksum = _LZ4_HEADER.unpack_from(data, at)
+    method, largest = token & 0xF0, 1 << 10 + (token & 0x0F)
+    sound = (
+        magic == MAGICS["lz4"]
+        and method in (_LZ4_STORED, _LZ4_COMPRESSED)
+        and 0 <= size <= largest
+        and stored >= 0
+        and (size == 0) == (stored == 0)
+        and (method == _LZ4_COMPRESSED or size == stored)
+        and (size > 0 or checksum == 0)
+    )
+    if not sound:
+        raise _corrupt(at, "no header of an LZ4 block stands here")
+    return method, stored, size, checksum
+
+
+# -- zstd --------------------------------------------------------------------------------------------------------------
+
+
+def _zstd(data: bytes) -> Iterator[bytes]:
+    """One frame, as far as its blocks are there: a frame that is cut off is closed after its last whole block."""
+    from cramjam import zstd
+
+    if not data:
+        return
+    blocks, whole = _zstd_blocks(data)
+    if len(blocks) * _ZSTD_BLOCK_BYTES > _LARGEST_FRAME_BYTES:
+        raise LeftUnread("the frame is too large to be looked into", expected="a frame of at most 512 MiB")
+    for count in (len(blocks), len(blocks) - 1):  # the last one may be damaged, and not be needed
+        if count <= 0:
+            break
+        plain = bytearray(count * _ZSTD_BLOCK_BYTES)
+        try:
+            size = zstd.decompress_into(_zstd_prefix(data, blocks, count), plain)
+        except _cramjam_error():
+            whole = False
+            continue
+        yield bytes(memoryview(plain)[:size])
+        break
+    if not whole:
+        yield _zstd_cut_raw_block(data, blocks)
+        raise _corrupt(blocks[-1] if blocks else 0, "the zstd frame is cut off or corrupt", ZSTD_ERROR)
+
+
+ZSTD_ERROR = SparkError("com.github.luben.zstd.ZstdIOException")
+
+
+def _zstd_blocks(data: bytes) -> tuple[list[int], bool]:
+    """Where the blocks begin that are there completely, and whether the last of them closes the frame."""
+    starts: list[int] = []
+    at = _zstd_header_bytes(data)
+    while len(data) - at >= 3:
+        header = int.from_bytes(data[at : at + 3], "little")
+        following = _zstd_block_end(data, at)
+        if following > len(data):
+            break
+        starts.append(at)
+        if header & 1:
+            return starts, True
+        at = following
+    return starts, False
+
+
+def _zstd_header_bytes(data: bytes) -> int:
+    """More than there are bytes, where there is no header."""
+    if len(data) < 6 or not data.startswith(MAGICS["zstd"]):
+        return len(data) + 1
+    descriptor = data[4]
+    single_segment = descriptor >> 5 & 1
+    return 5 + (1 - single_segment) + (0, 1, 2, 4)[descriptor & 3] + (single_segment, 2, 4, 8)[descriptor >> 6]
+
+
+def _zstd_block_end(data: bytes, at: int) -> int:
+    header = int.from_bytes(data[at : at + 3], "little")
+    repeats_a_byte = header >> 1 & 3 == 1
+    return at + 3 + (1 if repeats_a_byte else header >> 3)
+
+
+def _zstd_prefix(data: bytes, blocks: list[int], count: int) -> bytes:
+    """The frame up to its block number `count`, which then says that it is the last, under a header that does not say
+    how much there must be."""
+    last = blocks[count - 1]
+    if data[last] & 1:
+        return data
+    single_segment = data[4] >> 5 & 1
+    window = bytes([_ZSTD_WIDE_WINDOW]) if single_segment else data[5:6]
+    end = _zstd_block_end(data, last)
+    return b"".join((data[:4], b"\x00", window, data[blocks[0] : last], bytes([data[last] | 1]), data[last + 1 : end]))
+
+
+def _zstd_cut_raw_block(data: bytes, blocks: list[int]) -> bytes:
+    """What is there of an uncompressed block that the file ends in: Spark gets to see it."""
+    at = _zstd_block_end(data, blocks[-1]) if blocks else _zstd_header_bytes(data)
+    header = int.from_bytes(data[at : at + 3], "little")
+    is_cut = len(data) - at >= 3 and _zstd_block_end(data, at) > len(data)
+    return data[at + 3 :] if is_cut and header >> 1 & 3 == 0 and header >> 3 <= _ZSTD_BLOCK_BYTES else b""
+
+
+# -- snappy ------------------------------------------------------------------------------------------------------------
+
+
+def _snappy(data: bytes) -> Iterator[bytes]:
+    """A header, then blocks. What has no whole header, Spark takes for a single block without one."""
+    if not data:
+        raise _ended(0, "the header", SNAPPY_ERROR)
+    if len(data) < _SNAPPY_HEADER_BYTES or not data.startswith(MAGICS["snappy"]):
+        yield _snappy_block(data, 0)
+        return
+    at = _SNAPPY_HEADER_BYTES
+    while len(data) - at >= 4:  # Spark takes the end of the file for the end
+        if data.startswith(MAGICS["snappy"], at):  # where streams were joined
+            at += _SNAPPY_HEADER_BYTES
+            continue
+        start, size = at, unpack_from(">i", data, at)[0]
+        at += 4 + size
+        if size < 0:
+            raise _corrupt(start, f"a block of {size} bytes", SparkError("org.xerial.snappy.SnappyError"))
+        if at > len(data):
+            raise _ended(start, "a block", IO)
+        yield _snappy_block(data[start + 4 : at], start)
+
+
+SNAPPY_ERROR = SparkError("org.xerial.snappy.SnappyIOException")
+
+
+def _snappy_block(block: bytes, at: int) -> bytes:
+    from cramjam import snappy
+
+    try:
+        if snappy.decompress_raw_len(block) > _LARGEST_FRAME_BYTES:
+            raise LeftUnread("a block is too large to be looked into", expected="a block of some kilobytes")
+        return bytes(snappy.decompress_raw(block))
+    except _cramjam_error():
+        raise _corrupt(at, "a block cannot be decompressed") from None
+
+
+# -- LZF ---------------------------------------------------------------------------------------------------------------
+
+
+def _lzf(data: bytes) -> Iterator[bytes]:
+    at = 0
+    while at < len(data):
+        if len(data) - at < 5 or not data.startswith(MAGICS["lzf"], at) or data[at + 2] > 1:
+            raise _corrupt(at, "no whole head of an LZF chunk stands here", LZF_ERROR)
+        compressed, stored = data[at + 2] == 1, unpack_from(">H", data, at + 3)[0]
+        start = at + (7 if compressed else 5)
+        if start + stored > len(data):
+            raise _ended(at, "a chunk", LZF_ERROR)
+        block = data[start : start + stored]
+        yield _lzf_chunk(block, unpack_from(">H", data, at + 5)[0], at) if compressed else block
+        at = start + stored
+
+
+LZF_ERROR = SparkError("com.ning.compress.lzf.LZFException")
+
+
+def _lzf_chunk(block: bytes, size: int, at: int) -> bytes:
+    plain = bytearray()
+    position = 0
+    while position < len(block) and len(plain) < size:
+        control = block[position]
+        position += 1
+        if control < 32:  # a run of literal bytes
+            plain += block[position : position + control + 1]
+            position += control + 1
+            continue
+        length = control >> 5
+        if length == 7:
+            length += block[position] if position < len(block) else 0
+            position += 1
+        back = ((control & 31) << 8) + (block[position] if position < len(block) else 0) + 1
+        position += 1
+        if back > len(plain):
+            raise _corrupt(at, "a chunk refers to what is before it", LZF_ERROR)
+        start = len(plain) - back
+        for offset in range(length + 2):  # the copy may overlap what it writes
+            plain.append(plain[start + offset])
+    if len(plain) != size:
+        raise _corrupt(at, f"a chunk of {size} bytes holds {len(plain)}", LZF_ERROR)
+    return bytes(plain)
+
+
+_DECOMPRESSORS: dict[Codec, Callable[[bytes], Iterator[bytes]]] = {
+    "lz4": _lz4,
+    "zstd": _zstd,
+    "snappy": _snappy,
+    "lzf": _lzf,
+}

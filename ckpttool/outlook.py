@@ -1,0 +1,250 @@
+"""`look_ahead`: what a restart under one release of Spark does, and what that does to the sinks, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ckpttool.checks import check_checkpoint
+from ckpttool.connectors.base import listed
+from ckpttool.errors import Refused
+from ckpttool.evidence import Evidence
+from ckpttool.inputs.base import DeltaInput, InputEvidence
+from ckpttool.inputs.judge import judge_inputs
+from ckpttool.model import Checkpoint, Finding
+from ckpttool.planner.states import by_version, obstacle
+from ckpttool.releases import NEWEST, Release, spell_release
+from ckpttool.restart import GOES_ON, Restart, possible_releases, predict_restart, stopped, untold_failure
+from ckpttool.rules import Conditions, Doubt, Failure, Scene
+from ckpttool.sinks.base import RestartFacts, SinkEvidence, SinkVerdict
+from ckpttool.sinks.failures import skips, what_stops
+from ckpttool.sinks.findings import KEEPS_NOTHING
+from ckpttool.sinks.judge import judge_sink
+from ckpttool.state_chain import StateFiles
+from ckpttool.state_verdict import check_state_files
+
+Choice = Literal["given", "inferred", "default"]
+
+
+HAVE_A_RECORD = ("delta", "file", "iceberg")
+UNREACHABLE = ("sink-unreachable", "source-unreachable")
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is shown of a restart. `chosen`: why this release; `possible`: those that may have written the files.
+
+    `unreachable`: something that was asked for; `refused`: a sink or a table that we cannot read, a missing extra."""
+
+    evidence: Evidence
+    conditions: Conditions
+    chosen: Choice
+    possible: tuple[Release, ...]
+    restart: Restart
+    sinks: tuple[SinkVerdict, ...]
+    findings: tuple[Finding, ...]
+    unreachable: bool = False
+    refused: bool = False
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        return self.evidence.checkpoint
+
+    @property
+    def exit_code(self) -> int:
+        """6: what we cannot read was asked for; 1: an error is predicted, or loss, or a duplicate; 5: something was out
+        of reach; 3: no verdict."""
+        if self.refused:
+            return 6
+        verdicts = {sink.verdict for sink in self.sinks}
+        wrong = any(finding.severity == "error" for finding in self.findings)
+        if wrong or self.restart.outcome == "error" or verdicts & {"skipped_rows_lost", "duplicated"}:
+            return 1
+        if self.unreachable:
+            return 5
+        return 3 if self.restart.outcome == "unknown" or "unknown" in verdicts else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was looked at besides the logs. `states`: that of the next batch first, then those one could go back to."""
+
+    sinks: Sequence[SinkEvidence] = ()
+    states: Sequence[StateFiles] = ()
+    inputs: Sequence[InputEvidence] = ()
+
+
+NOTHING_SEEN = Seen()
+
+
+def choose_release(evidence: Evidence, given: Release | None) -> tuple[Release, Choice]:
+    """The release to predict for: the one given, else the newest that may have written the files."""
+    if given is not None:
+        return given, "given"
+    if evidence.written_by.min is None and evidence.written_by.max is None:
+        return NEWEST, "default"
+    return possible_releases(evidence)[-1], "inferred"
+
+
+def look_ahead(
+    evidence: Evidence, conditions: Conditions, chosen: Choice = "given", *, seen: Seen = NOTHING_SEEN, now_ms: int
+) -> Outlook:
+    restart = predict(evidence, conditions, seen)
+    verdicts = tuple(_judge(sink, evidence, restart, now_ms) for sink in seen.sinks)
+    findings = (
+        *check_checkpoint(evidence, now_ms),
+        *_another_place(evidence),
+        *_about_state(seen),
+        *judge_inputs(seen.inputs, Scene(evidence, conditions))[1],
+        *(finding for verdict in verdicts for finding in verdict.findings),
+        *(_other_releases(evidence, conditions, seen, restart) if chosen != "given" else ()),
+    )
+    rank = {"error": 0, "warning": 1, "info": 2}
+    findings = (*untold_failure(restart, findings), *findings)
+    ordered = tuple(sorted(findings, key=lambda finding: rank[finding.severity]))
+    possible = tuple(possible_releases(evidence)) if evidence.written_by.min or evidence.written_by.max else ()
+    unreachable = evidence.checkpoint.unreachable or any(finding.id in UNREACHABLE for finding in ordered)
+    return Outlook(
+        evidence,
+        conditions,
+        chosen,
+        possible,
+        restart,
+        verdicts,
+        ordered,
+        unreachable=unreachable or any(files.unreachable for files in seen.states[:1]),
+        refused=any(isinstance(one.error, Refused) for one in _asked_for(seen)),
+    )
+
+
+def _about_state(seen: Seen) -> Iterator[Finding]:
+    """What is wrong with the state that the next batch begins with; of a directory that nobody could list, nothing."""
+    for files in seen.states[:1]:
+        for finding in check_state_files(files):
+            if not any(finding.path.startswith(f"{directory}/") for directory in files.unreachable):
+                yield finding
+
+
+def _asked_for(seen: Seen) -> Iterator[SinkEvidence | DeltaInput]:
+    """What the user named: sinks, and the table of a Delta source."""
+    yield from seen.sinks
+    yield from (one for one in seen.inputs if isinstance(one, DeltaInput))
+
+
+def _another_place(evidence: Evidence) -> Iterator[Finding]:
+    """Spark begins a query wherever it is told to; where something else lies, that is hardly meant."""
+    checkpoint = evidence.checkpoint
+    names = [name for name in checkpoint.root_names if not name.startswith(".")]
+    if names and not set(names) & {"metadata", "offsets", "commits", "sources", "state"}:
+        yield Finding(
+            id="not-a-checkpoint",
+            severity="warning",
+            path=".",
+            message=f"nothing here is a query's, but {listed(names)}: Spark would begin a new query among that",
+            next_step="give the directory that the query has as checkpointLocation",
+        )
+
+
+def predict(evidence: Evidence, conditions: Conditions, seen: Seen = NOTHING_SEEN) -> Restart:
+    """The restart as the logs, the state's files, the sinks' own logs and the inputs let it be."""
+    scene = Scene(evidence, conditions)
+    state = _state_obstacle(seen, scene)
+    if seen.sinks and all(skips(sink, scene.next_id) for sink in seen.sinks):
+        state = None  # the sink does not ask for the batch's rows, so no task opens the state
+    restart = predict_restart(evidence, conditions, state)
+    restart = replace(restart, assumes=(*restart.assumes, *_more_assumed(conditions, seen)))
+    source = judge_inputs(seen.inputs, scene)[0]
+    if isinstance(source, Failure) and restart.error and _comes_before(source, restart.error):
+        return stopped(restart, source)
+    if restart.outcome not in GOES_ON or restart.batch_id is None:
+        return restart
+    sinks = (what_stops(sink, restart.batch_id, conditions.release) for sink in seen.sinks)
+    return next((stopped(restart, spoken) for spoken in (source, *sinks) if spoken), restart)
+
+
+def _state_obstacle(seen: Seen, scene: Scene) -> Failure | Doubt | None:
+    """Nothing is missing from a directory that could not be listed."""
+    states = by_version(seen.states)
+    if scene.next_id in states and (out_of_reach := states[scene.next_id].unreachable):
+        return Doubt(f"whether the state can be loaded is not known: {listed(out_of_reach)} could not be listed")
+    return obstacle(states, scene.next_id, scene.conditions)
+
+
+def _more_assumed(conditions: Conditions, seen: Seen) -> Iterator[str]:
+    if conditions.conf:
+        yield "the rest of the session's configuration as it was, or Spark's defaults"
+    rest = "other options" if conditions.options else "options"
+    yield f"the sources' {rest} as they were, or Spark's defaults"
+    if any(files.mode == "quick" for files in seen.states):
+        yield "state bodies not read"
+
+
+def _comes_before(source: Failure, other: Failure) -> bool:
+    """A source is loaded before `start()`, asked for the last range at the end of `init`, and for what is new before
+    a batch is logged."""
+    phases = ("start", "init", "batch")
+    if source.phase == other.phase == "init":
+        return False
+    return phases.index(source.phase) <= phases.index(other.phase)
+
+
+def _judge(sink: SinkEvidence, evidence: Evidence, restart: Restart, now_ms: int) -> SinkVerdict:
+    """A restart that fails before its batch asks nothing of the sink; one that fails after it does so every time."""
+    if restart.error and restart.error.sink_written_first and restart.batch_id is not None:
+        verdict = judge_sink(sink, _facts(evidence, restart, now_ms))
+        if sink.kind in (*HAVE_A_RECORD, *KEEPS_NOTHING) or sink.error:
+            return verdict
+        why = "the sink gets the batch at every restart, and then the restart fails"
+        return replace(verdict, verdict="duplicated", why=why)
+    if restart.outcome not in GOES_ON:
+        reason = "the restart fails before the sink gets a batch" if restart.outcome == "error" else "see above"
+        return SinkVerdict(sink.kind, sink.path, "unknown", reason)
+    return judge_sink(sink, _facts(evidence, restart, now_ms))
+
+
+def _facts(evidence: Evidence, restart: Restart, now_ms: int) -> RestartFacts:
+    newest = evidence.newest
+    steps = [source.step for source in restart.sources]
+    counted = [step.amount for step in steps if step and step.unit == "rows" and step.amount is not None]
+    outcome = restart.outcome
+    if outcome == "error":
+        outcome = "replay" if restart.batch_id == evidence.checkpoint.last_offset_batch else "new_batch"
+    replayed = outcome == "replay"
+    assert outcome in ("replay", "new_batch", "fresh_start")
+    assert restart.batch_id is not None
+    return RestartFacts(
+        outcome=outcome,
+        batch_id=restart.batch_id,
+        now_ms=now_ms,
+        committed=evidence.checkpoint.last_commit_batch,
+        planned=evidence.checkpoint.last_offset_batch,
+        planned_ms=newest.planned_ms if newest and replayed else None,
+        query_id=evidence.checkpoint.metadata.id if evidence.checkpoint.metadata else None,
+        rows=sum(counted) if replayed and steps and len(counted) == len(steps) else None,
+        empty=all(step is not None and step.amount == 0 for step in steps) if replayed and steps else None,
+    )
+
+
+def _other_releases(evidence: Evidence, conditions: Conditions, seen: Seen, restart: Restart) -> Iterator[Finding]:
+    """Other releases that may have written the files and would do something else."""
+    others = []
+    for release in possible_releases(evidence):
+        other = predict(evidence, replace(conditions, release=release), seen)
+        if (other.outcome, other.batch_id) != (restart.outcome, restart.batch_id):
+            others.append(f"{spell_release(release)}: {_in_words(other)}")
+    if others:
+        yield Finding(
+            id="outcome-depends-on-version",
+            severity="warning",
+            path="offsets",
+            message="another release that may have written this would do something else: " + "; ".join(others),
+            next_step="name the release that will start the query: --spark-version X.Y.Z",
+        )
+
+
+def _in_words(restart: Restart) -> str:
+    if restart.outcome == "error":
+        return "it fails before any batch" if restart.batch_id is None else f"it fails in batch {restart.batch_id}"
+    batch = "" if restart.batch_id is None else f", batch {restart.batch_id}"
+    return f"{restart.outcome.replace('_', ' ')}{batch}"

@@ -1,0 +1,122 @@
+"""`plan_restart`: everything that a restart depends on is looked at, then predicted, and the ways out are planned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ckpttool.checkpoint import load_checkpoint
+from ckpttool.evidence import Evidence, gather_evidence, partition_count
+from ckpttool.inputs import load_inputs
+from ckpttool.outlook import Outlook, Seen, choose_release, look_ahead
+from ckpttool.planner import Plan, Wish, plan_recovery, versions_to_look_at
+from ckpttool.releases import Release
+from ckpttool.rules import Conditions, Scene
+from ckpttool.rules.base import Trigger
+from ckpttool.sinks import SinkEvidence, load_sink
+from ckpttool.state_chain import Mode
+from ckpttool.state_files import StateFiles, load_state_files
+from ckpttool.state_verdict import predict_state
+from ckpttool.storage import Store, open_store
+from ckpttool.urls import is_local
+
+_ASYNC = "asyncProgressTrackingEnabled"
+_READ = 100  # of each log, as everywhere
+
+
+@dataclass(frozen=True, slots=True)
+class Restarted:
+    """How the query will be started again, as far as the user says it. `sinks`: URLs, or kinds without a record.
+
+    `state`: None for whole files where they are local, else for names and sizes."""
+
+    release: Release | None = None
+    trigger: Trigger | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+    sinks: Sequence[str] = ()
+    txn_app_id: str | None = None
+    state: Mode | None = None
+    wish: Wish | None = None
+
+
+def plan_restart(
+    url: str, restarted: Restarted, storage_options: Mapping[str, str] | None = None, *, now_ms: int
+) -> tuple[Outlook, Plan]:
+    store = open_store(url, storage_options)
+    read = _READ if restarted.wish is None else None  # one may want to go back to any of them
+    evidence = gather_evidence(load_checkpoint(store, batches=read, any_place=True))
+    sinks = look_at_sinks(evidence, restarted, storage_options)
+    release, chosen = choose_release(evidence, restarted.release)
+    conditions = conditions_of(restarted, release, sinks)
+    mode: Mode = restarted.state or ("full" if is_local(store.url) else "quick")
+    states = look_at_states(store, evidence, conditions, mode, restarted.wish)
+    seen = Seen(sinks, states, load_inputs(evidence, restarted.options, storage_options))
+    outlook = look_ahead(evidence, conditions, chosen, seen=seen, now_ms=now_ms)
+    listed = [files for files in states if not files.unreachable]  # the others look as if files were missing
+    plan = plan_recovery(evidence, outlook.restart, sinks, conditions, restarted.wish, states=listed)
+    return outlook, plan
+
+
+def lacks(evidence: Evidence, wish: Wish | None) -> bool:
+    """Whether what one wants to go back to is not in the logs: no such batch, or a time before the first."""
+    if wish is None:
+        return False
+    if wish.to_batch is not None:
+        names = evidence.checkpoint.offset_names, evidence.checkpoint.commit_names
+        return not any(wish.to_batch in one.ids for one in names)
+    planned = [batch.planned_ms for batch in evidence.batches if batch.planned_ms is not None]
+    return not planned or min(planned) > (wish.to_time_ms or 0)
+
+
+def conditions_of(restarted: Restarted, release: Release, sinks: Sequence[SinkEvidence]) -> Conditions:
+    given = restarted.options.get(_ASYNC)
+    return Conditions(
+        release,
+        trigger=restarted.trigger,
+        async_progress=None if given is None else given.strip().lower() == "true",
+        conf=restarted.conf,
+        options=restarted.options,
+        sinks=tuple(sink.kind for sink in sinks),
+    )
+
+
+def look_at_sinks(
+    evidence: Evidence, restarted: Restarted, storage_options: Mapping[str, str] | None
+) -> list[SinkEvidence]:
+    metadata = evidence.checkpoint.metadata
+    query_id = metadata.id if metadata else None
+    return [
+        load_sink(sink, storage_options, query_id=query_id, txn_app_id=restarted.txn_app_id) for sink in restarted.sinks
+    ]
+
+
+def look_at_states(
+    store: Store, evidence: Evidence, conditions: Conditions, mode: Mode, wish: Wish | None = None
+) -> list[StateFiles]:
+    """The state that the next batch begins with; and if it cannot be loaded, or one wants to go back, older ones, down
+    to the first that can."""
+    scene = Scene(evidence, conditions)
+    if (
+        scene.is_continuous
+        or scene.planned is None
+        or not (scene.is_stateful or evidence.checkpoint.has_state_directory)
+    ):
+        return []
+    states: list[StateFiles] = []
+    for version in dict.fromkeys((scene.next_id, *versions_to_look_at(evidence, conditions, wish))):
+        states.append(_load_state(store, evidence, scene, version, mode))
+        wanted = wish is None or len(states) > 1
+        if wanted and predict_state(states[-1], conditions.release, conditions.conf).outcome == "loadable":
+            break
+    return states
+
+
+def _load_state(store: Store, evidence: Evidence, scene: Scene, version: int, mode: Mode) -> StateFiles:
+    """Spark asks for the ids of the last commit, whichever version it needs."""
+    commits = evidence.checkpoint.commits
+    commit = commits.get(version - 1) if version != scene.next_id else commits.get(scene.committed or 0)
+    pinned = partition_count(evidence, scene.planned or 0)
+    partitions = int(pinned) if pinned and pinned.isdecimal() and len(pinned) < 10 else None
+    unique_ids = commit.state_unique_ids if commit else None
+    return load_state_files(store, evidence.checkpoint, version, partitions, unique_ids, mode)

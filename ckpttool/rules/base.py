@@ -1,0 +1,215 @@
+"""The values that rules take and give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Literal
+
+from ckpttool.batches import Batch
+from ckpttool.evidence import Evidence
+from ckpttool.formats.names import parse_long
+from ckpttool.model import Checkpoint, Finding, LogNames, OffsetLogEntry
+from ckpttool.releases import Release
+from ckpttool.urls import is_local
+
+Phase = Literal["start", "init", "batch"]
+Trigger = Literal["default", "once", "available-now", "continuous", "real-time"]
+
+ILLEGAL_STATE = "java.lang.IllegalStateException"
+SPARK_ILLEGAL_STATE = "org.apache.spark.SparkIllegalStateException"
+ASSERTION = "java.lang.AssertionError"
+REQUIREMENT = "java.lang.IllegalArgumentException"
+RENAME_REFUSED = "org.apache.hadoop.fs.FileAlreadyExistsException"
+PARENT_NOT_DIRECTORY = "org.apache.hadoop.fs.ParentNotDirectoryException"
+NO_DIRECTORY = "not-a-directory"  # the finding of a file in the place of a directory
+FILE_NOT_FOUND = "java.io.FileNotFoundException"
+SPARK_EXCEPTION = "org.apache.spark.SparkException"
+SPARK_RUNTIME = "org.apache.spark.SparkRuntimeException"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """How the start ends: the root cause's class, Spark's condition if it has one, the fixed part of the message."""
+
+    phase: Phase
+    class_name: str
+    condition: str | None
+    message: str
+    why: str
+    batch_id: int | None = None
+    sink_written_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Why the files do not tell."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Under what the query is started again; what is not given is assumed to be as it was, or Spark's default."""
+
+    release: Release
+    trigger: Trigger | None = None
+    async_progress: bool | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+    sinks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a rule sees. `state`: what became of the attempt to find the state that the batch needs."""
+
+    evidence: Evidence
+    conditions: Conditions
+    state: Failure | Doubt | None = None
+
+    @property
+    def release(self) -> Release:
+        return self.conditions.release
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        return self.evidence.checkpoint
+
+    @property
+    def planned(self) -> int | None:
+        """The highest offset file, as Spark counts them: names in another spelling count too."""
+        return highest(self.checkpoint.offset_names)
+
+    @property
+    def committed(self) -> int | None:
+        return highest(self.checkpoint.commit_names)
+
+    @property
+    def is_local(self) -> bool:
+        """Only Hadoop's local file system keeps `.X.crc`, and trips over one that is left."""
+        return is_local(self.checkpoint.url)
+
+    @property
+    def is_async(self) -> bool:
+        given = self.conditions.async_progress
+        return self.evidence.mode == "async" if given is None else given
+
+    @property
+    def is_continuous(self) -> bool:
+        trigger = self.conditions.trigger
+        return self.evidence.mode == "continuous" if trigger is None else trigger == "continuous"
+
+    @property
+    def is_realtime(self) -> bool:
+        trigger = self.conditions.trigger
+        return self.evidence.mode == "realtime" if trigger is None else trigger == "real-time"
+
+    @property
+    def is_stateful(self) -> bool:
+        """State on the disk; or only a stateful query plans a batch that reads nothing, and names state in a commit."""
+        if self.checkpoint.operators or any(commit.state_unique_ids for commit in self.checkpoint.commits.values()):
+            return True
+        planned = [batch for batch in self.evidence.batches if batch.entry and batch.entry.metadata]
+        return any(
+            after.id == before.id + 1
+            and after.sources
+            and [source.text for source in after.sources] == [source.text for source in before.sources]
+            and (after.watermark_ms or 0) > (before.watermark_ms or 0)
+            for before, after in pairwise(planned)
+        )
+
+    @property
+    def operator_names(self) -> set[str | None]:
+        return {operator.name for operator in self.checkpoint.operators}
+
+    @property
+    def previous(self) -> int | None:
+        """The batch at whose end the newest begins: the one before; with asynchronous progress the next lower."""
+        planned = self.planned
+        if not planned:
+            return None
+        return self.previous_on_disk if self.is_async else planned - 1
+
+    @property
+    def previous_on_disk(self) -> int | None:
+        planned = self.planned
+        lower = [batch for batch in self.checkpoint.offset_names.ids if planned is not None and batch < planned]
+        return lower[-1] if lower else None
+
+    @property
+    def is_replay(self) -> bool:
+        planned, committed = self.planned, self.committed
+        return planned is not None and (committed is None or committed != planned)
+
+    @property
+    def next_id(self) -> int:
+        """The batch that comes next if nothing stands in its way."""
+        planned = self.planned
+        if planned is None:
+            return 0
+        return planned if self.is_replay else planned + 1
+
+    def fault(self, path: str) -> Finding | None:
+        return next((fault for fault in self.checkpoint.faults if fault.path == path), None)
+
+    def batch(self, batch_id: int | None) -> Batch | None:
+        return next((batch for batch in self.evidence.batches if batch.id == batch_id), None)
+
+    def entry(self, batch_id: int | None) -> OffsetLogEntry | None:
+        return None if batch_id is None else self.checkpoint.offsets.get(batch_id)
+
+    def conf(self, key: str, default: str) -> str:
+        return self.conditions.conf.get(key, default)
+
+    def is_on(self, key: str, *, default: bool) -> bool:
+        return self.conf(key, str(default)).strip().lower() == "true"
+
+
+Check = Callable[[Scene], Failure | Doubt | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One thing that can stop a restart. `until`: the first release without it. `source`: where in Spark it is."""
+
+    id: str
+    says: str
+    source: str
+    check: Check
+    since: Release = (2, 4, 0)
+    until: Release | None = None
+
+    def holds_for(self, release: Release) -> bool:
+        return self.since <= release and (self.until is None or release < self.until)
+
+
+def no_directory(scene: Scene, name: str, phase: Phase, *, sink_written_first: bool = False) -> Failure | None:
+    """A file lies where one of the checkpoint's directories belongs, and something is to be written into it."""
+    fault = scene.fault(name)
+    if fault is None or fault.id != NO_DIRECTORY:
+        return None
+    batch = scene.next_id if phase == "batch" else None
+    message, why = "is not a dir", f"a file lies in the place of {name}/"
+    return Failure(phase, PARENT_NOT_DIRECTORY, None, message, why, batch, sink_written_first)
+
+
+def concurrent_use(release: Release) -> str | None:
+    """The condition around a refused rename in a metadata log: Spark takes it for a second query at work."""
+    return "_LEGACY_ERROR_TEMP_2207" if release >= (3, 4, 0) else None
+
+
+def highest(names: LogNames) -> int | None:
+    """`Long.parseLong` takes `005` and `+5`, so they count."""
+    odd = [number for name in names.non_canonical if (number := parse_long(name)) is not None and number >= 0]
+    return max([*names.ids[-1:], *odd], default=None)
+
+
+def error_of(fault: Finding, release: Release) -> tuple[str, str | None]:
+    """The class and condition that this release gives to what is wrong in a file."""
+    if fault.spark is None:
+        return ILLEGAL_STATE, None
+    if release < (4, 0, 0) and fault.spark.class_name == SPARK_ILLEGAL_STATE:
+        return ILLEGAL_STATE, None
+    return fault.spark.class_name, fault.spark.condition

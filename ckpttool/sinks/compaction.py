@@ -1,0 +1,39 @@
+"""The compaction of a file sink's log: part of every n-th batch, which then reads all entries since the one before."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from ckpttool.formats.file_log import compact_interval, is_compaction_id, live_log_ids
+from ckpttool.model import LogNames
+
+LOG = "_spark_metadata"
+DEFAULT_COMPACT_INTERVAL = 10
+_HOLES_TOLD = 1000
+
+
+def lacking_ids(names: LogNames, before: int, interval: int) -> list[int]:
+    """The entries below `before` that readers and the next compaction open, and that are not there.
+
+    An entry must be compact where the interval says so, and plain elsewhere."""
+    present = {*(one for one in names.ids if not is_compaction_id(one, interval)), *names.compact_ids}
+    return list(islice((one for one in live_log_ids(before - 1, interval) if one not in present), _HOLES_TOLD))
+
+
+def next_compaction(batch: int, interval: int) -> int:
+    """The first batch from `batch` on that compacts the log."""
+    return batch + (-(batch + 1)) % interval
+
+
+def interval_of(names: LogNames) -> int:
+    """Raises MalformedFile where the names of the compact files stop Spark.
+
+    Without compact files Spark takes the session's setting, and only the lack of one where it belongs tells of that."""
+    if names.compact_ids:
+        return compact_interval(names.compact_ids, DEFAULT_COMPACT_INTERVAL)
+    plain, last = set(names.ids), names.last or 0
+    first_hole = next(one for one in range(1, last + 2) if one not in plain)
+    where_compact_files_belong = range(first_hole, last + 1, first_hole + 1)
+    if where_compact_files_belong and plain.isdisjoint(where_compact_files_belong):
+        return first_hole + 1
+    return DEFAULT_COMPACT_INTERVAL

@@ -1,0 +1,222 @@
+"""What a version of the state rests on: for each store a base, which is a whole copy, and the changes since. Pure.
+
+`StateFiles` is what was found of one checkpoint. `chains` names the files to load a store from, the newest base first:
+Spark up to 4.1 takes the first chain or fails; later releases go on to older bases when one cannot be read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ckpttool.formats.state.rocksdb import Snapshot
+from ckpttool.model import Position, SparkError
+
+Provider = Literal["hdfs", "rocksdb"]
+Mode = Literal["quick", "full"]
+FaultKind = Literal[
+    "missing",  # nothing of that name
+    "not-a-file",  # a directory of that name
+    "stream",  # the compressed stream, or the end of it
+    "key-size",
+    "value-size",
+    "no-metadata",  # a zip that ends before `metadata`
+    "metadata-version",
+    "size",  # an SST that is not as large as its zip says
+    "hadoop-crc",  # not what the checksums of Hadoop's local file system say
+    "framing",  # what is around schemas in their file, or around the JSON of operator metadata
+    "schema",  # no schema that Spark can read
+    "schema-version",  # a schema file that does not begin with a version
+    "sidecar",  # not what Spark's own checksum file says
+    "unread",  # not looked at: too large, or out of reach
+]
+
+BASE_SUFFIX: dict[Provider, str] = {"hdfs": ".snapshot", "rocksdb": ".zip"}
+CHANGE_SUFFIX: dict[Provider, str] = {"hdfs": ".delta", "rocksdb": ".changelog"}
+LONG_MAX = 2**63 - 1
+_JAVA_LONG = re.compile(r"[+-]?[0-9]+\Z")
+_LONGEST_LONG = 40  # with leading zeros; longer texts cost more than they tell
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a file cannot be used. `spark`: what the library that Spark reads it with raises, whatever the release."""
+
+    kind: FaultKind
+    message: str
+    expected: str | None = None
+    position: Position | None = None
+    spark: SparkError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFiles:
+    """One store of one partition of one operator. All names are relative to `path`; SSTs are `SSTs/<name>`.
+
+    `opened` holds what was read and decoded, or at least what was asked for its size: of a file outside it, nothing but
+    its name is known. `sidecar_faults`: files that do not match Spark's checksum beside them, if Spark looks at it.
+    `lineage`: versions and ids that the changelog with `unique_id` goes back to; `ancestry`: those that it does not
+    name, but the changelogs that it names do. `has_families`: a changelog holds the records of column families.
+    `blocked`: a directory that has the name of the file which the next batch writes."""
+
+    operator: int
+    partition: int
+    name: str
+    path: str
+    provider: Provider
+    names: frozenset[str] = frozenset()
+    unique_id: str | None = None
+    sizes: Mapping[str, int | None] = field(default_factory=dict)
+    faults: Mapping[str, Fault] = field(default_factory=dict)
+    sidecar_faults: Mapping[str, Fault] = field(default_factory=dict)
+    snapshots: Mapping[str, Snapshot] = field(default_factory=dict)
+    lineage: tuple[tuple[int, str], ...] | None = None
+    ancestry: tuple[tuple[int, str], ...] = ()
+    has_families: bool = False
+    blocked: str | None = None
+    opened: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorFiles:
+    """What belongs to an operator as a whole; faults by path. `metadata_faults`: of metadata of version 2 only, since
+    Spark does without version 1. `orphan_crcs`: checksum files of files that are not there, and cannot be written then.
+    """
+
+    id: int
+    schema_faults: Mapping[str, Fault] = field(default_factory=dict)
+    metadata_faults: Mapping[str, Fault] = field(default_factory=dict)
+    orphan_crcs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StateFiles:
+    """The files that `version` of the state needs. `entries`: how many names are in `state/`, None if it is not there.
+
+    `is_stateful`: something tells that the query has state. `unreachable`: directories that could not be listed."""
+
+    version: int
+    mode: Mode
+    stores: tuple[StoreFiles, ...] = ()
+    operators: tuple[OperatorFiles, ...] = ()
+    entries: int | None = None
+    is_stateful: bool = True
+    unreachable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A base (None: the empty state before version 1) and the changes on top of it that are there, in their order.
+
+    `missing` is the first that is not there; what would follow it is not in `changes`. `incomplete`: the ids are not
+    known of all the changes that the empty state would need."""
+
+    base_version: int
+    base: str | None
+    changes: tuple[str, ...] = ()
+    missing: str | None = None
+    incomplete: bool = False
+
+
+def chains(store: StoreFiles, version: int) -> Iterator[Chain]:
+    """The ways to load this version, the newest base first; with ids there may be none that is known."""
+    if version <= 0:
+        yield Chain(0, None)
+        return
+    if store.unique_id is not None:
+        yield from _chains_by_id(store, version, store.unique_id)
+        return
+    base_suffix, change_suffix = BASE_SUFFIX[store.provider], CHANGE_SUFFIX[store.provider]
+    for base in base_versions(store, version):
+        name = f"{base}{base_suffix}" if base else None
+        yield _replay(store, base, name, (f"{one}{change_suffix}" for one in range(base + 1, version + 1)))
+
+
+def wanted_names(store: StoreFiles, version: int) -> tuple[str, ...]:
+    """What is still to be opened before it can be said whether the store loads; nothing, when that is known."""
+    for chain in chains(store, version):
+        base = (chain.base, *sst_names(store, chain.base)) if chain.base else ()
+        unopened = tuple(name for name in (*base, *chain.changes) if name not in store.opened)
+        if unopened or not (chain.incomplete or chain.base in store.sidecar_faults or base_faults(store, chain.base)):
+            return unopened
+    oldest = min((*(store.lineage or ()), *store.ancestry), default=None)  # may name older ones
+    name = f"{oldest[0]}_{oldest[1]}.changelog" if oldest else None
+    return (name,) if name in store.names - store.opened else ()
+
+
+def next_change(store: StoreFiles, version: int) -> str:
+    """The file in which the batch that loads this version leaves its changes, where no id is part of the name."""
+    writes_whole = store.provider == "rocksdb" and not any(name.endswith(".changelog") for name in store.names)
+    return f"{version + 1}{(BASE_SUFFIX if writes_whole else CHANGE_SUFFIX)[store.provider]}"
+
+
+def base_versions(store: StoreFiles, version: int) -> list[int]:
+    """The versions up to this one of which there is a base, descending; the empty state is always there."""
+    suffix = BASE_SUFFIX[store.provider]
+    numbers = (java_long(name.removesuffix(suffix)) for name in store.names if name.endswith(suffix))
+    usable = {one for one in numbers if one is not None and 0 < one <= version and f"{one}{suffix}" in store.names}
+    return [*sorted(usable, reverse=True), 0]
+
+
+def base_faults(store: StoreFiles, base: str | None) -> tuple[tuple[str, Fault], ...]:
+    """What is wrong with a base, in the order in which Spark comes upon it: the file itself, then its SSTs."""
+    if base is None:
+        return ()
+    return tuple((name, store.faults[name]) for name in (base, *sst_names(store, base)) if name in store.faults)
+
+
+def sst_names(store: StoreFiles, base: str) -> tuple[str, ...]:
+    snapshot = store.snapshots.get(base)
+    return tuple(file.path for file in snapshot.files) if snapshot else ()
+
+
+def java_long(text: str) -> int | None:
+    """What Scala's `toLong` makes of a text; None where it throws."""
+    if not _JAVA_LONG.match(text) or len(text) > _LONGEST_LONG:
+        return None
+    value = int(text)
+    return value if -LONG_MAX - 1 <= value <= LONG_MAX else None
+
+
+def _chains_by_id(store: StoreFiles, version: int, unique_id: str) -> Iterator[Chain]:
+    """A changelog names what it goes back to; before it is opened, only itself and the snapshot of its version are
+    known."""
+    own = {**dict(store.lineage or ()), version: unique_id}
+    every = {**dict(store.ancestry), **own}
+    bases = [base for base in sorted(own, reverse=True) if _has_base(store, own, base)]
+    yield from (_replay_ids(store, own, base, version) for base in bases)
+    if store.lineage is None:
+        yield _replay(store, 0, None, (f"{version}_{unique_id}.changelog",))
+    elif _reaches_back(own, version):
+        yield _replay_ids(store, own, 0, version)
+    else:
+        yield Chain(0, None, incomplete=True)
+        older = [base for base in sorted(every, reverse=True) if base not in own and _has_base(store, every, base)]
+        yield from (_replay_ids(store, every, base, version) for base in older)
+        if _reaches_back(every, version):
+            yield _replay_ids(store, every, 0, version)
+
+
+def _has_base(store: StoreFiles, ids: Mapping[int, str], version: int) -> bool:
+    return f"{version}_{ids[version]}.zip" in store.names
+
+
+def _reaches_back(ids: Mapping[int, str], version: int) -> bool:
+    """Whether every version from 1 on has its id."""
+    return len(ids) >= version and all(one in ids for one in range(1, version + 1))
+
+
+def _replay_ids(store: StoreFiles, ids: Mapping[int, str], base: int, version: int) -> Chain:
+    name = f"{base}_{ids[base]}.zip" if base else None
+    return _replay(store, base, name, (f"{one}_{ids.get(one)}.changelog" for one in range(base + 1, version + 1)))
+
+
+def _replay(store: StoreFiles, base_version: int, base: str | None, changes: Iterable[str]) -> Chain:
+    present: list[str] = []
+    for name in changes:
+        if name not in store.names:
+            return Chain(base_version, base, tuple(present), missing=name)
+        present.append(name)
+    return Chain(base_version, base, tuple(present))

@@ -1,0 +1,79 @@
+"""What the comparison of inputs asks of Spark. Runs inside a Spark environment, like `tests/samples/jobs.py`.
+
+A request is one of: `sql` (a statement, with `{table}` for the source's table), or `source` (run the query that reads
+it until it has caught up, and tell how many rows its batches read, or how it failed). Each begins without what Delta
+remembers of tables, like a new process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import jobs  # tests/samples, which the process has on its path
+from pyspark.sql import SparkSession
+
+from tests.differential.sweep.queries import chain, thrown_by_spark
+
+
+def reader_of(place: jobs.Place, source: str, options: dict[str, str]) -> Any:
+    reader = place.spark.readStream.format("json" if source == "file" else source)
+    if source == "file":
+        reader = reader.schema("id LONG")
+    return reader.option("maxFilesPerTrigger", 1).options(**options).load(place.path("input"))
+
+
+def run_query(place: jobs.Place, request: dict[str, Any]) -> dict[str, Any]:
+    """`failed`: None, or where it failed and the chain of causes."""
+    spark, phase = place.spark, "load"
+    try:
+        data = reader_of(place, request["source"], request["options"])
+        phase = "start"
+        query = place.write(data, "noop").trigger(availableNow=True).start()
+    except Exception as error:
+        return {"failed": phase, "causes": chain(spark, thrown_by_spark(error)), "rows": {}}
+    with suppress(Exception):  # told below
+        query.awaitTermination()
+    failure = query._jsq.exception()
+    rows = {one["batchId"]: one["numInputRows"] for one in jobs.progress_of(query)}
+    if not failure.isDefined():
+        return {"failed": None, "causes": [], "rows": rows}
+    causes = chain(spark, failure.get())
+    while_starting = any("populateStartOffsets" in cause["in"] for cause in causes)
+    return {"failed": "init" if while_starting else "batch", "causes": causes, "rows": rows}
+
+
+def answer(spark: SparkSession, request: dict[str, Any]) -> dict[str, Any]:
+    place = jobs.Place(spark, Path(request["root"]), "checkpoint")
+    jvm: Any = spark._jvm
+    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    if "sql" in request:
+        spark.sql(request["sql"].format(table=f"delta.`{place.path('input')}`"))
+        return {}
+    return run_query(place, request)
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    spark = jobs.session(json.loads(sys.stdin.readline()))
+    for line in sys.stdin:
+        request = json.loads(line)
+        session = spark.newSession()
+        for key, value in request.get("conf", {}).items():
+            session.conf.set(key, value)
+        try:
+            told = answer(session, request) | {"error": None}
+        except Exception as error:
+            told = {"error": jobs._told(error)}
+        answers.write(json.dumps(told) + "\n")
+        answers.flush()
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""What the comparison of sinks asks of Spark. Runs inside a Spark environment, like `tests/samples/jobs.py`.
+
+A request is one of: `query` (start the query of this sink and run one batch, or all), `sql` (a statement, with
+`{table}` for the sink), `rows` (the ids that a reader of the sink sees now). Each begins without what Delta remembers
+of tables, like a new process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import jobs  # tests/samples, which the process has on its path
+from pyspark.sql import DataFrame, SparkSession
+
+APP_ID = "my-job"
+
+
+def writer_of(place: jobs.Place, sink: str, count: int) -> Any:
+    data = jobs.files(place, count).select("id").coalesce(1)
+    if sink == "file":
+        return place.write(data, "parquet", path=place.path("sink"))
+    if sink == "delta":
+        return place.write(data, "delta", path=place.path("sink"))
+    numbers = {"txnAppId": APP_ID} if sink == "delta-numbered" else {}
+
+    def append(batch: DataFrame, batch_id: int) -> None:
+        number = {"txnVersion": str(batch_id)} if numbers else {}
+        batch.write.format("delta").mode("append").options(**numbers, **number).save(place.path("sink"))
+
+    writer = data.writeStream.foreachBatch(append)
+    return writer.option("checkpointLocation", place.path(place.checkpoint))
+
+
+def answer(spark: SparkSession, request: dict[str, Any]) -> dict[str, Any]:
+    place = jobs.Place(spark, Path(request["root"]), "checkpoint")
+    jvm: Any = spark._jvm
+    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    if "sql" in request:
+        spark.sql(request["sql"].format(table=f"delta.`{place.path('sink')}`"))
+    elif "rows" in request:
+        if not (place.root / "sink").exists():
+            return {"rows": []}
+        reader = (
+            spark.read.option("ignoreMissingFiles", "true").schema("id LONG")
+            if request["rows"] == "parquet"
+            else spark.read
+        )
+        return {"rows": sorted(row.id for row in reader.format(request["rows"]).load(place.path("sink")).collect())}
+    else:
+        writer = writer_of(place, request["query"], request["count"])
+        trigger = {"once": True} if request["once"] else {"availableNow": True}
+        writer.trigger(**trigger).start().awaitTermination()
+    return {}
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    spark = jobs.session(json.loads(sys.stdin.readline()))
+    for line in sys.stdin:
+        request = json.loads(line)
+        session = spark.newSession()
+        for key, value in request.get("conf", {}).items():
+            session.conf.set(key, value)
+        try:
+            told = answer(session, request) | {"error": None}
+        except Exception as error:  # the failure of a query is a result like any other
+            told = {"error": jobs._told(error)}
+        answers.write(json.dumps(told) + "\n")
+        answers.flush()
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

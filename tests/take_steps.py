@@ -1,0 +1,64 @@
+"""Takes the steps of a way out on files, knowing nothing of how they came about; and what a plan is made from."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from ckpttool.evidence import Evidence, partition_count
+from ckpttool.planner import Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Wish, Write, versions_to_look_at
+from ckpttool.rules import Conditions
+from ckpttool.state_chain import Mode, StateFiles
+from ckpttool.state_files import load_state_files
+from ckpttool.state_verdict import predict_state
+from ckpttool.storage import LocalStore
+
+
+def take_steps(checkpoint: Path, steps: Iterable[Step]) -> None:
+    """Steps for a table, or for a person, are somebody else's."""
+    for step in steps:
+        if isinstance(step, SetAside):
+            path = checkpoint / step.path  # an absolute path stays what it is
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=path.name.endswith(".crc"))
+        elif isinstance(step, Write):
+            path, content = checkpoint / step.path, step.content.encode()
+            assert hashlib.sha256(content).hexdigest() == step.sha256
+            assert not path.exists(), f"{step.path} is in the way"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        else:
+            assert isinstance(step, Conf | DeltaRestore | DeltaTxn | Manual)
+
+
+def files_below(root: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def look_at_states(
+    root: Path,
+    evidence: Evidence,
+    conditions: Conditions,
+    wish: Wish | None = None,
+    mode: Mode = "full",
+    partitions: int | None = None,
+) -> list[StateFiles]:
+    """The state that a plan asks for, up to the first that can be loaded. `partitions`: else as many as are pinned."""
+    checkpoint = evidence.checkpoint
+    newest = checkpoint.last_offset_batch
+    if newest is None or not checkpoint.has_state_directory:
+        return []
+    pinned = partitions or partition_count(evidence, newest)
+    found: list[StateFiles] = []
+    for version in versions_to_look_at(evidence, conditions, wish):
+        before = checkpoint.commits.get(version - 1)
+        ids = before.state_unique_ids if before else None
+        count = int(pinned) if pinned else None
+        found.append(load_state_files(LocalStore(str(root)), checkpoint, version, count, ids, mode))
+        if predict_state(found[-1], conditions.release, conditions.conf).outcome == "loadable":
+            break
+    return found

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ckpttool.errors import MalformedFile
+from ckpttool.formats.state.rocksdb import (
+    ImmutableFile,
+    NoMetadata,
+    WrongVersion,
+    check_sst,
+    parse_snapshot_metadata,
+    parse_snapshot_zip,
+    read_zip_entries,
+)
+from tests import state_builders as made
+
+
+def described(**fields: object) -> bytes:
+    return b"v1\n" + json.dumps({"sstFiles": [], "numKeys": 0} | fields).encode()
+
+
+def test_a_zip_names_its_files() -> None:
+    snapshot = parse_snapshot_zip(made.snapshot_zip([("000008-a.sst", 1203)]))
+    assert snapshot.files == (ImmutableFile("000008-a.sst", "SSTs/000008-a.sst", 1203),)
+    assert snapshot.entries == ("CURRENT", "metadata")
+    assert snapshot.keys == 1
+
+
+def test_logs_and_column_families() -> None:
+    log = {"localFileName": "000009.log", "dfsLogFileName": "000009-b.log", "sizeBytes": 7}
+    snapshot = parse_snapshot_metadata(described(logFiles=[log], columnFamilyMapping={"default": 1}, numInternalKeys=2))
+    assert snapshot.files[0].path == "logs/000009-b.log"
+    assert snapshot.column_families == {"default": 1}
+    assert snapshot.internal_keys == 2
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "..", "", "a/b"])
+def test_a_name_that_leads_elsewhere(name: str) -> None:
+    with pytest.raises(MalformedFile, match="no file name"):
+        parse_snapshot_metadata(described(sstFiles=[{"localFileName": "a", "dfsSstFileName": name, "sizeBytes": 1}]))
+
+
+def test_another_version() -> None:
+    with pytest.raises(WrongVersion):
+        parse_snapshot_metadata(b"v2\n{}")
+
+
+def test_the_directory_at_the_end_is_not_needed() -> None:
+    data = made.snapshot_zip()
+    directory = data.index(b"PK\x01\x02")
+    assert parse_snapshot_zip(data[:directory]).keys == 1
+    assert parse_snapshot_zip(data + b"garbage").keys == 1
+
+
+def test_a_zip_that_ends_between_entries_has_no_metadata() -> None:
+    data = made.snapshot_zip()
+    second = data.index(b"PK\x03\x04", 4)
+    for cut in (b"", data[:20], data[:second], data[: second + 29]):
+        with pytest.raises(NoMetadata):
+            parse_snapshot_zip(cut)
+
+
+@pytest.mark.parametrize("cut", [31, 45, 60])
+def test_a_zip_that_ends_inside_an_entry(cut: int) -> None:
+    with pytest.raises(MalformedFile) as fault:
+        parse_snapshot_zip(made.snapshot_zip()[:cut])
+    assert fault.value.spark is not None
+    assert fault.value.spark.class_name == "java.io.EOFException"
+
+
+def test_a_byte_of_an_entry_changed() -> None:
+    data = bytearray(made.snapshot_zip())
+    data[data.index(b"metadata") + 12] ^= 1
+    with pytest.raises(MalformedFile) as fault:
+        read_zip_entries(bytes(data))
+    assert fault.value.spark is not None
+    assert fault.value.spark.class_name == "java.util.zip.ZipException"
+
+
+def test_tables_end_in_a_magic_number() -> None:
+    check_sst(made.sst())
+    for data in (b"", bytes(100), made.sst()[:-1]):
+        with pytest.raises(MalformedFile):
+            check_sst(data)
