@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SPARK ?= 3.5.7 4.2.0
 
-.PHONY: help demo test dev lint golden samples test-fast test-property test-spark fuzz bench docs clean
+.PHONY: help demo test dev lint golden samples test-fast test-property test-spark fuzz bench docs sweep accuracy clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -42,6 +42,14 @@ test-spark: dev ## differential tests against the Sparks in SPARK="3.5.7 4.2.0"
 	$(BIN)/python -m tests.parts.spark $(SPARK) --jars
 	$(BIN)/pytest -m spark
 
+sweep: dev ## record CASES=510 restarts of damaged checkpoints for SPARK=4.2.0, and write docs/accuracy.md
+	$(BIN)/python -m tests.parts.spark $(SPARK) --jars
+	for version in $(SPARK); do $(BIN)/python -m tests.differential.sweep.run --spark $$version --limit $(or $(CASES),510) || exit 1; done
+	$(BIN)/python -m tests.differential.sweep.accuracy
+
+accuracy: dev ## judge all recorded restarts anew, and write docs/accuracy.md
+	$(BIN)/python -m tests.differential.sweep.accuracy
+
 fuzz: dev ## byte-level fuzzing of the parsers for SECONDS=60
 	$(BIN)/python -m tests.fuzz.parsers --seconds $(or $(SECONDS),60)
 
@@ -53,6 +61,7 @@ samples: dev ## remake sample_checkpoints/ from real Spark (NAMES="..." for some
 
 docs: dev ## rewrite the generated parts of docs/
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/generate_rules.py
 
 bench: dev ## measure start-up, growth and memory, as ratios
 	$(BIN)/python -m benchmarks

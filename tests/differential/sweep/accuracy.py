@@ -1,0 +1,105 @@
+"""docs/accuracy.md: how often the predictions were right about the recorded restarts.
+
+python -m tests.differential.sweep.accuracy [--check]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+from tests.differential.sweep.judge import Score, Verdict, judge, score
+from tests.differential.sweep.load import recorded_versions
+
+PAGE = Path(__file__).parents[3] / "docs" / "accuracy.md"
+BEGIN, END = "<!-- figures -->\n", "<!-- /figures -->"
+GROUPS = (
+    "undamaged",
+    "offsets",
+    "commits",
+    "metadata",
+    "sources",
+    "state",
+    "sink",
+    "input",
+    "whole directories",
+    "several",
+)
+COLUMNS = ("cases", "outcome", "batch", "offsets", "error", "phase", "unknown", "wrongly fine")
+
+# Cases in which a normal restart is promised and Spark fails, with the reason why the files do not tell.
+KNOWN_WRONGLY_FINE = {
+    "file-one-batch/75d1b2c135": "a path in the source's log leads out of its directory, which no file names",
+    "window-hdfs-failed-before/f387d48872": "as above",
+    "file-delta/2b9aa20bca": "as above: an entry of another query's source log",
+    "file-offsets-v2/2b9aa20bca": "as above",
+    "file-each-failed-before/bf67f544fe": "as above",
+    "with-state-changelog-each/c084930bc5": "state/ is gone, and nothing else shows that the query had state",
+    "count-hdfs-each/f51a9a567f": "state/ is gone, and nothing else shows that the query had state",
+    "join-hdfs-failed-after/31c4711f68": "a state file in the place of another, whose rows do not fit the others'",
+}
+
+
+@cache
+def judged(version: str) -> tuple[Verdict, ...]:
+    return tuple(judge(version))
+
+
+def group_of(verdict: Verdict) -> str:
+    """Where the damage is, by the last part of the case's group."""
+    place = str(verdict.case["group"]).rpartition("/")[2]
+    if place == "nothing":
+        return "undamaged"
+    if " and " in place or place == "recipe":
+        return "several"
+    if place.startswith("directory"):
+        return "whole directories"
+    return "sink" if place.startswith("sink") else "state" if place.startswith("state") else place
+
+
+def figures() -> str:
+    lines = ["| Spark | damage to | " + " | ".join(COLUMNS) + " |", "|---|---|" + "---:|" * len(COLUMNS)]
+    for version in recorded_versions():
+        groups: dict[str, list[Verdict]] = defaultdict(list)
+        for verdict in judged(version):
+            groups[group_of(verdict)].append(verdict)
+        lines.append(_row(f"**{version}**", "all", score(judged(version))))
+        lines.extend(_row("", group, score(groups[group])) for group in GROUPS if groups[group])
+    return "\n".join(lines) + "\n"
+
+
+def _row(version: str, group: str, told: Score) -> str:
+    counts = (
+        told.cases,
+        told.outcome,
+        told.batch,
+        told.offsets,
+        told.error,
+        told.phase,
+        told.unknown,
+        told.wrongly_fine,
+    )
+    return f"| {version} | {group} | " + " | ".join(map(str, counts)) + " |"
+
+
+def refreshed(page: str) -> str:
+    before, _, rest = page.partition(BEGIN)
+    return f"{before}{BEGIN}\n{figures()}\n{END}{rest.partition(END)[2]}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Write the figures of docs/accuracy.md.")
+    parser.add_argument("--check", action="store_true", help="fail if they are stale")
+    options = parser.parse_args()
+    page = PAGE.read_text()
+    now = refreshed(page)
+    if options.check:
+        sys.exit(0 if now == page else f"{PAGE} is stale: run `make sweep`")
+    PAGE.write_text(now)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+"""The recorded truths held against our predictions, in seconds and without Spark.
+
+    python -m tests.differential.sweep.judge [4.2.0 …] [--show]
+
+prints, per version, how many outcomes, batches, offsets and errors are right, how many are unknown, and how many were
+wrongly fine: a normal restart was promised, and Spark failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ckpttool import load_checkpoint, open_store
+from ckpttool.evidence import Evidence, gather_evidence
+from ckpttool.inputs import load_inputs
+from ckpttool.outlook import Outlook, Seen, look_ahead
+from ckpttool.recovery import look_at_states
+from ckpttool.releases import parse_release
+from ckpttool.restart import Restart
+from ckpttool.rules import Conditions
+from ckpttool.sinks import SinkEvidence, load_sink
+from tests.differential.sweep.load import load_cases, recorded_versions
+
+NOW_MS = 1_795_000_000_000  # the day on which the cases were recorded
+GOES_ON = ("replay", "new_batch", "fresh_start")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One case: what Spark did, what we said, and in which respects the two agree."""
+
+    case: dict[str, Any]
+    outlook: Outlook
+
+    @property
+    def said(self) -> Restart:
+        return self.outlook.restart
+
+    @property
+    def truth(self) -> dict[str, Any]:
+        truth: dict[str, Any] = self.case["truth"]
+        return truth
+
+    @property
+    def unknown(self) -> bool:
+        return self.said.outcome == "unknown"
+
+    @property
+    def right_outcome(self) -> bool:
+        return self.said.outcome == self.truth["outcome"]
+
+    @property
+    def wrongly_fine(self) -> bool:
+        return self.said.outcome in GOES_ON and self.truth["outcome"] == "error"
+
+    @property
+    def rows_silently_wrong(self) -> bool:
+        """Rows are lost or doubled in the sink, and neither its verdict nor a finding says so."""
+        sink = self.truth.get("sink") or {}
+        if self.said.outcome not in GOES_ON or not (sink.get("missing") or sink.get("repeated")):
+            return False
+        told = {sink.verdict for sink in self.outlook.sinks} - {"written", "skipped_already_written"}
+        return not told and not any(finding.severity == "error" for finding in self.outlook.findings)
+
+    @property
+    def right_batch(self) -> bool:
+        return self.right_outcome and self.said.batch_id == self.truth["batch_id"]
+
+    @property
+    def right_error(self) -> bool:
+        theirs, ours = self.truth["error"], self.said.error
+        if theirs is None or ours is None:
+            return theirs is None and ours is None
+        return (ours.class_name, ours.condition) == (theirs["class"], theirs["condition"])
+
+    @property
+    def right_about_the_sink(self) -> bool:
+        """Whether the sink gets the batch before the failure, where both of us say that it fails in one."""
+        error = self.said.error
+        if error is None or error.phase != "batch" or "sink_written_first" not in self.truth:
+            return True
+        return error.sink_written_first == self.truth["sink_written_first"]
+
+    @property
+    def right(self) -> bool:
+        agrees = self.right_batch and self.right_offsets and self.right_error and self.right_phase
+        return agrees and self.right_about_the_sink and not self.rows_silently_wrong
+
+    @property
+    def right_phase(self) -> bool:
+        return self.said.error is None or self.said.error.phase == self.truth["phase"]
+
+    @property
+    def right_offsets(self) -> bool:
+        """Starts, and the ends that the log has fixed, of the first batch that ran."""
+        first = self.truth.get("first")
+        if not first or self.said.outcome not in ("replay", "new_batch"):
+            return True
+        theirs = first["sources"]
+        if len(theirs) != len(self.said.sources):
+            return False
+        return all(
+            ours.start == source["start"] and (ours.end is None or ours.end == source["end"])
+            for ours, source in zip(self.said.sources, theirs, strict=True)
+        )
+
+
+def judge(version: str) -> Iterator[Verdict]:
+    release = parse_release(version)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "q"
+        for case, materialise in load_cases(version):
+            path = materialise(place)
+            if path.is_dir():  # a place that is not there yet is refused by every command
+                store = open_store(str(path))
+                evidence = gather_evidence(load_checkpoint(store, any_place=True))
+                under = conditions(case, release)
+                seen = Seen(
+                    sinks=sinks(case, path, evidence),
+                    states=look_at_states(store, evidence, under, "full"),
+                    inputs=load_inputs(evidence, options(case, path)),
+                )
+                yield Verdict(case, look_ahead(evidence, under, seen=seen, now_ms=NOW_MS))
+            shutil.rmtree(place)
+
+
+def options(case: dict[str, Any], path: Path) -> dict[str, str]:
+    """The Delta source's table is looked at, as with `--option path=`."""
+    table = path.parent / "source"
+    return {"path": str(table)} if case["group"].startswith("delta") and table.exists() else {}
+
+
+def sinks(case: dict[str, Any], path: Path, evidence: Evidence) -> list[SinkEvidence]:
+    output, kind = path.parent / "output", case["group"].split("/")[1]
+    if kind == "each":
+        return [load_sink("foreachBatch", query_id=None)]
+    if kind not in ("json", "parquet", "delta") or not output.exists():
+        return []
+    metadata = evidence.checkpoint.metadata
+    return [load_sink(str(output), query_id=metadata.id if metadata else None)]
+
+
+def conditions(case: dict[str, Any], release: tuple[int, int, int]) -> Conditions:
+    sink = case["group"].split("/")[1]
+    trigger = case["restart"]["trigger"]
+    return Conditions(
+        release,
+        trigger="continuous" if trigger == "continuous" else None,
+        conf=case["restart"]["conf"],
+        sinks=({"json": "file", "parquet": "file", "each": "foreachBatch"}.get(sink, sink),),
+    )
+
+
+@dataclass(frozen=True)
+class Score:
+    """How often we were right about some cases."""
+
+    cases: int
+    outcome: int
+    batch: int
+    offsets: int
+    error: int
+    phase: int
+    sink_first: int
+    unknown: int
+    wrongly_fine: int
+    rows: int
+
+
+def score(verdicts: Sequence[Verdict]) -> Score:
+    return Score(
+        cases=len(verdicts),
+        outcome=sum(verdict.right_outcome for verdict in verdicts),
+        batch=sum(verdict.right_batch for verdict in verdicts),
+        offsets=sum(verdict.right_offsets for verdict in verdicts),
+        error=sum(verdict.right_error for verdict in verdicts),
+        phase=sum(verdict.right_phase for verdict in verdicts),
+        sink_first=sum(verdict.right_about_the_sink for verdict in verdicts),
+        unknown=sum(verdict.unknown for verdict in verdicts),
+        wrongly_fine=sum(verdict.wrongly_fine for verdict in verdicts),
+        rows=sum(verdict.rows_silently_wrong for verdict in verdicts),
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Judge the predictions by the recorded truths.")
+    parser.add_argument("versions", nargs="*", metavar="VERSION")
+    parser.add_argument("--show", action="store_true", help="print the cases that are not right")
+    options = parser.parse_args()
+    for version in options.versions or recorded_versions():
+        verdicts = list(judge(version))
+        print(version, *(f"{name} {count}" for name, count in asdict(score(verdicts)).items()), sep="  ")
+        if options.show:
+            print(*(_spell(verdict) for verdict in verdicts if not verdict.right), sep="\n")
+
+
+def _spell(verdict: Verdict) -> str:
+    mark = "WRONGLY FINE" if verdict.wrongly_fine else "unknown" if verdict.unknown else "differs"
+    said, truth = verdict.said, verdict.truth
+    ours = (said.error.phase, said.error.class_name, said.error.condition) if said.error else said.why
+    error = truth["error"]
+    theirs = (
+        (truth["phase"], error["class"], error["condition"], error["message"][:100]) if error else truth.get("first")
+    )
+    return (
+        f"  {mark} {verdict.case['id']} {verdict.case['told']}\n     said {said.outcome} {said.batch_id} {ours}\n"
+        f"     was  {truth['outcome']} {truth['batch_id']} {theirs}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""The predictions against what real Spark did with thousands of damaged checkpoints: all records without Spark, and a
+part of the restarts again with it."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.differential.sweep.accuracy import KNOWN_WRONGLY_FINE, PAGE, group_of, judged, refreshed
+from tests.differential.sweep.bases import bases
+from tests.differential.sweep.judge import Verdict, score
+from tests.differential.sweep.load import recorded_versions
+from tests.differential.sweep.restarts import Restarter, Sparks
+from tests.differential.sweep.run import Json, in_one_process, read, verdict
+from tests.differential.sweep.surgery import Surgery
+
+REQUIRED_CASES = {"3.3.4": 100, "3.4.4": 100}
+AGAIN = 150
+
+
+@pytest.mark.parametrize("version", recorded_versions())
+def test_undamaged_and_crashed_checkpoints_are_predicted_exactly(version: str) -> None:
+    wrong = [one.case["id"] for one in judged(version) if group_of(one) == "undamaged" and not is_exact(one)]
+    assert wrong == []
+
+
+def is_exact(one: Verdict) -> bool:
+    return one.right_batch and one.right_offsets and one.right_error and one.right_phase
+
+
+@pytest.mark.parametrize("version", recorded_versions())
+def test_damaged_checkpoints_are_predicted_or_said_to_be_unknown(version: str) -> None:
+    told = score(judged(version))
+    assert told.cases >= REQUIRED_CASES.get(version, 500)
+    assert told.outcome >= 0.99 * told.cases
+    assert told.error >= 0.97 * told.cases
+
+
+@pytest.mark.parametrize("version", recorded_versions())
+def test_no_failure_is_promised_to_be_fine_but_those_that_no_file_shows(version: str) -> None:
+    wrong = {one.case["id"] for one in judged(version) if one.wrongly_fine}
+    assert wrong <= KNOWN_WRONGLY_FINE.keys()
+
+
+def test_every_known_miss_is_still_one() -> None:
+    missed = {one.case["id"] for version in recorded_versions() for one in judged(version) if one.wrongly_fine}
+    assert missed == KNOWN_WRONGLY_FINE.keys()
+
+
+def test_the_page_has_the_figures_of_now() -> None:
+    page = PAGE.read_text()
+    assert page == refreshed(page), "run `make accuracy`"
+
+
+# -- with Spark --------------------------------------------------------------------------------------------------------
+
+
+def chosen_again(version: str) -> list[str]:
+    kept = read(version)
+    return random.Random(version).sample(sorted(kept), AGAIN)
+
+
+@cache
+def restarted_again(version: str) -> dict[str, Json]:
+    kept, made = read(version), {base.name: base for base in bases(version)}
+    with (
+        tempfile.TemporaryDirectory(prefix="ckpttool-sweep-") as folder,
+        Restarter(version, Sparks(version, Path(folder))) as restarter,
+    ):
+        return dict(_again(restarter, [(key, kept[key]) for key in chosen_again(version)], made))
+
+
+def _again(restarter: Restarter, cases: list[tuple[str, Json]], made: Json) -> Iterator[tuple[str, Json]]:
+    for key, case in in_one_process(cases, made):
+        yield key, restarter.case(made[case["base"]], Surgery(tuple(case["surgery"]), *case["kind"]))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("version", ["3.5.7", "4.2.0"])
+def test_spark_does_again_what_was_recorded(version: str) -> None:
+    """A restart that finds nothing to do in time, on a busy machine, tells nothing."""
+    kept, again = read(version), restarted_again(version)
+    told = {key for key, case in again.items() if case["truth"]["outcome"] not in ("timeout", "nothing")}
+    assert len(told) >= 0.95 * AGAIN
+    assert {key: verdict(again[key]) for key in told} == {key: verdict(kept[key]) for key in told}
