@@ -1,4 +1,4 @@
-"""How the cost of `ckpt inspect` grows with the batches on disk: beyond the listing, it may not."""
+"""How the cost of `ckpt inspect` and `plan-recovery` grows with the batches on disk: beyond the listing, it may not."""
 
 from __future__ import annotations
 
@@ -21,18 +21,26 @@ def measure() -> Iterator[Gate]:
             {
                 "few": _inspect(few),
                 "many": _inspect(many),
+                "plan few": _plan(few),
+                "plan many": _plan(many),
                 "list": [sys.executable, "-c", listing, str(many)],
                 "nothing": [sys.executable, "-c", "import os,sys; []", str(many)],
             }
         )
         bare_listing = cpu["list"] - cpu["nothing"]
         yield Gate("(inspect 100,000 - inspect 100) / bare os.listdir", (cpu["many"] - cpu["few"]) / bare_listing, 1.5)
+        grown = (cpu["plan many"] - cpu["plan few"]) / bare_listing
+        yield Gate("(plan-recovery 100,000 - plan-recovery 100) / bare os.listdir", grown, 1.5)
         more = peak_memory_bytes(_inspect(many)) - peak_memory_bytes(_inspect(few))
         yield Gate("peak memory at 100,000 beyond that at 100", more / 2**20, 64, "MiB")
 
 
 def _inspect(checkpoint: Path) -> list[str]:
     return [*CKPT, "inspect", str(checkpoint), "--format", "json"]
+
+
+def _plan(checkpoint: Path) -> list[str]:
+    return [*CKPT, "plan-recovery", str(checkpoint), "--format", "json"]
 
 
 def _write(root: Path, count: int) -> Path:

@@ -29,7 +29,7 @@ class Gate:
 
     def __str__(self) -> str:
         verdict = "ok  " if self.holds else "MISS"
-        return f"{verdict} {self.name:<52} {self.measured:8.2f} {self.unit:<3} limit {self.limit:.2f}"
+        return f"{verdict} {self.name:<56} {self.measured:8.2f} {self.unit:<3} limit {self.limit:.2f}"
 
 
 def cpu_seconds(commands: Mapping[str, Sequence[str]], rounds: int = 11) -> dict[str, float]:

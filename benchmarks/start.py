@@ -16,8 +16,10 @@ def measure() -> Iterator[Gate]:
             "help": [*CKPT, "--help"],
             "json": [*CKPT, "inspect", SAMPLE, "--format", "json"],
             "text": [*CKPT, "inspect", SAMPLE],
+            "plan": [*CKPT, "plan-recovery", SAMPLE, "--state", "quick", "--format", "json"],
         }
     )
     yield Gate("ckpt --help / python -c pass", cpu["help"] / cpu["bare"], 5)
     yield Gate("ckpt inspect LOCAL --format json / python -c pass", cpu["json"] / cpu["bare"], 7)
+    yield Gate("ckpt plan-recovery LOCAL --state quick / python -c pass", cpu["plan"] / cpu["bare"], 15)
     yield Gate("ckpt inspect LOCAL / python -c pass", cpu["text"] / cpu["bare"], 12)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The guided tour behind `make demo`: three checkpoints that real Spark left, as `ckpt inspect` sees them.
+# The guided tour behind `make demo`: checkpoints that real Spark left, as `ckpt` sees them.
 set -u
 cd "$(dirname "$0")/.."
 
@@ -24,7 +24,10 @@ show "4. Its history." \
 expected=1
 show "5. A damaged checkpoint: one offsets file is gone, and Spark will not start." \
     inspect $samples/3.5.7-file-to-parquet-previous-offset-missing/checkpoint
+show "6. What a restart of it would do, and the way out." \
+    plan-recovery $samples/3.5.7-file-to-parquet-previous-offset-missing/checkpoint \
+    --sink $samples/3.5.7-file-to-parquet-previous-offset-missing/output
 expected=0
-show "6. What changed between two batches." \
+show "7. What changed between two batches." \
     diff $samples/4.2.0-file-to-parquet-sound/checkpoint:1 $samples/4.2.0-file-to-parquet-sound/checkpoint:3
 printf '\nNext: ckpt --help, README.md\n'
