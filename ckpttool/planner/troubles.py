@@ -34,6 +34,7 @@ BY_RULE: Mapping[str, tuple[Proposer, ...]] = {
     "offset-not-of-its-source": (file_repairs.impossible_offsets,),
     "file-position-malformed": (file_repairs.impossible_offsets,),
     "range-backwards": (file_repairs.impossible_offsets,),
+    "input-out-of-place": (file_repairs.only_a_backup,),
     "last-range-again": (file_repairs.range_missing,),
     "beginning-lost": (file_repairs.only_a_backup,),
     "offset-ahead-of-log": (file_repairs.source_log_gone,),

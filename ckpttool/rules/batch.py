@@ -126,9 +126,10 @@ _FAILED_WRITES: tuple[tuple[Release, Release, tuple[str, ...], str], ...] = (
 
 
 def _around_a_task(scene: Scene) -> str | None:
-    """What some sinks' writers put around any failure of their tasks."""
+    """What some sinks' writers put around any failure of their tasks. If none is named, by what lies beside."""
+    kinds = set(scene.conditions.sinks) or {ledger.kind for ledger in scene.checkpoint.ledgers}
     for since, until, sinks, condition in _FAILED_WRITES:
-        if since <= scene.release < until and set(sinks) & set(scene.conditions.sinks):
+        if since <= scene.release < until and kinds & set(sinks):
             return condition
     return None
 

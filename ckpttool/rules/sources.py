@@ -10,7 +10,7 @@ from ckpttool.connectors.file import read_position
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.envelope import INT_MAX, LONG_MAX, MAPPING, parse_json
 from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, compact_interval, live_log_ids
-from ckpttool.model import SourceLog
+from ckpttool.model import FileLogEntry, SourceLog
 from ckpttool.rules.base import (
     ASSERTION,
     FILE_NOT_FOUND,
@@ -252,6 +252,44 @@ def range_missing(scene: Scene, phase: Literal["init", "batch"]) -> Failure | No
     return None
 
 
+def out_of_place(scene: Scene) -> Doubt | None:
+    """An input file that lies where none of the others does: outside the source's directory Spark refuses it, and
+    where that directory is stands in no file."""
+    newest, before = scene.batch(scene.planned), scene.batch(scene.previous)
+    for source in newest.sources if newest and not scene.is_continuous else ():
+        log, end = log_of(scene, source), file_log_position(source)
+        if log is None or end is None:
+            continue
+        asked = range(_position(before, source) + 1, end + 1)
+        entries = [(number, entry) for number, several in log.entries.items() for entry in several]
+        usual = {_folder(entry) for number, entry in entries if number not in asked}
+        for number, entry in entries if len(usual) == 1 else ():
+            if number in asked and _is_elsewhere(_folder(entry), *usual):
+                return Doubt(f"sources/{log.name}/{number} lists a file that lies apart from the others: {entry.path}")
+    return None
+
+
+def _folder(entry: FileLogEntry) -> tuple[str, ...]:
+    """The directories above a file, without those of partitions."""
+    return tuple(step for step in entry.path.split("/")[:-1] if "=" not in step)
+
+
+def _is_elsewhere(one: tuple[str, ...], usual: tuple[str, ...]) -> bool:
+    """Neither below nor above the usual place, nor the next in a row of directories (`…/b`, `…/2026/12/01`)."""
+    shorter = min(len(one), len(usual))
+    if one[:shorter] == usual[:shorter]:
+        return False
+    in_a_row = one[-1] != usual[-1] and _without_digits(one[:-1]) == _without_digits(usual[:-1])
+    return len(one) != len(usual) or not in_a_row
+
+
+def _without_digits(steps: tuple[str, ...]) -> str:
+    return "/".join(steps).translate(_NO_DIGITS)
+
+
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+
+
 # How a source answers when it is asked for a range that ends before it begins.
 BACKWARDS: dict[str, tuple[str, str | None, str]] = {
     "file": (ASSERTION, None, "assertion failed"),
@@ -365,6 +403,12 @@ LAST_RANGE = (
         "A range that ends before it begins is refused by its source.",
         "the sources' getBatch and planInputPartitions",
         range_backwards,
+    ),
+    Rule(
+        "input-out-of-place",
+        "A file outside the source's directory is refused when its range is asked for.",
+        "PartitioningAwareFileIndex, basePath",
+        out_of_place,
     ),
     Rule(
         "last-range-again",

@@ -136,3 +136,31 @@ def test_where_kafka_began_matters_until_the_first_commit(tmp_path: Path) -> Non
     assert next_batch(tmp_path / "a").outcome == "new_batch"
     (build(tmp_path / "b", "k0-5") / "sources" / "0" / "0").write_bytes(b"\0v1\nxx")
     assert next_batch(tmp_path / "b").outcome == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("path", "outcome"),
+    [
+        ("file:///lake/orders/c.json", "new_batch"),
+        ("file:///lake/orders/late/c.json", "new_batch"),
+        ("file:///lake/orders/day=2/c.json", "new_batch"),
+        ("file:///lake/returns/c.json", "new_batch"),  # the next in a row of directories, as `path` may be a pattern
+        ("file:///pond/orders/c.json", "unknown"),
+        ("s3a://bucket/orders/c.json", "unknown"),
+    ],
+)
+def test_an_input_file_that_lies_apart_is_doubted(tmp_path: Path, path: str, outcome: str) -> None:
+    """Spark refuses a file outside the source's directory, and no file says where that is."""
+    root = build(tmp_path, "f0 c | f1 c | f2 c")
+    for number, listed in enumerate(("file:///lake/orders/a.json", "file:///lake/orders/b.json", path)):
+        entry = f'{{"path":"{listed}","timestamp":1700000000000,"batchId":{number}}}'
+        (root / "sources" / "0" / str(number)).write_text(f"v1\n{entry}")
+    assert next_batch(root).outcome == outcome
+
+
+def test_the_months_of_a_year_are_one_place(tmp_path: Path) -> None:
+    root = build(tmp_path, "f0 c | f1 c")
+    for number, day in enumerate(("2026/11/30", "2026/12/01")):
+        entry = f'{{"path":"s3a://lake/orders/{day}/a.json","timestamp":1700000000000,"batchId":{number}}}'
+        (root / "sources" / "0" / str(number)).write_text(f"v1\n{entry}")
+    assert next_batch(root).outcome == "new_batch"
