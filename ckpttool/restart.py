@@ -18,6 +18,7 @@ from ckpttool.model import Finding, Json, SparkError
 from ckpttool.releases import NEWEST, NEWEST_PATCHES, OLDEST, OLDEST_RUN, Release, parse_release, spell_release
 from ckpttool.rules import Conditions, Doubt, Failure, Scene, first_obstacle
 from ckpttool.rules.base import ASSERTION
+from ckpttool.rules.sources import can_be_called
 
 GOES_ON = ("replay", "new_batch", "fresh_start")
 Outcome = Literal["replay", "new_batch", "fresh_start", "error", "unknown"]
@@ -179,7 +180,8 @@ def _new_ranges(newest: Batch | None, before: Batch | None) -> Iterator[SourceRa
     for source in newest.sources if newest else ():
         reached = source if source.text is not None else earlier.get((source.index, source.name), source)
         kind = reached.offset.kind if reached.offset else None
-        yield SourceRange(source.index, source.name, kind, _as_json(reached), None, None)
+        start = _as_json(reached) if can_be_called(source.name) else None
+        yield SourceRange(source.index, source.name, kind, start, None, None)
 
 
 def _replayed_ranges(newest: Batch | None, before: Batch | None) -> Iterator[SourceRange]:

@@ -15,13 +15,13 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # run as a script, this file sees docs/ only
 
 from ckpttool.releases import NEWEST, OLDEST, spell_release  # noqa: E402
-from ckpttool.rules import Rule, batch, logs, rules_in_order, sources, start  # noqa: E402
+from ckpttool.rules import Rule, batch, logs, places, rules_in_order, sources, start  # noqa: E402
 
 PAGE = ROOT / "docs" / "recovery-rules.md"
 BLOCK = re.compile(r"(<!-- rules: (?P<phase>\w+) -->\n).*?(<!-- /rules -->)", re.DOTALL)
 PHASES: dict[str, tuple[Rule, ...]] = {
     "start": start.RULES,
-    "init": (*logs.NEWEST, *sources.AT_START, *logs.COMMITS, *logs.REST, *sources.LAST_RANGE),
+    "init": (*logs.NEWEST, *sources.AT_START, *logs.COMMITS, *logs.REST, *sources.LAST_RANGE, *places.RULES),
     "batch": batch.RULES,
 }
 

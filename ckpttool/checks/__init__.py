@@ -20,6 +20,7 @@ CHECKS: tuple[Callable[[Evidence], Iterator[Finding]], ...] = (
     logs.check_names,
     logs.check_leftovers,
     logs.check_commit_versions,
+    sources.check_source_names,
     sources.check_source_count,
     sources.check_offsets,
     sources.check_steps,

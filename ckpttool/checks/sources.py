@@ -12,7 +12,7 @@ from ckpttool.connectors.kafka import KafkaOffset
 from ckpttool.errors import MalformedFile
 from ckpttool.evidence import Evidence
 from ckpttool.model import Finding, Severity, SourceLog, SparkError
-from ckpttool.rules.sources import missing_live_entries, unusable_initials
+from ckpttool.rules.sources import can_be_called, missing_live_entries, unusable_initials
 
 
 def check_source_count(evidence: Evidence) -> Iterator[Finding]:
@@ -23,6 +23,21 @@ def check_source_count(evidence: Evidence) -> Iterator[Finding]:
             yield _source_count(evidence, batch, f"{len(before.sources)} in offsets/{before.id}")
     if planned and not planned[-1].sources:
         yield _source_count(evidence, planned[-1], "a query has at least one source")
+
+
+def check_source_names(evidence: Evidence) -> Iterator[Finding]:
+    """Of the newest batch; Spark passes over a line for no source of the query, and the real one begins anew."""
+    newest = evidence.newest
+    for source in newest.sources if newest else ():
+        if newest and not can_be_called(source.name):
+            yield Finding(
+                id="source-name-impossible",
+                severity="error",
+                path=f"offsets/{newest.id}",
+                message=f"a line for `{source.name}`, which no source can be called: a source begins anew",
+                expected="`<source>:<offset>`, with letters, digits and `_` in the name, as version 2 has it",
+                next_step="restore the file from a backup; a file of version 1 whose first line was changed needs `v1`",
+            )
 
 
 def _source_count(evidence: Evidence, batch: Batch, compared: str) -> Finding:

@@ -174,8 +174,20 @@ def _way_out(start: Situation, chain: Sequence[Repair], end: Situation) -> WayOu
 
 
 def _in_order(steps: Iterator[Step]) -> tuple[Step, ...]:
-    """The sink first, then state, then the rest; each in the order in which it was told."""
-    return tuple(sorted(dict.fromkeys(steps), key=_place))
+    """The sink first, then state, then the rest; each in the order in which it was told. What several repairs of one
+    way write is written once, as the last of them has it."""
+    told = list(dict.fromkeys(steps))
+    last = {step.path: step for step in told if isinstance(step, Write)}
+    kept: list[Step] = []
+    touched: set[str] = set()  # set aside, or written, by a repair before
+    for step in told:
+        if isinstance(step, SetAside):
+            if step.path not in touched:
+                kept.append(step)
+        elif not isinstance(step, Write) or last[step.path] is step:
+            kept.append(step)
+        touched |= {step.path} if isinstance(step, SetAside | Write) else set()
+    return tuple(sorted(kept, key=_place))
 
 
 def _place(step: Step) -> int:

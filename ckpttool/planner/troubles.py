@@ -32,6 +32,8 @@ BY_RULE: Mapping[str, tuple[Proposer, ...]] = {
     "rate-source-beginning": (file_repairs.only_a_backup,),
     "initial-offset-unusable": (file_repairs.unusable_beginning,),
     "offset-not-of-its-source": (file_repairs.impossible_offsets,),
+    "rate-offset-malformed": (file_repairs.impossible_offsets,),
+    "source-name-impossible": (file_repairs.impossible_offsets,),
     "file-position-malformed": (file_repairs.impossible_offsets,),
     "range-backwards": (file_repairs.impossible_offsets,),
     "input-out-of-place": (file_repairs.only_a_backup,),

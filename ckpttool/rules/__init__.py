@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ckpttool.releases import Release
-from ckpttool.rules import batch, logs, sources, start
+from ckpttool.rules import batch, logs, places, sources, start
 from ckpttool.rules.base import Conditions, Doubt, Failure, Rule, Scene
 
 __all__ = ["Conditions", "Doubt", "Failure", "Rule", "Scene", "first_obstacle", "rules_in_order"]
@@ -27,7 +27,7 @@ def rules_in_order(release: Release) -> Iterator[Rule]:
         if early
         else (*start.RULES, *sources.AT_START, *logs.NEWEST, *logs.REST, *logs.COMMITS)
     )
-    for rule in (*before_batches, *sources.LAST_RANGE, *batch.RULES):
+    for rule in (*before_batches, *sources.LAST_RANGE, *places.RULES, *batch.RULES):
         if rule.holds_for(release):
             yield rule
 

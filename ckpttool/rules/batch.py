@@ -25,6 +25,7 @@ from ckpttool.rules.sources import (
     newest_entry,
     offset_ahead_of_log,
     range_missing,
+    rate_offset_malformed,
 )
 
 CONFLICT = "CONCURRENT_STREAM_LOG_UPDATE"
@@ -161,6 +162,12 @@ RULES = (
         "Without the time of its beginning the rate source begins anew, behind its own offset.",
         "RateStreamMicroBatchStream.planInputPartitions",
         beginning_lost,
+    ),
+    Rule(
+        "rate-offset-malformed",
+        "The rate source's offset must be a number, where its next batch begins.",
+        "RateStreamMicroBatchStream.deserializeOffset",
+        rate_offset_malformed,
     ),
     Rule(
         "offset-ahead-of-log",

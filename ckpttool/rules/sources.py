@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import Literal
 
@@ -10,7 +11,7 @@ from ckpttool.connectors.file import read_position
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.envelope import INT_MAX, LONG_MAX, MAPPING, parse_json
 from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, compact_interval, live_log_ids
-from ckpttool.model import FileLogEntry, SourceLog
+from ckpttool.model import SourceLog
 from ckpttool.rules.base import (
     ASSERTION,
     FILE_NOT_FOUND,
@@ -27,6 +28,7 @@ from ckpttool.rules.base import (
 from ckpttool.rules.start import UNREAD
 
 _HOLES_TOLD = 1000
+_SOURCE_NAME = re.compile(r"[A-Za-z0-9_]+")
 
 
 def _no_next_id(path: str) -> Failure:
@@ -140,6 +142,44 @@ def beginning_lost(scene: Scene) -> Failure | Doubt | None:
     return None
 
 
+def rate_offset_malformed(scene: Scene) -> Failure | None:
+    """The rate source reads where its next batch begins, and of a batch that runs again both ends."""
+    if scene.is_continuous:
+        return None
+    for batch_id in (scene.planned, scene.previous) if scene.is_replay else (scene.planned,):
+        batch = scene.batch(batch_id)
+        for source in batch.sources if batch else ():
+            log = log_of(scene, source)
+            if log is None or log.kind != "rate" or source.text is None or source.text.removeprefix("-").isdecimal():
+                continue
+            why = f"source {source.name or source.index} in offsets/{batch_id} is no number of seconds"
+            return Failure("batch", "java.lang.NumberFormatException", None, "For input string", why, scene.next_id)
+    return None
+
+
+def can_be_called(name: str | None) -> bool:
+    return name is None or _SOURCE_NAME.fullmatch(name) is not None
+
+
+def _unknown_names(scene: Scene) -> Doubt | None:
+    """Version 2 names the sources, and a line for no source of the query is passed over: that one begins anew."""
+    newest = scene.batch(scene.planned)
+    for source in newest.sources if newest and scene.is_replay else ():
+        if not can_be_called(source.name):
+            return Doubt(f"offsets/{scene.planned} has a line for `{source.name}`, which no source can be called")
+    return None
+
+
+def _no_position(scene: Scene, source: SourceProgress) -> Failure:
+    class_name = MAPPING
+    try:
+        parse_json(source.text or "")
+    except MalformedFile as error:
+        class_name = error.spark.class_name if error.spark else MAPPING
+    why = f"source {source.name or source.index} in offsets/{scene.planned} has no `offset` and `timestamp`"
+    return Failure("batch", class_name, None, "", why, scene.next_id)
+
+
 def _is_unusable(scene: Scene, path: str) -> bool:
     logs = scene.checkpoint.source_logs
     return scene.fault(path) is not None or any(
@@ -200,7 +240,7 @@ def _last_position(scene: Scene) -> Failure | None:
     return None if scene.is_replay or scene.is_continuous else file_position_malformed(scene, "init")
 
 
-def _offset_texts(scene: Scene) -> Doubt | None:
+def _offset_texts(scene: Scene) -> Failure | Doubt | None:
     """What cannot be an offset of its source: the source decides what it makes of it."""
     for batch_id in (scene.committed,) if scene.is_continuous else (scene.planned, scene.previous):
         batch = scene.batch(batch_id)
@@ -213,15 +253,17 @@ def _offset_texts(scene: Scene) -> Doubt | None:
     return _another_source(scene)
 
 
-def _another_source(scene: Scene) -> Doubt | None:
+def _another_source(scene: Scene) -> Failure | Doubt | None:
     """An offset that lost the shape which the one before it has."""
     newest, before = scene.batch(scene.planned), scene.batch(scene.previous)
     earlier = {(source.index, source.name): source.offset for source in before.sources} if before else {}
     for source in newest.sources if newest else ():
         start, end = earlier.get((source.index, source.name)), source.offset
         log = log_of(scene, source)
-        if log is not None and log.kind == "file":
+        if log is not None and log.kind in ("file", "rate"):
             continue
+        if start and source.text and start.kind == "rate-micro-batch" and end and end.kind in ("python", "unknown"):
+            return _no_position(scene, source)
         if start and end and start.kind != end.kind and end.kind in ("python", "unknown"):
             where = f"offsets/{scene.previous} and offsets/{scene.planned}"
             return Doubt(f"source {source.name or source.index} is {start.kind} and {end.kind} in {where}")
@@ -239,7 +281,7 @@ def range_missing(scene: Scene, phase: Literal["init", "batch"]) -> Failure | No
     """Entries of a file source's log that the newest batch's range names and nobody has."""
     newest, before = scene.batch(scene.planned), scene.batch(scene.previous)
     for source in newest.sources if newest else ():
-        start, end = _position(before, source), file_log_position(source)
+        start, end = position_in(before, source), file_log_position(source)
         log = log_of(scene, source)
         if end is None or start >= end or (log is None and _has_unmatched_logs(scene)):
             continue
@@ -250,44 +292,6 @@ def range_missing(scene: Scene, phase: Literal["init", "batch"]) -> Failure | No
             why = f"offsets/{scene.planned} reads up to entry {end} of {path}, and {gone[0]} is not there"
             return Failure(phase, ILLEGAL_STATE, None, message, why, scene.planned if phase == "batch" else None)
     return None
-
-
-def out_of_place(scene: Scene) -> Doubt | None:
-    """An input file that lies where none of the others does: outside the source's directory Spark refuses it, and
-    where that directory is stands in no file."""
-    newest, before = scene.batch(scene.planned), scene.batch(scene.previous)
-    for source in newest.sources if newest and not scene.is_continuous else ():
-        log, end = log_of(scene, source), file_log_position(source)
-        if log is None or end is None:
-            continue
-        asked = range(_position(before, source) + 1, end + 1)
-        entries = [(number, entry) for number, several in log.entries.items() for entry in several]
-        usual = {_folder(entry) for number, entry in entries if number not in asked}
-        for number, entry in entries if len(usual) == 1 else ():
-            if number in asked and _is_elsewhere(_folder(entry), *usual):
-                return Doubt(f"sources/{log.name}/{number} lists a file that lies apart from the others: {entry.path}")
-    return None
-
-
-def _folder(entry: FileLogEntry) -> tuple[str, ...]:
-    """The directories above a file, without those of partitions."""
-    return tuple(step for step in entry.path.split("/")[:-1] if "=" not in step)
-
-
-def _is_elsewhere(one: tuple[str, ...], usual: tuple[str, ...]) -> bool:
-    """Neither below nor above the usual place, nor the next in a row of directories (`…/b`, `…/2026/12/01`)."""
-    shorter = min(len(one), len(usual))
-    if one[:shorter] == usual[:shorter]:
-        return False
-    in_a_row = one[-1] != usual[-1] and _without_digits(one[:-1]) == _without_digits(usual[:-1])
-    return len(one) != len(usual) or not in_a_row
-
-
-def _without_digits(steps: tuple[str, ...]) -> str:
-    return "/".join(steps).translate(_NO_DIGITS)
-
-
-_NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
 # How a source answers when it is asked for a range that ends before it begins.
@@ -356,7 +360,7 @@ def _is_kept(log: SourceLog | None, number: int) -> bool:
     return log is not None and (number in log.names.ids or number <= max(log.names.compact_ids, default=-1))
 
 
-def _position(batch: Batch | None, source: SourceProgress) -> int:
+def position_in(batch: Batch | None, source: SourceProgress) -> int:
     """Where the batch before had got to in the same source; -1 for its beginning."""
     for other in batch.sources if batch else ():
         if (other.index, other.name) == (source.index, source.name):
@@ -387,6 +391,13 @@ LAST_RANGE = (
         _initial_offset,
     ),
     Rule(
+        "source-name-impossible",
+        "Version 2 names the sources; a batch that runs again lacks the line of one that nobody can be called.",
+        "OffsetMap, MicroBatchExecution.populateStartOffsets",
+        _unknown_names,
+        since=(4, 2, 0),
+    ),
+    Rule(
         "file-position-malformed",
         "If the newest batch is committed, the file source reads both of its ends once more.",
         "FileStreamSourceOffset.apply",
@@ -403,12 +414,6 @@ LAST_RANGE = (
         "A range that ends before it begins is refused by its source.",
         "the sources' getBatch and planInputPartitions",
         range_backwards,
-    ),
-    Rule(
-        "input-out-of-place",
-        "A file outside the source's directory is refused when its range is asked for.",
-        "PartitioningAwareFileIndex, basePath",
-        out_of_place,
     ),
     Rule(
         "last-range-again",

@@ -164,3 +164,11 @@ def test_the_months_of_a_year_are_one_place(tmp_path: Path) -> None:
         entry = f'{{"path":"s3a://lake/orders/{day}/a.json","timestamp":1700000000000,"batchId":{number}}}'
         (root / "sources" / "0" / str(number)).write_text(f"v1\n{entry}")
     assert next_batch(root).outcome == "new_batch"
+
+
+@pytest.mark.parametrize(("text", "outcome"), [("7", "new_batch"), ("g", "error"), ("", "error")])
+def test_the_rate_source_reads_a_number(tmp_path: Path, text: str, outcome: str) -> None:
+    root = build(tmp_path, "r3 c | r5 c")
+    head, _, _ = (root / "offsets" / "1").read_text().rpartition("\n")
+    (root / "offsets" / "1").write_text(f"{head}\n{text}")
+    assert next_batch(root).outcome == outcome
