@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import random
 import tempfile
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -61,30 +60,28 @@ def test_the_page_has_the_figures_of_now() -> None:
 
 
 def chosen_again(version: str) -> list[str]:
-    kept = read(version)
-    return random.Random(version).sample(sorted(kept), AGAIN)
+    return random.Random(version).sample(sorted(read(version)), AGAIN)
 
 
-@cache
-def restarted_again(version: str) -> dict[str, Json]:
+def otherwise(version: str, keys: Iterable[str]) -> dict[str, Json]:
+    """Restarts these once more; those that come out otherwise than recorded, with what came out."""
     kept, made = read(version), {base.name: base for base in bases(version)}
+    different = {}
     with (
         tempfile.TemporaryDirectory(prefix="ckpttool-sweep-") as folder,
         Restarter(version, Sparks(version, Path(folder))) as restarter,
     ):
-        return dict(_again(restarter, [(key, kept[key]) for key in chosen_again(version)], made))
-
-
-def _again(restarter: Restarter, cases: list[tuple[str, Json]], made: Json) -> Iterator[tuple[str, Json]]:
-    for key, case in in_one_process(cases, made):
-        yield key, restarter.case(made[case["base"]], Surgery(tuple(case["surgery"]), *case["kind"]))
+        for key, case in in_one_process([(key, kept[key]) for key in keys], made):
+            again = restarter.case(made[case["base"]], Surgery(tuple(case["surgery"]), *case["kind"]))
+            if verdict(again) != verdict(case):
+                different[key] = verdict(again)
+    return different
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("version", ["3.5.7", "4.2.0"])
 def test_spark_does_again_what_was_recorded(version: str) -> None:
-    """A restart that finds nothing to do in time, on a busy machine, tells nothing."""
-    kept, again = read(version), restarted_again(version)
-    told = {key for key, case in again.items() if case["truth"]["outcome"] not in ("timeout", "nothing")}
-    assert len(told) >= 0.95 * AGAIN
-    assert {key: verdict(again[key]) for key in told} == {key: verdict(kept[key]) for key in told}
+    """What comes out otherwise is tried once more: tasks race, and a busy machine may do nothing in time."""
+    first = otherwise(version, chosen_again(version))
+    assert len(first) <= 0.05 * AGAIN, first
+    assert not first or otherwise(version, first) == {}
