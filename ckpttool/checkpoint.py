@@ -54,7 +54,7 @@ from ckpttool.recognise import (
     load_dstreams,
     looks_like_file_log,
 )
-from ckpttool.storage import Store, open_store
+from ckpttool.storage import Store, is_directory, open_store
 
 DEFAULT_BATCHES = 100
 _SOURCE_LOG_BODIES = 100
@@ -306,8 +306,7 @@ class _Loader:
         return []
 
     def is_directory(self, path: str) -> bool:
-        found = self.store.stat(path)
-        return found is not None and found.is_directory
+        return is_directory(self.store, path)
 
     def read(
         self,

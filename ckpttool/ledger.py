@@ -18,7 +18,7 @@ from ckpttool.sinks.compaction import LOG as FILE_SINK_LOG
 from ckpttool.sinks.delta import LOG as DELTA_LOG
 from ckpttool.sinks.delta import find_transaction
 from ckpttool.sinks.file import last_batch
-from ckpttool.storage import Store
+from ckpttool.storage import Store, is_directory
 
 _NEIGHBOURS = 8
 _DELTA_COMMITS = 10
@@ -36,13 +36,8 @@ def _places(store: Store) -> list[str]:
     parent = store.at("..")
     beside = [name for name in list_or_nothing(parent) if not name.startswith((".", "_"))]
     # As soon as they are too many nobody asks about the rest.
-    folders = list(islice((name for name in beside if _is_directory(parent, name)), _NEIGHBOURS + 1))
+    folders = list(islice((name for name in beside if is_directory(parent, name)), _NEIGHBOURS + 1))
     return ["..", "../..", *(f"../{name}" for name in sorted(folders) if len(folders) <= _NEIGHBOURS)]
-
-
-def _is_directory(store: Store, name: str) -> bool:
-    found = store.stat(name)
-    return found is not None and found.is_directory
 
 
 def _load_file_ledger(place: Store, path: str) -> Iterator[SinkLedger]:

@@ -9,7 +9,7 @@ from ckpttool.formats.dstreams import parse_dstream_names, parse_wal_names, snif
 from ckpttool.formats.metadata import parse_metadata
 from ckpttool.formats.names import parse_log_names
 from ckpttool.model import DStreamsDirectory
-from ckpttool.storage import Store
+from ckpttool.storage import Store, is_directory
 
 _PARTS = ("offsets", "commits", "sources", "state")
 _LOOKS = 100  # how many directories below are looked into for checkpoints
@@ -21,9 +21,9 @@ def is_checkpoint(store: Store, names: Collection[str]) -> bool:
     if "metadata" in names and logs:
         return True
     if names and all(name in (*_PARTS, "metadata") or name.startswith(".") for name in names):
-        kept = any(name in names and _is_directory(store, name) for name in ("sources", "state"))
+        kept = any(name in names and is_directory(store, name) for name in ("sources", "state"))
         return kept or ("metadata" in names and _is_query_metadata(store)) or _has_batches(store, logs)
-    if "metadata" in names and not _is_directory(store, "metadata"):
+    if "metadata" in names and not is_directory(store, "metadata"):
         return _is_query_metadata(store)
     return _has_batches(store, logs)
 
@@ -53,7 +53,7 @@ def is_dstreams(store: Store, names: Collection[str]) -> bool:
     if "offsets" in names or "commits" in names:
         return False
     times = parse_dstream_names(names).times_ms
-    return bool(times) and not _is_directory(store, f"checkpoint-{times[-1]}")
+    return bool(times) and not is_directory(store, f"checkpoint-{times[-1]}")
 
 
 def load_dstreams(store: Store, names: Sequence[str]) -> DStreamsDirectory:
@@ -62,7 +62,7 @@ def load_dstreams(store: Store, names: Sequence[str]) -> DStreamsDirectory:
     rdds = [
         f"{name}/{rdd}"
         for name in names
-        if name.count("-") == 4 and _is_directory(store, name)
+        if name.count("-") == 4 and is_directory(store, name)
         for rdd in list_or_nothing(store, name)
         if rdd.startswith("rdd-")
     ]
@@ -137,13 +137,8 @@ def _folders(store: Store, path: str, names: Iterable[str]) -> Iterator[str]:
     """Directories that may hold checkpoints; asked lazily, because a table has thousands of files."""
     for name in sorted(names)[: 10 * _LOOKS]:
         child = f"{path}/{name}" if path else name
-        if not name.startswith((".", "_")) and _is_directory(store, child):
+        if not name.startswith((".", "_")) and is_directory(store, child):
             yield child
-
-
-def _is_directory(store: Store, path: str) -> bool:
-    found = store.stat(path)
-    return found is not None and found.is_directory
 
 
 def list_or_nothing(store: Store, path: str = "") -> list[str]:

@@ -53,13 +53,12 @@ def predict_restart(evidence: Evidence, conditions: Conditions, state: Failure |
     """What the first batch of a restart will be, or what stops it. `state`: why the state cannot be loaded."""
     scene = Scene(evidence, conditions, state)
     if unpredictable := _beyond_the_rules(scene):
-        return _unknown(unpredictable, scene)
+        return _unknown(unpredictable, _assumptions(scene))
     spoken = first_obstacle(scene)
     if isinstance(spoken, Doubt):
-        return _unknown(spoken.why, scene)
+        return _unknown(spoken.why, _assumptions(scene))
     if spoken:
-        spoken = wrapped(spoken, scene.release)
-        return Restart("error", spoken.batch_id, (), None, spoken, (spoken.why,), _assumptions(scene))
+        return _error(wrapped(spoken, scene.release), _assumptions(scene))
     return _continuous(scene) if scene.is_continuous else _micro_batch(scene)
 
 
@@ -88,9 +87,7 @@ def possible_releases(evidence: Evidence) -> list[Release]:
 
 def stopped(restart: Restart, spoken: Failure | Doubt) -> Restart:
     """The same restart, when something besides the checkpoint stops it."""
-    if isinstance(spoken, Doubt):
-        return Restart("unknown", None, (), None, None, (spoken.why,), restart.assumes)
-    return Restart("error", spoken.batch_id, (), None, spoken, (spoken.why,), restart.assumes)
+    return _unknown(spoken.why, restart.assumes) if isinstance(spoken, Doubt) else _error(spoken, restart.assumes)
 
 
 def untold_failure(restart: Restart, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -128,8 +125,12 @@ def _beyond_the_rules(scene: Scene) -> str | None:
     return None
 
 
-def _unknown(why: str, scene: Scene) -> Restart:
-    return Restart("unknown", None, (), None, None, (why,), _assumptions(scene))
+def _unknown(why: str, assumes: tuple[str, ...]) -> Restart:
+    return Restart("unknown", None, (), None, None, (why,), assumes)
+
+
+def _error(failure: Failure, assumes: tuple[str, ...]) -> Restart:
+    return Restart("error", failure.batch_id, (), None, failure, (failure.why,), assumes)
 
 
 def _continuous(scene: Scene) -> Restart:
@@ -140,7 +141,7 @@ def _continuous(scene: Scene) -> Restart:
         message = f"Batch {last} was committed without end epoch offsets!"
         why = f"epoch {last} was committed, and offsets/{last} is not there"
         failure = Failure("init", "java.lang.IllegalStateException", None, message, why)
-        return Restart("error", None, (), None, failure, (why,), _assumptions(scene))
+        return _error(failure, _assumptions(scene))
     why = f"continuous processing goes on after commits/{last}"
     ranges = tuple(_new_ranges(scene.batch(last), None))
     return Restart("new_batch", last + 1, ranges, None, None, (why,), _assumptions(scene))

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ckpttool.formats.envelope import LONG_MAX, LONG_MIN
 from ckpttool.formats.state.rocksdb import Snapshot
 from ckpttool.model import Position, SparkError
 
@@ -35,7 +36,6 @@ FaultKind = Literal[
 
 BASE_SUFFIX: dict[Provider, str] = {"hdfs": ".snapshot", "rocksdb": ".zip"}
 CHANGE_SUFFIX: dict[Provider, str] = {"hdfs": ".delta", "rocksdb": ".changelog"}
-LONG_MAX = 2**63 - 1
 _JAVA_LONG = re.compile(r"[+-]?[0-9]+\Z")
 _LONGEST_LONG = 40  # with leading zeros; longer texts cost more than they tell
 
@@ -177,7 +177,7 @@ def java_long(text: str) -> int | None:
     if not _JAVA_LONG.match(text) or len(text) > _LONGEST_LONG:
         return None
     value = int(text)
-    return value if -LONG_MAX - 1 <= value <= LONG_MAX else None
+    return value if LONG_MIN <= value <= LONG_MAX else None
 
 
 def _chains_by_id(store: StoreFiles, version: int, unique_id: str) -> Iterator[Chain]:

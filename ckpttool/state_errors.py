@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ckpttool.formats.envelope import ILLEGAL_STATE
 from ckpttool.model import SparkError
 from ckpttool.releases import Release
 from ckpttool.state_chain import Fault
@@ -32,10 +33,8 @@ _FOREVER: Release = (99, 0, 0)
 
 EOF = "java.io.EOFException"
 FILE_NOT_FOUND = "java.io.FileNotFoundException"
-ILLEGAL_STATE = "java.lang.IllegalStateException"
 IO = "java.io.IOException"
 NO_SUCH_ELEMENT = "java.util.NoSuchElementException"
-NULL_POINTER = "java.lang.NullPointerException"
 NUMBER_FORMAT = "java.lang.NumberFormatException"
 SPARK = "org.apache.spark.SparkException"
 _PACKAGE = "org.apache.spark."

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from ckpttool.formats.envelope import NULL_POINTER
 from ckpttool.model import Finding, SparkError
 from ckpttool.releases import NEWEST, Release
 from ckpttool.state_chain import (
@@ -28,7 +29,6 @@ from ckpttool.state_errors import (
     EOF,
     FILE_NOT_FOUND,
     NO_SUCH_ELEMENT,
-    NULL_POINTER,
     NUMBER_FORMAT,
     OPERATOR_METADATA,
     REPAIR,

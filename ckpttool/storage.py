@@ -57,6 +57,11 @@ def open_store(url: str, storage_options: Mapping[str, str] | None = None) -> St
     return open_remote(url, target, options, storage_options or {})
 
 
+def is_directory(store: Store, path: str) -> bool:
+    found = store.stat(path)
+    return found is not None and found.is_directory
+
+
 class LocalStore:
     """The local disk, through plain `os`. Links that lead out of the root are not followed."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ckpttool.formats.envelope import ILLEGAL_STATE
 from ckpttool.model import SparkError
 from ckpttool.releases import Release
-from ckpttool.rules.base import FILE_NOT_FOUND, ILLEGAL_STATE
+from ckpttool.rules.base import FILE_NOT_FOUND
 
 _DELTA = "org.apache.spark.sql.delta"
 _STATE, _FILE = f"{_DELTA}.DeltaIllegalStateException", f"{_DELTA}.DeltaFileNotFoundException"

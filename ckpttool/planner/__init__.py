@@ -20,7 +20,7 @@ from ckpttool.planner.situation import Situation, scene_of
 from ckpttool.planner.states import by_version
 from ckpttool.planner.steps import Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Write, is_outside
 from ckpttool.planner.troubles import first_trouble, repairs_of
-from ckpttool.restart import Restart
+from ckpttool.restart import GOES_ON, Restart
 from ckpttool.rules import Conditions
 from ckpttool.sinks.base import SinkEvidence
 from ckpttool.state_chain import StateFiles
@@ -42,7 +42,6 @@ __all__ = [
     "versions_to_look_at",
 ]
 
-GOES_ON = ("replay", "new_batch", "fresh_start")
 _REPAIRS_IN_A_ROW = 4
 _SINK, _STATE, _REST = range(3)
 

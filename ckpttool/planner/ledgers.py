@@ -33,6 +33,28 @@ def rewound_sink(situation: Situation, sink: SinkEvidence, batch: int) -> Rewoun
     return _rewound_iceberg(sink, batch)
 
 
+@dataclass(frozen=True, slots=True)
+class RewoundSinks:
+    steps: tuple[Step, ...]
+    sinks: tuple[SinkEvidence, ...]
+    preconditions: tuple[str, ...]
+
+
+def rewound_sinks(situation: Situation, batch: int) -> RewoundSinks | str:
+    """All sinks after `batch`, or why one of them cannot be brought there."""
+    every: list[Rewound] = []
+    for sink in situation.sinks:
+        rewound = rewound_sink(situation, sink, batch)
+        if isinstance(rewound, str):
+            return f"{sink.path}: {rewound}"
+        every.append(rewound)
+    return RewoundSinks(
+        steps=tuple(step for one in every for step in one.steps),
+        sinks=tuple(one.sink for one in every),
+        preconditions=tuple(condition for one in every for condition in one.preconditions),
+    )
+
+
 def _rewound_delta(sink: SinkEvidence, batch: int) -> Rewound | str:
     """Restoring alone is not enough: the table keeps the record of the batches whose rows are gone."""
     key = sink.key or ""

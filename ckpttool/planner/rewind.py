@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from ckpttool.batches import file_log_position
 from ckpttool.formats.names import parse_long
 from ckpttool.model import LogNames, SourceLog
-from ckpttool.planner.ledgers import rewound_sink
+from ckpttool.planner.ledgers import rewound_sinks
 from ckpttool.planner.repair import Refusal, Repair
 from ckpttool.planner.situation import Situation
 from ckpttool.planner.states import later_metadata, later_versions, obstacle, versions_everywhere
 from ckpttool.planner.steps import Manual, Step, set_aside, set_aside_directory
 from ckpttool.rules.sources import log_of
-from ckpttool.sinks.base import SinkEvidence
 
 # `maxFileAge`: the file source ignores what is older than this, seen from its newest file.
 MAX_FILE_AGE_MS = 7 * 86_400_000
@@ -26,16 +25,10 @@ def rewind(situation: Situation, batch: int, *, id: str, title: str, trap: str |
     """To the state after `batch` (-1: before all batches), so that what follows is planned anew."""
     if missing := what_is_missing(situation, batch):
         return Refusal(id, missing)
-    sink_steps: list[Step] = []
-    sinks: list[SinkEvidence] = []
-    preconditions: list[str] = []
-    for sink in situation.sinks:
-        rewound = rewound_sink(situation, sink, batch)
-        if isinstance(rewound, str):
-            return Refusal(id, f"{sink.path}: {rewound}")
-        sink_steps.extend(rewound.steps)
-        sinks.append(rewound.sink)
-        preconditions.extend(rewound.preconditions)
+    rewound = rewound_sinks(situation, batch)
+    if isinstance(rewound, str):
+        return Refusal(id, rewound)
+    preconditions = list(rewound.preconditions)
     if not situation.sinks:
         preconditions.append(f"no sink has anything above batch {batch}: name it with --sink to have that looked at")
     if situation.is_stateful and batch >= 0:
@@ -46,8 +39,8 @@ def rewind(situation: Situation, batch: int, *, id: str, title: str, trap: str |
     return Repair(
         id=id,
         title=title,
-        steps=(*sink_steps, *state_steps, *_log_steps(situation, batch), *source_steps),
-        sinks=tuple(sinks) if sink_steps else None,
+        steps=(*rewound.steps, *state_steps, *_log_steps(situation, batch), *source_steps),
+        sinks=rewound.sinks if rewound.steps else None,
         preconditions=tuple(preconditions),
         trap="; ".join(part for part in (trap, big) if part) or None,
     )

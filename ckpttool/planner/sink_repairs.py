@@ -10,7 +10,7 @@ from ckpttool.formats.commits import encode_commit_log
 from ckpttool.formats.offsets import encode_offset_log
 from ckpttool.model import CommitLogEntry, LogNames
 from ckpttool.planner.cost import Cost, rows_of, total
-from ckpttool.planner.ledgers import rewound_sink
+from ckpttool.planner.ledgers import rewound_sinks
 from ckpttool.planner.log_repairs import Proposals, forged_commit, give_id_back, new_id_for_known_query
 from ckpttool.planner.repair import Refusal, Repair
 from ckpttool.planner.rewind import rewind
@@ -90,18 +90,11 @@ def sink_ahead(situation: Situation) -> Proposals:
 
 def _bring_sinks_down(situation: Situation, batch: int) -> Repair | Refusal:
     id = "bring-sink-down"
-    steps: list[Step] = []
-    sinks: list[SinkEvidence] = []
-    preconditions: list[str] = []
-    for sink in situation.sinks:
-        rewound = rewound_sink(situation, sink, batch)
-        if isinstance(rewound, str):
-            return Refusal(id, f"{sink.path}: {rewound}")
-        steps.extend(rewound.steps)
-        sinks.append(rewound.sink)
-        preconditions.extend(rewound.preconditions)
+    rewound = rewound_sinks(situation, batch)
+    if isinstance(rewound, str):
+        return Refusal(id, rewound)
     title = f"Bring the sink back to batch {batch}, where the checkpoint stands"
-    return Repair(id, title, tuple(steps), tuple(sinks), preconditions=tuple(preconditions))
+    return Repair(id, title, rewound.steps, rewound.sinks, preconditions=rewound.preconditions)
 
 
 def _count_from_above(situation: Situation, planned: int) -> Repair | Refusal:

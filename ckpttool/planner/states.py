@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from ckpttool.formats.envelope import LONG_MAX
 from ckpttool.rules import Conditions, Doubt, Failure
-from ckpttool.state_chain import LONG_MAX, StateFiles, StoreFiles
+from ckpttool.state_chain import StateFiles, StoreFiles
 from ckpttool.state_verdict import predict_state
 
 States = Mapping[int, StateFiles]

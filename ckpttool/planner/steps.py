@@ -12,6 +12,8 @@ from hashlib import sha256
 from shlex import quote
 from typing import Literal
 
+from ckpttool.urls import is_local
+
 SET_ASIDE = ".set-aside"
 
 
@@ -75,10 +77,6 @@ class Manual(Step):
 
 
 # -- the steps of one checkpoint ---------------------------------------------------------------------------------------
-
-
-def is_local(url: str) -> bool:
-    return "://" not in url or url.startswith("file:")
 
 
 def is_outside(path: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from ckpttool.batches import Batch
 from ckpttool.evidence import Evidence
+from ckpttool.formats.envelope import ILLEGAL_STATE, SPARK_ILLEGAL_STATE
 from ckpttool.formats.names import parse_long
 from ckpttool.model import Checkpoint, Finding, LogNames, OffsetLogEntry
 from ckpttool.releases import Release
@@ -17,8 +18,6 @@ from ckpttool.urls import is_local
 Phase = Literal["start", "init", "batch"]
 Trigger = Literal["default", "once", "available-now", "continuous", "real-time"]
 
-ILLEGAL_STATE = "java.lang.IllegalStateException"
-SPARK_ILLEGAL_STATE = "org.apache.spark.SparkIllegalStateException"
 ASSERTION = "java.lang.AssertionError"
 REQUIREMENT = "java.lang.IllegalArgumentException"
 RENAME_REFUSED = "org.apache.hadoop.fs.FileAlreadyExistsException"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ckpttool.formats.envelope import NULL_POINTER
+from ckpttool.formats.envelope import ILLEGAL_STATE, NULL_POINTER
 from ckpttool.releases import Release
 from ckpttool.rules.base import (
     ASSERTION,
-    ILLEGAL_STATE,
     RENAME_REFUSED,
     SPARK_EXCEPTION,
     Doubt,

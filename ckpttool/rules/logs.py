@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from ckpttool.errors import MalformedFile
-from ckpttool.formats.envelope import LONG_MAX, parse_lines, parse_version
+from ckpttool.formats.envelope import ILLEGAL_STATE, LONG_MAX, SPARK_ILLEGAL_STATE, parse_lines, parse_version
 from ckpttool.releases import Release
 from ckpttool.rules.base import (
     ASSERTION,
     FILE_NOT_FOUND,
-    ILLEGAL_STATE,
     NO_DIRECTORY,
     REQUIREMENT,
     SPARK_EXCEPTION,
-    SPARK_ILLEGAL_STATE,
     Doubt,
     Failure,
     Rule,

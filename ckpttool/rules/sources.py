@@ -9,13 +9,12 @@ from typing import Literal
 from ckpttool.batches import Batch, SourceProgress, file_log_position
 from ckpttool.connectors.file import read_position
 from ckpttool.errors import MalformedFile
-from ckpttool.formats.envelope import INT_MAX, LONG_MAX, MAPPING, parse_json
+from ckpttool.formats.envelope import ILLEGAL_STATE, INT_MAX, LONG_MAX, MAPPING, parse_json
 from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, compact_interval, live_log_ids
 from ckpttool.model import SourceLog
 from ckpttool.rules.base import (
     ASSERTION,
     FILE_NOT_FOUND,
-    ILLEGAL_STATE,
     REQUIREMENT,
     Doubt,
     Failure,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from ckpttool.errors import MalformedFile
-from ckpttool.formats.envelope import LONG_MAX
+from ckpttool.formats.envelope import ILLEGAL_STATE, LONG_MAX
 from ckpttool.formats.file_log import is_compaction_id
 from ckpttool.formats.names import COMPACT_SUFFIX
 from ckpttool.model import LogNames
 from ckpttool.releases import Release
 from ckpttool.rules.base import (
-    ILLEGAL_STATE,
     RENAME_REFUSED,
     REQUIREMENT,
     Doubt,

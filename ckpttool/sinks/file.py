@@ -13,14 +13,14 @@ from ckpttool.formats.names import COMPACT_SUFFIX, parse_log_names, parse_long, 
 from ckpttool.model import Finding, LogNames, SinkFileEntry
 from ckpttool.sinks.base import LedgerEntry, SinkEvidence, SinkWrite
 from ckpttool.sinks.compaction import LOG
-from ckpttool.storage import Store
+from ckpttool.storage import Store, is_directory
 
 _BATCHES_READ = 200  # twice what a checkpoint keeps by default: all that can be replayed
 
 
 def load_file_sink(store: Store, path: str, output: Collection[str]) -> SinkEvidence:
     """`output`: the names in the output directory."""
-    names = without_directories(parse_log_names(store.list(LOG)), LOG, partial(_is_directory, store))
+    names = without_directories(parse_log_names(store.list(LOG)), LOG, partial(is_directory, store))
     last = last_batch(names)
     faults: list[Finding] = []
     writes = list(_load_writes(store, names, frozenset(output), faults))
@@ -32,11 +32,6 @@ def load_file_sink(store: Store, path: str, output: Collection[str]) -> SinkEvid
         names=names,
         faults=tuple(faults),
     )
-
-
-def _is_directory(store: Store, path: str) -> bool:
-    found = store.stat(path)
-    return found is not None and found.is_directory
 
 
 def last_batch(names: LogNames) -> int | None:

@@ -7,9 +7,7 @@ of tables, like a new process.
 
 from __future__ import annotations
 
-import json
-import os
-import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,23 +55,5 @@ def answer(spark: SparkSession, request: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def main() -> None:
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
-    spark = jobs.session(json.loads(sys.stdin.readline()))
-    for line in sys.stdin:
-        request = json.loads(line)
-        session = spark.newSession()
-        for key, value in request.get("conf", {}).items():
-            session.conf.set(key, value)
-        try:
-            told = answer(session, request) | {"error": None}
-        except Exception as error:  # the failure of a query is a result like any other
-            told = {"error": jobs._told(error)}
-        answers.write(json.dumps(told) + "\n")
-        answers.flush()
-    spark.stop()
-
-
 if __name__ == "__main__":
-    main()
+    jobs.serve(partial(jobs.in_a_new_session, answer))

@@ -47,6 +47,8 @@ class Place:
 # A driver starts the writer and returns when the query has done what the sample needs.
 Driver = Callable[[Any], Any]
 Query = tuple[Any, Driver]
+# What is made of a request: a line of standard input in, a line of standard output out.
+Answer = Callable[[SparkSession, dict[str, Any]], dict[str, Any]]
 
 
 # -- drivers -----------------------------------------------------------------------------------------------------------
@@ -491,15 +493,27 @@ def _forget_state(spark: SparkSession) -> None:
         spark._jvm.org.apache.spark.sql.execution.streaming.state.StateStore.stop()  # type: ignore[union-attr]
 
 
-def main() -> None:
+def in_a_new_session(answer: Answer, spark: SparkSession, request: dict[str, Any]) -> dict[str, Any]:
+    """The answer under the request's settings; `error` is what stopped it, like any other result."""
+    session = spark.newSession()
+    for key, value in request.get("conf", {}).items():
+        session.conf.set(key, value)
+    try:
+        return answer(session, request) | {"error": None}
+    except Exception as error:
+        return {"error": _told(error)}
+
+
+def serve(answer: Answer) -> None:
+    """The first line of standard input is the session's configuration, each other one a request; a line answers it."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever else writes to standard output goes to the log
     spark = session(json.loads(sys.stdin.readline()))
     for line in sys.stdin:
-        answers.write(json.dumps(run(spark, json.loads(line))) + "\n")
+        answers.write(json.dumps(answer(spark, json.loads(line))) + "\n")
         answers.flush()
     spark.stop()
 
 
 if __name__ == "__main__":
-    main()
+    serve(run)

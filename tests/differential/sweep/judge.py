@@ -22,13 +22,12 @@ from ckpttool.inputs import load_inputs
 from ckpttool.outlook import Outlook, Seen, look_ahead
 from ckpttool.recovery import look_at_states
 from ckpttool.releases import parse_release
-from ckpttool.restart import Restart
+from ckpttool.restart import GOES_ON, Restart
 from ckpttool.rules import Conditions
 from ckpttool.sinks import SinkEvidence, load_sink
 from tests.differential.sweep.load import load_cases, recorded_versions
 
 NOW_MS = 1_795_000_000_000  # the day on which the cases were recorded
-GOES_ON = ("replay", "new_batch", "fresh_start")
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,6 @@ logged.
 from __future__ import annotations
 
 import json
-import os
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +18,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tests.samples.jobs import NAMES, Place, files, progress_of, session
+from tests.samples.jobs import NAMES, Place, files, progress_of, serve
 
 Json = dict[str, Any]
 FRAMES = (
@@ -365,17 +363,9 @@ def read_rows(spark: SparkSession, request: Json) -> Json:
     return {"rows": [row.asDict() for row in rows]}
 
 
-def main() -> None:
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # whatever else writes to standard output goes to the log
-    spark = session(json.loads(sys.stdin.readline()))
-    for line in sys.stdin:
-        request = json.loads(line)
-        answer = read_rows(spark, request) if "read" in request else run(spark, request)
-        answers.write(json.dumps(answer) + "\n")
-        answers.flush()
-    spark.stop()
+def answer(spark: SparkSession, request: Json) -> Json:
+    return read_rows(spark, request) if "read" in request else run(spark, request)
 
 
 if __name__ == "__main__":
-    main()
+    serve(answer)
