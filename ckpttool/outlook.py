@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ckpttool.checks import check_checkpoint
 from ckpttool.connectors.base import listed
@@ -17,6 +17,7 @@ from ckpttool.planner.states import by_version, obstacle
 from ckpttool.releases import NEWEST, Release, spell_release
 from ckpttool.restart import GOES_ON, Restart, possible_releases, predict_restart, stopped, untold_failure
 from ckpttool.rules import Conditions, Doubt, Failure, Scene
+from ckpttool.rules.base import PHASES
 from ckpttool.sinks.base import RestartFacts, SinkEvidence, SinkVerdict
 from ckpttool.sinks.failures import skips, what_stops
 from ckpttool.sinks.findings import KEEPS_NOTHING
@@ -24,18 +25,24 @@ from ckpttool.sinks.judge import judge_sink
 from ckpttool.state_chain import StateFiles
 from ckpttool.state_verdict import check_state_files
 
-Choice = Literal["given", "inferred", "default"]
+if TYPE_CHECKING:
+    from ckpttool.kafka.base import Reason, SourceView
+    from ckpttool.kafka.diff import KafkaEvidence
 
+Choice = Literal["given", "inferred", "default"]
 
 HAVE_A_RECORD = ("delta", "file", "iceberg")
 UNREACHABLE = ("sink-unreachable", "source-unreachable")
+# Faults of a Kafka client for which asking again is of no use.
+REFUSALS: tuple[Reason, ...] = ("missing_extra", "unsupported")
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
     """What is shown of a restart. `chosen`: why this release; `possible`: those that may have written the files.
 
-    `unreachable`: something that was asked for; `refused`: a sink or a table that we cannot read, a missing extra."""
+    `unreachable`: something that was asked for; `refused`: a sink or a table that we cannot read, a missing extra;
+    `misused`: settings of the Kafka client that cannot be. `kafka`: the Kafka sources beside their brokers."""
 
     evidence: Evidence
     conditions: Conditions
@@ -46,6 +53,9 @@ class Outlook:
     findings: tuple[Finding, ...]
     unreachable: bool = False
     refused: bool = False
+    misused: bool = False
+    kafka: tuple[SourceView, ...] = ()
+    loses_rows: bool = False
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -53,13 +63,13 @@ class Outlook:
 
     @property
     def exit_code(self) -> int:
-        """6: what we cannot read was asked for; 1: an error is predicted, or loss, or a duplicate; 5: something was out
-        of reach; 3: no verdict."""
-        if self.refused:
-            return 6
+        """2: what was given cannot be; 6: what we cannot read was asked for; 1: an error is predicted, or loss, or a
+        duplicate; 5: something was out of reach; 3: no verdict."""
+        if self.misused or self.refused:
+            return 2 if self.misused else 6
         verdicts = {sink.verdict for sink in self.sinks}
-        wrong = any(finding.severity == "error" for finding in self.findings)
-        if wrong or self.restart.outcome == "error" or verdicts & {"skipped_rows_lost", "duplicated"}:
+        wrong = any(finding.severity == "error" for finding in self.findings) or self.restart.outcome == "error"
+        if wrong or self.loses_rows or verdicts & {"skipped_rows_lost", "duplicated"}:
             return 1
         if self.unreachable:
             return 5
@@ -73,6 +83,7 @@ class Seen:
     sinks: Sequence[SinkEvidence] = ()
     states: Sequence[StateFiles] = ()
     inputs: Sequence[InputEvidence] = ()
+    kafka: KafkaEvidence | None = None
 
 
 NOTHING_SEEN = Seen()
@@ -91,12 +102,14 @@ def look_ahead(
     evidence: Evidence, conditions: Conditions, chosen: Choice = "given", *, seen: Seen = NOTHING_SEEN, now_ms: int
 ) -> Outlook:
     restart = predict(evidence, conditions, seen)
+    views, in_kafka = _look_at_kafka(Scene(evidence, conditions), seen)
     verdicts = tuple(_judge(sink, evidence, restart, now_ms) for sink in seen.sinks)
     findings = (
         *check_checkpoint(evidence, now_ms),
         *_another_place(evidence),
         *_about_state(seen),
         *judge_inputs(seen.inputs, Scene(evidence, conditions))[1],
+        *in_kafka,
         *(finding for verdict in verdicts for finding in verdict.findings),
         *(_other_releases(evidence, conditions, seen, restart) if chosen != "given" else ()),
     )
@@ -114,8 +127,15 @@ def look_ahead(
         verdicts,
         ordered,
         unreachable=unreachable or any(files.unreachable for files in seen.states[:1]),
-        refused=any(isinstance(one.error, Refused) for one in _asked_for(seen)),
+        refused=any(isinstance(one.error, Refused) for one in _asked_for(seen)) or _has_fault(views, *REFUSALS),
+        misused=_has_fault(views, "configuration"),
+        kafka=views,
+        loses_rows=any(view.total_lost for view in views),
     )
+
+
+def _has_fault(views: Sequence[SourceView], *reasons: Reason) -> bool:
+    return any(fault.reason in reasons for view in views for fault in view.faults)
 
 
 def _about_state(seen: Seen) -> Iterator[Finding]:
@@ -150,17 +170,44 @@ def predict(evidence: Evidence, conditions: Conditions, seen: Seen = NOTHING_SEE
     """The restart as the logs, the state's files, the sinks' own logs and the inputs let it be."""
     scene = Scene(evidence, conditions)
     state = _state_obstacle(seen, scene)
-    if seen.sinks and all(skips(sink, scene.next_id) for sink in seen.sinks):
-        state = None  # the sink does not ask for the batch's rows, so no task opens the state
-    restart = predict_restart(evidence, conditions, state)
+    if not _asks_for_rows(seen, scene):
+        state = None  # no task opens the state
+    restart = predict_restart(evidence, conditions, state, kafka_asked=seen.kafka is not None)
     restart = replace(restart, assumes=(*restart.assumes, *_more_assumed(conditions, seen)))
-    source = judge_inputs(seen.inputs, scene)[0]
+    source = _at_the_sources(seen, scene)
     if isinstance(source, Failure) and restart.error and _comes_before(source, restart.error):
         return stopped(restart, source)
     if restart.outcome not in GOES_ON or restart.batch_id is None:
         return restart
     sinks = (what_stops(sink, restart.batch_id, conditions.release) for sink in seen.sinks)
     return next((stopped(restart, spoken) for spoken in (source, *sinks) if spoken), restart)
+
+
+def _asks_for_rows(seen: Seen, scene: Scene) -> bool:
+    """A sink that has the batch already does not ask, so no task of the batch runs."""
+    return not seen.sinks or not all(skips(sink, scene.next_id) for sink in seen.sinks)
+
+
+def _at_the_sources(seen: Seen, scene: Scene) -> Failure | Doubt | None:
+    """What is certain comes before what is not; then what comes first."""
+    spoken = [judge_inputs(seen.inputs, scene)[0]]
+    if seen.kafka is not None:
+        from ckpttool.kafka.rules import judge_kafka
+
+        spoken.append(judge_kafka(seen.kafka, scene, reads=_asks_for_rows(seen, scene)).obstacle)
+    failures = [one for one in spoken if isinstance(one, Failure)]
+    if failures:
+        return min(failures, key=lambda failure: PHASES.index(failure.phase))
+    return next((one for one in spoken if one), None)
+
+
+def _look_at_kafka(scene: Scene, seen: Seen) -> tuple[tuple[SourceView, ...], tuple[Finding, ...]]:
+    if seen.kafka is None:
+        return (), ()
+    from ckpttool.kafka.rules import judge_kafka
+
+    judged = judge_kafka(seen.kafka, scene, reads=_asks_for_rows(seen, scene))
+    return judged.views, judged.findings
 
 
 def _state_obstacle(seen: Seen, scene: Scene) -> Failure | Doubt | None:
@@ -183,10 +230,9 @@ def _more_assumed(conditions: Conditions, seen: Seen) -> Iterator[str]:
 def _comes_before(source: Failure, other: Failure) -> bool:
     """A source is loaded before `start()`, asked for the last range at the end of `init`, and for what is new before
     a batch is logged."""
-    phases = ("start", "init", "batch")
     if source.phase == other.phase == "init":
         return False
-    return phases.index(source.phase) <= phases.index(other.phase)
+    return PHASES.index(source.phase) <= PHASES.index(other.phase)
 
 
 def _judge(sink: SinkEvidence, evidence: Evidence, restart: Restart, now_ms: int) -> SinkVerdict:

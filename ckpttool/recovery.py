@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ckpttool.checkpoint import load_checkpoint
 from ckpttool.evidence import Evidence, gather_evidence, partition_count
@@ -20,6 +21,10 @@ from ckpttool.state_verdict import predict_state
 from ckpttool.storage import Store, open_store
 from ckpttool.urls import is_local
 
+if TYPE_CHECKING:
+    from ckpttool.kafka.diff import KafkaEvidence
+    from ckpttool.kafka.lookup import Brokers
+
 _ASYNC = "asyncProgressTrackingEnabled"
 _READ = 100  # of each log, as everywhere
 
@@ -28,7 +33,8 @@ _READ = 100  # of each log, as everywhere
 class Restarted:
     """How the query will be started again, as far as the user says it. `sinks`: URLs, or kinds without a record.
 
-    `state`: None for whole files where they are local, else for names and sizes."""
+    `state`: None for whole files where they are local, else for names and sizes. `brokers`: None if Kafka is not to be
+    asked."""
 
     release: Release | None = None
     trigger: Trigger | None = None
@@ -38,6 +44,7 @@ class Restarted:
     txn_app_id: str | None = None
     state: Mode | None = None
     wish: Wish | None = None
+    brokers: Brokers | None = None
 
 
 def plan_restart(
@@ -51,11 +58,20 @@ def plan_restart(
     conditions = conditions_of(restarted, release, sinks)
     mode: Mode = restarted.state or ("full" if is_local(store.url) else "quick")
     states = look_at_states(store, evidence, conditions, mode, restarted.wish)
-    seen = Seen(sinks, states, load_inputs(evidence, restarted.options, storage_options))
+    inputs = load_inputs(evidence, restarted.options, storage_options)
+    seen = Seen(sinks, states, inputs, _ask_kafka(Scene(evidence, conditions), restarted.brokers))
     outlook = look_ahead(evidence, conditions, chosen, seen=seen, now_ms=now_ms)
     listed = [files for files in states if not files.unreachable]  # the others look as if files were missing
-    plan = plan_recovery(evidence, outlook.restart, sinks, conditions, restarted.wish, states=listed)
+    plan = plan_recovery(evidence, outlook.restart, sinks, conditions, restarted.wish, states=listed, kafka=seen.kafka)
     return outlook, plan
+
+
+def _ask_kafka(scene: Scene, brokers: Brokers | None) -> KafkaEvidence | None:
+    if brokers is None:
+        return None
+    from ckpttool.kafka.lookup import look_at_kafka
+
+    return look_at_kafka(scene, brokers)
 
 
 def lacks(evidence: Evidence, wish: Wish | None) -> bool:

@@ -49,9 +49,13 @@ class Restart:
     assumes: tuple[str, ...]
 
 
-def predict_restart(evidence: Evidence, conditions: Conditions, state: Failure | Doubt | None = None) -> Restart:
-    """What the first batch of a restart will be, or what stops it. `state`: why the state cannot be loaded."""
-    scene = Scene(evidence, conditions, state)
+def predict_restart(
+    evidence: Evidence, conditions: Conditions, state: Failure | Doubt | None = None, *, kafka_asked: bool = False
+) -> Restart:
+    """What the first batch of a restart will be, or what stops it. `state`: why the state cannot be loaded.
+
+    `kafka_asked`: what its Kafka sources come to is told by `kafka.rules`."""
+    scene = Scene(evidence, conditions, state, kafka_asked)
     if unpredictable := _beyond_the_rules(scene):
         return _unknown(unpredictable, _assumptions(scene))
     spoken = first_obstacle(scene)

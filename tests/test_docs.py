@@ -416,6 +416,7 @@ JSON_RUNS = (
     ("inspect", "sample_checkpoints"),
     ("plan-recovery", "sample_checkpoints/3.5.7-file-to-parquet-previous-offset-missing/checkpoint"),
     ("plan-recovery", "sample_checkpoints"),
+    ("kafka", "diff", "sample_checkpoints/3.5.7-kafka-to-kafka-sound/checkpoint", "--bootstrap-server", "127.0.0.1:1"),
     ("log", SAMPLE),
     ("diff", f"{SAMPLE}:1", SAMPLE),
 )

@@ -21,7 +21,7 @@ LAYERS: list[tuple[str, ...]] = [
     ("urls", "storage", "remote", "batches", "evidence", "restart", "rules", "checks", "protocol", "state_chain",
      "state_errors", "state_verdict", "planner", "sinks.base", "sinks.compaction", "sinks.failures",
      "sinks.findings", "sinks.judge", "sinks.lineage", "inputs.base", "inputs.judge", "inputs.delta_rules",
-     "inputs.delta_schema", "inputs.delta_errors"),
+     "inputs.delta_schema", "inputs.delta_errors", "kafka"),
     ("recognise", "sinks", "ledger", "state_files", "checkpoint", "inspection", "comparison", "outlook", "inputs",
      "recovery", "report"),
     ("harness", "spark"),
@@ -57,6 +57,12 @@ PURE = tuple(
         "inputs.delta_rules",
         "inputs.delta_schema",
         "inputs.delta_errors",
+        "kafka.base",
+        "kafka.diff",
+        "kafka.errors",
+        "kafka.positions",
+        "kafka.rules",
+        "kafka.settings",
     ]
 )
 TOUCHES_THE_WORLD = {"os", "io", "time", "random", "socket", "subprocess", "pathlib", "tempfile", "fsspec", "click"}

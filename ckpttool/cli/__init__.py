@@ -17,6 +17,7 @@ COMMANDS = {
     "plan-recovery": ("ckpttool.cli.plan_recovery", "Say what a restart of the query will do, and plan the ways out."),
     "log": ("ckpttool.cli.log", "Print one line per batch, oldest first; go on with --follow."),
     "diff": ("ckpttool.cli.diff", "Compare two batches or two checkpoints."),
+    "kafka": ("ckpttool.cli.kafka", "Compare the query's Kafka sources with their brokers."),
 }
 
 EXIT_STATUS = """\b
@@ -26,7 +27,7 @@ Exit status:
   2    wrong usage
   3    unknown: too little could be read for a verdict
   4    not found, or not a checkpoint
-  5    no access: credentials, permissions, storage unreachable
+  5    no access: credentials, permissions, storage or broker unreachable
   6    refused: a missing extra, or a scheme that cannot be read
   70   a bug in ckpt
   130  interrupted"""

@@ -7,12 +7,15 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ckpttool.errors import CkptError
 from ckpttool.report.style import Style, coloured, plain
+
+if TYPE_CHECKING:
+    from ckpttool.releases import Release
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -30,6 +33,27 @@ def storage_options(command: F) -> F:
         metavar="K=V",
         help="An option for fsspec, for one protocol with abfs:K=V. Other users can see the command line.",
     )(command)
+
+
+def restart_options(command: F) -> F:
+    """How the query will be started again."""
+    options = (
+        click.option(
+            "--spark-version", metavar="X.Y[.Z]", help="The Spark that will start the query; else the newest fitting."
+        ),
+        click.option(
+            "--trigger",
+            type=click.Choice(["default", "once", "available-now", "continuous", "real-time"]),
+            help="The trigger of the restarted query; else what the files show.",
+        ),
+        click.option("--conf", "confs", multiple=True, metavar="K=V", help="A setting of the session at the restart."),
+        click.option(
+            "--option", "options", multiple=True, metavar="K=V", help="An option of the restarted query's sources."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def output_options(*formats: str) -> Callable[[F], F]:
@@ -99,6 +123,19 @@ def echo(text: str) -> None:
         # The reader has seen enough; the interpreter must not complain when it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise click.exceptions.Exit(0) from None
+
+
+def given_release(text: str | None) -> Release | None:
+    """The value of --spark-version."""
+    from ckpttool.errors import NotFound
+    from ckpttool.releases import parse_release
+
+    if text is None:
+        return None
+    try:
+        return parse_release(text)
+    except NotFound as error:
+        raise click.BadParameter(f"{error.message}: {error.next_step}", param_hint="--spark-version") from None
 
 
 def batch_count(text: str) -> int | None:

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ckpttool.cli.brokers import broker_options, given_brokers
 from ckpttool.cli.options import (
     choose_style,
     echo,
     gather_storage_options,
+    given_release,
     output_options,
     parse_pairs,
+    restart_options,
     storage_options,
 )
 
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
     from ckpttool.outlook import Outlook
     from ckpttool.planner import Plan, Wish
     from ckpttool.recovery import Restarted
-    from ckpttool.releases import Release
 
 
 @click.command(
@@ -28,17 +30,11 @@ if TYPE_CHECKING:
     epilog="""\b
 Examples:
   ckpt plan-recovery /data/checkpoints/orders --spark-version 4.2
-  ckpt plan-recovery s3a://lake/checkpoints/orders --sink s3a://lake/orders --format json""",
+  ckpt plan-recovery s3a://lake/checkpoints/orders --sink s3a://lake/orders --format json
+  ckpt plan-recovery /data/checkpoints/orders --bootstrap-server kafka:9092""",
 )
 @click.argument("path")
-@click.option(
-    "--spark-version", metavar="X.Y[.Z]", help="The Spark that will start the query; else the newest fitting."
-)
-@click.option(
-    "--trigger",
-    type=click.Choice(["default", "once", "available-now", "continuous", "real-time"]),
-    help="The trigger of the restarted query; else what the files show.",
-)
+@restart_options
 @click.option(
     "--sink",
     "sinks",
@@ -47,8 +43,7 @@ Examples:
     help="A sink's URL, or kafka, jdbc, foreachBatch, memory, noop.",
 )
 @click.option("--txn-app-id", metavar="ID", help="The txnAppId of a Delta sink written through foreachBatch.")
-@click.option("--conf", "confs", multiple=True, metavar="K=V", help="A setting of the session at the restart.")
-@click.option("--option", "options", multiple=True, metavar="K=V", help="An option of the restarted query's sources.")
+@broker_options(required=False)
 @click.option(
     "--state",
     type=click.Choice(["quick", "full"]),
@@ -61,7 +56,8 @@ Examples:
 def plan_recovery(path: str, form: str, color: str, **given: Any) -> int:
     """Say what a restart of the query will do, and plan the ways out.
 
-    The verdict is for one release of Spark, from the files alone; with --sink also what the sink does with the batch.
+    The verdict is for one release of Spark, from the files alone; with --sink also what the sink does with the
+    batch, and with --bootstrap-server whether Kafka still has what the batch reads.
     Exit status 0: a restart goes on normally, and loses or repeats nothing. Nothing is changed.
     """
     options = gather_storage_options(given["storage_option"], given["storage_options_file"])
@@ -107,7 +103,7 @@ def _restarted(given: dict[str, Any]) -> Restarted:
     from ckpttool.recovery import Restarted
 
     return Restarted(
-        release=_release(given["spark_version"]),
+        release=given_release(given["spark_version"]),
         trigger=given["trigger"],
         conf=parse_pairs(given["confs"], "--conf"),
         options=parse_pairs(given["options"], "--option"),
@@ -115,19 +111,8 @@ def _restarted(given: dict[str, Any]) -> Restarted:
         txn_app_id=given["txn_app_id"],
         state=given["state"],
         wish=_wish(given["to_batch"], given["to_time"]),
+        brokers=given_brokers(given) if given["servers"] else None,
     )
-
-
-def _release(text: str | None) -> Release | None:
-    from ckpttool.errors import NotFound
-    from ckpttool.releases import parse_release
-
-    if text is None:
-        return None
-    try:
-        return parse_release(text)
-    except NotFound as error:
-        raise click.BadParameter(f"{error.message}: {error.next_step}", param_hint="--spark-version") from None
 
 
 def _wish(to_batch: int | None, to_time: str | None) -> Wish | None:

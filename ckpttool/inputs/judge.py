@@ -14,16 +14,14 @@ from ckpttool.errors import Unavailable
 from ckpttool.inputs.base import DeltaInput, FileInput, InputEvidence, Trouble
 from ckpttool.inputs.delta_rules import judge_table
 from ckpttool.model import Finding
-from ckpttool.rules.base import Doubt, Failure, Scene
-
-_PHASES = ("start", "init", "batch")
+from ckpttool.rules.base import PHASES, Doubt, Failure, Scene
 
 
 def judge_inputs(inputs: Sequence[InputEvidence], scene: Scene) -> tuple[Failure | Doubt | None, tuple[Finding, ...]]:
     """The first thing that stops the restart at an input, and all that there is to be told."""
     troubles = [trouble for one in inputs for trouble in _judge(one, scene)]
     # Two sources are asked one after the other within each phase.
-    troubles.sort(key=lambda trouble: _PHASES.index(trouble.phase))
+    troubles.sort(key=lambda trouble: PHASES.index(trouble.phase))
     obstacle = next((trouble.obstacle for trouble in troubles if trouble.obstacle), None)
     return obstacle, tuple(trouble.finding for trouble in troubles)
 

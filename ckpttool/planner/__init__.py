@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ckpttool.evidence import Evidence
 from ckpttool.planner.cost import Cost, cost_of
@@ -24,6 +25,9 @@ from ckpttool.restart import GOES_ON, Restart
 from ckpttool.rules import Conditions
 from ckpttool.sinks.base import SinkEvidence
 from ckpttool.state_chain import StateFiles
+
+if TYPE_CHECKING:
+    from ckpttool.kafka.diff import KafkaEvidence
 
 __all__ = [
     "Conf",
@@ -83,11 +87,14 @@ def plan_recovery(
     wish: Wish | None = None,
     files: frozenset[str] | None = None,
     states: Sequence[StateFiles] = (),
+    kafka: KafkaEvidence | None = None,
 ) -> Plan:
     """`restart`: the prediction for these values. `files`: the paths of the whole checkpoint. `states`: what was found
-    of the versions that `versions_to_look_at` names; without them, state is judged by names alone."""
+    of the versions that `versions_to_look_at` names; without them, state is judged by names alone. `kafka`: what the
+    brokers said."""
     known = by_version(states)
-    start = Situation(scene_of(evidence, conditions, known), tuple(sinks), files, known)
+    scene = scene_of(evidence, conditions, known, kafka_asked=kafka is not None)
+    start = Situation(scene, tuple(sinks), files, known, kafka)
     refused: list[Refusal] = []
     if evidence.mode == "dstreams" or start.scene.is_continuous:
         return Plan((), (Refusal("edit-files", f"no way out is known for the mode {evidence.mode}"),))

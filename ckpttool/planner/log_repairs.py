@@ -18,8 +18,8 @@ from ckpttool.planner.rewind import rewind
 from ckpttool.planner.simulation import ASYNC_OPTION
 from ckpttool.planner.situation import Situation
 from ckpttool.planner.steps import (
-    Conf,
     Step,
+    option,
     replace_file,
     session_conf,
     set_aside,
@@ -184,15 +184,10 @@ def previous_offsets(situation: Situation) -> Proposals:
 
 
 def _async_again() -> Repair:
-    step = Conf(
-        k=ASYNC_OPTION,
-        v="true",
-        why="only then Spark accepts batches that are missing between the logged ones",
-        shell=f'.option("{ASYNC_OPTION}", "true")',
-    )
+    why = "only then Spark accepts batches that are missing between the logged ones"
     title = "Start once more with asynchronous progress tracking"
     trap = "switch it off only when the two newest batches are consecutive"
-    return Repair("restart-with-async-progress", title, (step,), trap=trap)
+    return Repair("restart-with-async-progress", title, (option(ASYNC_OPTION, "true", why),), trap=trap)
 
 
 def _copy_as_previous(situation: Situation, source: int, planned: int, cost: Cost) -> Repair:

@@ -18,6 +18,7 @@ from ckpttool.model import Checkpoint, LogNames, SourceLog
 from ckpttool.planner.situation import Situation, scene_of
 from ckpttool.planner.states import without
 from ckpttool.planner.steps import Conf, SetAside, Step, Write
+from ckpttool.rules import Conditions
 
 Entry = TypeVar("Entry")
 
@@ -40,10 +41,19 @@ def after_steps(situation: Situation, steps: Iterable[Step]) -> Situation:
                 checkpoint = _with(checkpoint, step.path, step.content.encode())
                 files = files and files | {step.path}
             elif isinstance(step, Conf):
-                on = step.v == "true" if step.k == ASYNC_OPTION else conditions.async_progress
-                conditions = replace(conditions, conf={**conditions.conf, step.k: step.v}, async_progress=on)
+                conditions = _under(conditions, step)
     evidence = replace(situation.scene.evidence, checkpoint=checkpoint, batches=decode_batches(checkpoint))
-    return replace(situation, scene=scene_of(evidence, conditions, states), files=files, states=states)
+    scene = scene_of(evidence, conditions, states, kafka_asked=situation.kafka is not None)
+    return replace(situation, scene=scene, files=files, states=states)
+
+
+def _under(conditions: Conditions, step: Conf) -> Conditions:
+    """The session's settings have long names; the others are options of the writer, or of the sources."""
+    if step.k.startswith("spark."):
+        return replace(conditions, conf={**conditions.conf, step.k: step.v})
+    on = step.v == "true" if step.k == ASYNC_OPTION else conditions.async_progress
+    others = {key: value for key, value in conditions.options.items() if key.lower() != step.k.lower()}
+    return replace(conditions, options={**others, step.k: step.v}, async_progress=on)
 
 
 def _without(checkpoint: Checkpoint, paths: Collection[str]) -> Checkpoint:

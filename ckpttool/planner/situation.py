@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from ckpttool.batches import Batch
 from ckpttool.evidence import Evidence
@@ -13,25 +14,29 @@ from ckpttool.restart import Restart, predict_restart
 from ckpttool.rules import Conditions, Scene
 from ckpttool.sinks.base import SinkEvidence, SinkWrite
 
+if TYPE_CHECKING:
+    from ckpttool.kafka.diff import KafkaEvidence
+
 LEDGERS = ("delta", "file", "iceberg")
 KEEPS_NOTHING = ("noop", "memory")
 
 
-def scene_of(evidence: Evidence, conditions: Conditions, states: States) -> Scene:
+def scene_of(evidence: Evidence, conditions: Conditions, states: States, *, kafka_asked: bool = False) -> Scene:
     """With what keeps the state from being loaded that the next batch begins with, if somebody looked at it."""
-    scene = Scene(evidence, conditions)
+    scene = Scene(evidence, conditions, kafka_asked=kafka_asked)
     return replace(scene, state=obstacle(states, scene.next_id, conditions))
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
     """`files`: the paths of the whole checkpoint, None if nobody listed them. `states`: what was found of versions of
-    the state, by version."""
+    the state, by version. `kafka`: what the brokers said, None if nobody asked."""
 
     scene: Scene
     sinks: tuple[SinkEvidence, ...]
     files: frozenset[str] | None = None
     states: States = field(default_factory=dict)
+    kafka: KafkaEvidence | None = None
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -66,7 +71,8 @@ class Situation:
         return listing(self.states) if self.files is None else self.files
 
     def restart(self) -> Restart:
-        return predict_restart(self.scene.evidence, self.scene.conditions, self.scene.state)
+        scene = self.scene
+        return predict_restart(scene.evidence, scene.conditions, scene.state, kafka_asked=scene.kafka_asked)
 
     def batch(self, batch_id: int) -> Batch | None:
         return self.scene.batch(batch_id)

@@ -126,6 +126,10 @@ def session_conf(key: str, value: str, why: str) -> Conf:
     return Conf(k=key, v=value, why=why, shell=f"spark-submit --conf {quote(f'{key}={value}')} …")
 
 
+def option(key: str, value: str, why: str) -> Conf:
+    return Conf(k=key, v=value, why=why, shell=f'.option("{key}", "{value}")')
+
+
 def _plain(root: str) -> str:
     return root.removeprefix("file://").rstrip("/") or "/"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ckpttool.planner import file_repairs, log_repairs, sink_repairs, state_repairs
+from ckpttool.planner import file_repairs, kafka_repairs, log_repairs, sink_repairs, state_repairs
 from ckpttool.planner.log_repairs import Proposals
 from ckpttool.planner.repair import Proposer
 from ckpttool.planner.situation import Situation
@@ -47,8 +47,9 @@ BY_RULE: Mapping[str, tuple[Proposer, ...]] = {
     "state-missing": (log_repairs.no_directory, state_repairs.damaged),
     "commit-write": (log_repairs.no_directory, log_repairs.commit_ahead, file_repairs.leftover_checksum),
 }
-# Nothing stops these; each with how it is told.
-SILENT: Mapping[str, Proposer] = {
+# What no rule speaks of; each with how it is told. Only the first of them stops a restart.
+BESIDES: Mapping[str, Proposer] = {
+    "kafka": kafka_repairs.what_is_there,
     "id-lost": log_repairs.give_id_back,
     "commit-ahead": log_repairs.commit_ahead,
     "sink-log": sink_repairs.log_in_the_way,
@@ -65,6 +66,8 @@ def first_trouble(situation: Situation) -> str | None:
     for rule in rules_in_order(scene.release):
         if rule.check(scene) is not None:
             return rule.id
+    if kafka_repairs.is_in_trouble(situation):
+        return "kafka"
     if situation.restart().outcome in ("unknown", "error"):
         return "beyond-the-rules"
     planned, committed = scene.planned, scene.committed
@@ -84,5 +87,5 @@ def first_trouble(situation: Situation) -> str | None:
 
 
 def repairs_of(trouble: str, situation: Situation) -> Proposals:
-    for proposer in (*BY_RULE.get(trouble, ()), *([SILENT[trouble]] if trouble in SILENT else ())):
+    for proposer in (*BY_RULE.get(trouble, ()), *([BESIDES[trouble]] if trouble in BESIDES else ())):
         yield from proposer(situation)

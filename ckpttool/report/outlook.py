@@ -31,6 +31,7 @@ def outlook_fields(outlook: Outlook, plan: Plan) -> Fields:
         "sinks": [
             {"kind": sink.kind, "path": sink.path, "verdict": sink.verdict, "why": sink.why} for sink in outlook.sinks
         ],
+        "kafka": _kafka_fields(outlook),
         "findings": [finding_fields(finding) for finding in outlook.findings],
         "options": [_option_fields(option) for option in plan.options],
         "refused": [{"id": refusal.id, "why": refusal.why} for refusal in plan.refused],
@@ -47,10 +48,20 @@ def no_outlook_fields(url: str, given: Release | None, error: CkptError) -> Fiel
         "spark_version": {"assumed": spell_release(release), "why": why, "possible": []},
         "restart": _restart_fields(nothing_known),
         "sinks": [],
+        "kafka": None,
         "options": [],
         "refused": [],
         "reach": None,
     }
+
+
+def _kafka_fields(outlook: Outlook) -> list[Fields] | None:
+    """As in `ckpt kafka diff`; None if no broker was asked, or the query has no Kafka source."""
+    if not outlook.kafka:
+        return None
+    from ckpttool.report.kafka import source_fields
+
+    return [source_fields(source) for source in outlook.kafka]
 
 
 def _restart_fields(restart: Restart) -> Fields:
@@ -113,6 +124,7 @@ def render_outlook(outlook: Outlook, plan: Plan, style: Style = plain) -> str:
         list(_verdict(outlook, style)),
         _ranges(outlook.restart, style),
         _sinks(outlook, style),
+        *_kafka(outlook, style),
         render_findings(outlook.findings, style),
         list(_options(plan, style)),
         list(_not_offered(outlook, plan)),
@@ -185,6 +197,13 @@ def _sinks(outlook: Outlook, style: Style) -> list[str]:
         verdict = style(sink.verdict.replace("_", " "), "notice" if sink.verdict == "unknown" else tone)
         lines += [f"Sink {sink.kind}{where}: {verdict}", f"  {printable(sink.why)}."]
     return lines
+
+
+def _kafka(outlook: Outlook, style: Style) -> Iterator[list[str]]:
+    if outlook.kafka:
+        from ckpttool.report.kafka import source_lines
+
+        yield from (list(source_lines(source, style)) for source in outlook.kafka)
 
 
 def _options(plan: Plan, style: Style) -> Iterator[str]:

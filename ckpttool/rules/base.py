@@ -18,6 +18,7 @@ from ckpttool.urls import is_local
 Phase = Literal["start", "init", "batch"]
 Trigger = Literal["default", "once", "available-now", "continuous", "real-time"]
 
+PHASES: tuple[Phase, ...] = ("start", "init", "batch")  # in the order of time
 ASSERTION = "java.lang.AssertionError"
 REQUIREMENT = "java.lang.IllegalArgumentException"
 RENAME_REFUSED = "org.apache.hadoop.fs.FileAlreadyExistsException"
@@ -62,11 +63,14 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What a rule sees. `state`: what became of the attempt to find the state that the batch needs."""
+    """What a rule sees. `state`: what became of the attempt to find the state that the batch needs.
+
+    `kafka_asked`: what Kafka sources make of their offsets is judged in `kafka.rules`, beside the brokers' answers."""
 
     evidence: Evidence
     conditions: Conditions
     state: Failure | Doubt | None = None
+    kafka_asked: bool = False
 
     @property
     def release(self) -> Release:

@@ -94,11 +94,11 @@ def _metadata_line(scene: Scene) -> Failure | None:
 def _state(scene: Scene) -> Failure | Doubt | None:
     """Without any state directory: sure to fail if a batch without data proves the query stateful, else open."""
     if spoken := no_directory(scene, "state", "batch"):
-        return replace(spoken, condition=_around_a_task(scene))
+        return replace(spoken, condition=around_a_task(scene))
     if refused := state_settings(scene):
         return refused
     if isinstance(scene.state, Failure):
-        return replace(scene.state, condition=scene.state.condition or _around_a_task(scene))
+        return replace(scene.state, condition=scene.state.condition or around_a_task(scene))
     if scene.state is not None:
         return scene.state
     checkpoint = scene.checkpoint
@@ -125,7 +125,7 @@ _FAILED_WRITES: tuple[tuple[Release, Release, tuple[str, ...], str], ...] = (
 )
 
 
-def _around_a_task(scene: Scene) -> str | None:
+def around_a_task(scene: Scene) -> str | None:
     """What some sinks' writers put around any failure of their tasks. If none is named, by what lies beside."""
     kinds = set(scene.conditions.sinks) or {ledger.kind for ledger in scene.checkpoint.ledgers}
     for since, until, sinks, condition in _FAILED_WRITES:

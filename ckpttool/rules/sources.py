@@ -8,6 +8,7 @@ from typing import Literal
 
 from ckpttool.batches import Batch, SourceProgress, file_log_position
 from ckpttool.connectors.file import read_position
+from ckpttool.connectors.kafka import KafkaOffset
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.envelope import ILLEGAL_STATE, INT_MAX, LONG_MAX, MAPPING, parse_json
 from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, compact_interval, live_log_ids
@@ -247,9 +248,16 @@ def _offset_texts(scene: Scene) -> Failure | Doubt | None:
             log = log_of(scene, source)
             if log is not None and log.kind in ("file", "rate"):
                 continue
+            if _is_kafkas(scene, source):
+                continue
             for problem in source.offset.problems() if source.offset else ():
                 return Doubt(f"source {source.name or source.index} in offsets/{batch_id}: {problem}")
     return _another_source(scene)
+
+
+def _is_kafkas(scene: Scene, source: SourceProgress) -> bool:
+    """Whether `kafka.rules` judges the numbers."""
+    return scene.kafka_asked and isinstance(source.offset, KafkaOffset) and any(source.offset.topics.values())
 
 
 def _another_source(scene: Scene) -> Failure | Doubt | None:
@@ -307,6 +315,8 @@ def range_backwards(scene: Scene) -> Failure | Doubt | None:
     for source in newest.sources if newest and not scene.is_continuous else ():
         kind = source.offset.kind if source.offset else None
         if kind is None or source.step is None or not source.step.backwards:
+            continue
+        if _is_kafkas(scene, source):
             continue
         if not scene.is_replay and kind not in ("file", "delta"):
             continue  # sources of the new interface are not asked for a range that is committed

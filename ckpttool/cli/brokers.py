@@ -1,0 +1,121 @@
+"""The options that say where a query's Kafka brokers are and how to reach them, and what they stand for."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ckpttool.cli.options import F, parse_pairs
+
+if TYPE_CHECKING:
+    from ckpttool.kafka.base import Clusters
+    from ckpttool.kafka.lookup import Brokers
+
+_LARGEST_JSON = 256 * 2**20
+
+
+def broker_options(*, required: bool) -> Callable[[F], F]:
+    options = (
+        click.option(
+            "--bootstrap-server",
+            "servers",
+            multiple=True,
+            required=required,
+            metavar="[N=]H:P[,H:P]",
+            help="The Kafka cluster of all sources, or of source N.",
+        ),
+        click.option(
+            "-X", "direct", multiple=True, metavar="K=V", help="A setting of librdkafka. Other users can see it."
+        ),
+        click.option(
+            "--kafka-config",
+            type=click.Path(exists=True, dir_okay=False),
+            help="A file of a Kafka client's settings, Java's or librdkafka's.",
+        ),
+        click.option(
+            "--map", "renamed", multiple=True, metavar="OLD=NEW", help="A topic that has another name at the broker."
+        ),
+        click.option(
+            "--known-topic-ids",
+            type=click.Path(exists=True, dir_okay=False),
+            help="An earlier JSON of ckpt kafka diff: tells for sure which topics were made anew.",
+        ),
+        click.option(
+            "--timeout",
+            type=click.FloatRange(min=0.1),
+            default=10.0,
+            show_default=True,
+            help="Seconds for each Kafka cluster, in all.",
+        ),
+    )
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def given_brokers(given: dict[str, Any]) -> Brokers:
+    from ckpttool.kafka.lookup import Brokers
+
+    return Brokers(
+        clusters=parse_clusters(given["servers"]),
+        file=_read_config(given["kafka_config"]),
+        direct=parse_pairs(given["direct"], "-X"),
+        renamed=parse_pairs(given["renamed"], "--map"),
+        known_ids=_known_ids(given["known_topic_ids"]),
+        timeout_s=given["timeout"],
+    )
+
+
+def parse_clusters(values: tuple[str, ...]) -> Clusters:
+    """`h1:9092,h2:9092` for all sources, `1=h3:9092` for one."""
+    from ckpttool.kafka.base import Clusters
+
+    default, by_index = None, {}
+    for value in values:
+        index, equals, servers = value.partition("=")
+        if not equals:
+            default = value
+        elif index.isascii() and index.isdecimal() and len(index) < 6:
+            by_index[int(index)] = servers
+        else:
+            raise click.BadParameter("expected HOST:PORT or N=HOST:PORT", param_hint="--bootstrap-server")
+    return Clusters(default, by_index)
+
+
+def _read_config(path: str | None) -> dict[str, str]:
+    """A file with a password in it must not be open to others."""
+    from ckpttool.kafka.settings import has_secrets, parse_properties
+
+    if path is None:
+        return {}
+    with open(path, encoding="utf-8", errors="replace") as file:
+        config = parse_properties(file.read())
+    if has_secrets(config) and os.stat(path).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise click.BadParameter(f"others can read the passwords in {path}: chmod 600 it", param_hint="--kafka-config")
+    return config
+
+
+def _known_ids(path: str | None) -> dict[tuple[int, str], str]:
+    from ckpttool.kafka.diff import known_ids_of
+
+    if path is None:
+        return {}
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = known_ids_of(json.loads(file.read(_LARGEST_JSON)))
+    except (ValueError, RecursionError):
+        found = {}
+    if not found:
+        raise click.BadParameter(
+            "no topic ids in that file: give a JSON of ckpt kafka diff", param_hint="--known-topic-ids"
+        )
+    return found

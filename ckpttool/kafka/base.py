@@ -1,0 +1,225 @@
+"""What a query has reached in Kafka, and what its brokers say. Values only; `diff` compares, `rules` concludes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+EARLIEST, LATEST = -2, -1  # words of `startingOffsets`, which belong in no checkpoint
+
+Offsets = Mapping[str, Mapping[int, int]]  # topic → partition → the next offset
+Status = Literal[
+    "ok", "behind_retention", "partly_lost", "ahead_of_latest", "added", "gone", "recreated", "unknown"
+]  # fmt: skip
+Isolation = Literal["read_uncommitted", "read_committed"]
+Reason = Literal[
+    "unreachable",
+    "timeout",
+    "tls",
+    "authentication",
+    "authorisation",
+    "unknown_topic",
+    "configuration",
+    "missing_extra",
+    "unsupported",
+    "passing",
+    "other",
+]
+# The order in which a person wants to see partitions.
+WORST_FIRST: tuple[Status, ...] = (
+    "recreated", "partly_lost", "behind_retention", "gone", "ahead_of_latest", "unknown", "added", "ok"
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why something could not be asked. Messages never hold a password."""
+
+    reason: Reason
+    message: str
+    next_step: str | None = None
+
+
+# -- the checkpoint's side ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePosition:
+    """Where the next batch begins in one source; `end`: where it ends, if it is one that runs again.
+
+    `start` None: where the source begins is not in the checkpoint. `reached_ms`: a time at which every record below
+    `start` was in its topic; younger ones down there belong to another topic of the same name."""
+
+    index: int
+    name: str | None
+    start: Offsets | None
+    end: Offsets | None
+    reached_ms: int | None
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*(self.start or ()), *(self.end or ()))))
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """What the restarted source reads, as its options say. Nothing given: the topics of the checkpoint, by name."""
+
+    topics: tuple[str, ...] | None = None
+    pattern: str | None = None
+    assigned: Mapping[str, frozenset[int]] | None = None
+
+    @property
+    def is_given(self) -> bool:
+        return self.topics is not None or self.pattern is not None or self.assigned is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What to ask one cluster for one source. `newer_than_ms`: for the first record from then on, if given."""
+
+    index: int
+    topics: tuple[str, ...]
+    pattern: str | None = None
+    newer_than_ms: int | None = None
+    isolation: Isolation = "read_uncommitted"
+
+
+# -- the broker's side -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionAnswer:
+    """`newer_from`: the first record that is not older than the time asked for, the end if all are; None: not asked."""
+
+    earliest: int | None = None
+    latest: int | None = None
+    newer_from: int | None = None
+    fault: Fault | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicAnswer:
+    topic_id: str | None = None
+    partitions: Mapping[int, PartitionAnswer] = field(default_factory=dict)
+    fault: Fault | None = None
+
+    @property
+    def exists(self) -> bool:
+        return self.fault is None or self.fault.reason != "unknown_topic"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerAnswer:
+    """What one cluster said. `fault`: why it said nothing at all."""
+
+    servers: str
+    topics: Mapping[str, TopicAnswer] = field(default_factory=dict)
+    fault: Fault | None = None
+    isolation: Isolation = "read_uncommitted"
+
+
+# -- both beside each other --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionView:
+    """One partition. `is_known`: the checkpoint has an offset for it; if not, `next_offset` is where Spark begins.
+
+    `lost`: offsets that the query will never read if it goes on from here, None where that cannot be told (`why`);
+    `replay_lost`: those of them that the batch to be run again is made of. All are upper bounds for rows."""
+
+    partition: int
+    next_offset: int | None = None
+    replay_end: int | None = None
+    earliest: int | None = None
+    latest: int | None = None
+    lag: int | None = None
+    lost: int | None = None
+    replay_lost: int | None = None
+    status: Status = "unknown"
+    is_known: bool = True
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicView:
+    """One topic. `read_as`: its name at the broker, if another one was given. `is_subscribed`: the query reads it."""
+
+    topic: str
+    read_as: str
+    topic_id: str | None = None
+    partitions: tuple[PartitionView, ...] = ()
+    is_subscribed: bool = True
+    exists: bool = True
+    fault: Fault | None = None
+
+    @property
+    def lost(self) -> int:
+        return sum(partition.lost or 0 for partition in self.partitions)
+
+    @property
+    def lag(self) -> int:
+        return sum(partition.lag or 0 for partition in self.partitions)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """One source. `is_replay`: the next batch is one that runs again. `assumes`: what was taken for granted."""
+
+    index: int
+    servers: str
+    topics: tuple[TopicView, ...] = ()
+    is_replay: bool = False
+    subscription: Subscription = field(default_factory=Subscription)
+    fault: Fault | None = None
+    assumes: tuple[str, ...] = ()
+    has_start: bool = True
+
+    def partitions(self) -> Iterator[tuple[TopicView, PartitionView]]:
+        for topic in self.topics:
+            for partition in topic.partitions:
+                yield topic, partition
+
+    def worst_first(self) -> list[tuple[TopicView, PartitionView]]:
+        rank = {status: number for number, status in enumerate(WORST_FIRST)}
+        return sorted(
+            self.partitions(),
+            key=lambda one: (
+                rank[one[1].status],
+                -(one[1].lost or 0),
+                -(one[1].lag or 0),
+                one[0].topic,
+                one[1].partition,
+            ),
+        )
+
+    @property
+    def faults(self) -> list[Fault]:
+        """What could not be asked; a topic that is not there is an answer."""
+        own = [self.fault] if self.fault else []
+        return own + [topic.fault for topic in self.topics if topic.fault and topic.exists]
+
+    @property
+    def total_lost(self) -> int:
+        return sum(topic.lost for topic in self.topics)
+
+    @property
+    def total_lag(self) -> int:
+        return sum(topic.lag for topic in self.topics)
+
+
+def spell(topic: str, partition: int) -> str:
+    return f"{topic}-{partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """Which brokers have which source: one address for all, or one by the source's index."""
+
+    default: str | None = None
+    by_index: Mapping[int, str] = field(default_factory=dict)
+
+    def of(self, index: int) -> str | None:
+        return self.by_index.get(index, self.default)

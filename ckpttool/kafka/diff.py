@@ -1,0 +1,258 @@
+"""A checkpoint's Kafka sources beside what their brokers said: partition by partition, what is still there. Pure.
+
+A topic that was deleted and made anew looks like the old one to Spark, which keeps no topic ids. An earlier look
+(`known_ids`) settles it. Otherwise the times of its records may: what lies below the checkpoint's offset was there when
+the batch was planned, so if all that lies there now is younger than the batch, it is another topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ckpttool.kafka.base import (
+    BrokerAnswer,
+    Fault,
+    Offsets,
+    PartitionAnswer,
+    PartitionView,
+    SourcePosition,
+    SourceView,
+    Status,
+    Subscription,
+    TopicAnswer,
+    TopicView,
+)
+from ckpttool.kafka.positions import is_subscribed, meant_for, positions
+from ckpttool.model import Json
+from ckpttool.rules.base import Scene
+
+KnownIds = Mapping[tuple[int, str], str]  # source and topic → the id that it had
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What is known besides: topics under new names, ids from an earlier look, what the restarted source reads."""
+
+    renamed: Mapping[str, str]
+    known_ids: KnownIds
+    subscription: Subscription = field(default_factory=Subscription)
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaEvidence:
+    """What the brokers said, source by source. It stays true whatever is changed in the checkpoint."""
+
+    answers: Mapping[int, BrokerAnswer]
+    knowledge: Knowledge
+
+
+def views_of(scene: Scene, kafka: KafkaEvidence) -> tuple[SourceView, ...]:
+    """Each Kafka source of the query as the checkpoint has it now, beside what its brokers said."""
+    sources = positions(scene)
+    several = len(sources) > 1
+    unasked = BrokerAnswer("", fault=Fault("other", "its brokers were not asked"))
+    return tuple(
+        compare(
+            source,
+            kafka.answers.get(source.index, unasked),
+            replace(kafka.knowledge, subscription=meant_for(source, kafka.knowledge.subscription, several=several)),
+        )
+        for source in sources
+    )
+
+
+def compare(position: SourcePosition, answer: BrokerAnswer, knowledge: Knowledge) -> SourceView:
+    """One source. Never raises: what the broker did not say is unknown."""
+    wanted = knowledge.subscription
+    names = _topics_to_show(position, answer, knowledge)
+    topics = tuple(_topic(position, name, answer, knowledge) for name in names) if answer.fault is None else ()
+    return SourceView(
+        index=position.index,
+        servers=answer.servers,
+        topics=topics or tuple(_unasked(position)),
+        is_replay=position.end is not None,
+        subscription=wanted,
+        fault=answer.fault,
+        assumes=tuple(_assumed(topics, answer, knowledge, position)),
+        has_start=position.start is not None,
+    )
+
+
+def known_ids_of(earlier: Json) -> dict[tuple[int, str], str]:
+    """The ids in an earlier `ckpt.kafka-diff/1`, as much of it as has that shape."""
+    found = {}
+    for source in _entries(earlier, "sources"):
+        for topic in _entries(source, "topics"):
+            index, name, topic_id = source.get("index"), topic.get("topic"), topic.get("topic_id")
+            if type(index) is int and isinstance(name, str) and isinstance(topic_id, str):
+                found[index, name] = topic_id
+    return found
+
+
+def _entries(value: Json, key: str) -> Iterator[dict[str, Json]]:
+    entries = value.get(key) if isinstance(value, dict) else None
+    yield from (entry for entry in (entries if isinstance(entries, list) else ()) if isinstance(entry, dict))
+
+
+def _topics_to_show(position: SourcePosition, answer: BrokerAnswer, knowledge: Knowledge) -> list[str]:
+    """Those of the checkpoint, then those that the subscription adds."""
+    own = list(position.topics)
+    read_as = {knowledge.renamed.get(topic, topic) for topic in own}
+    wanted = knowledge.subscription
+    more = [topic for topic in answer.topics if topic not in read_as and is_subscribed(wanted, topic)]
+    return own + (more if wanted.is_given else [])
+
+
+def _unasked(position: SourcePosition) -> Iterator[TopicView]:
+    """The checkpoint's half, where the broker's is not to be had."""
+    for topic in position.topics:
+        start, end = _of(position.start, topic), _of(position.end, topic)
+        partitions = tuple(
+            PartitionView(number, start.get(number), end.get(number), is_known=number in start)
+            for number in sorted({*start, *end})
+        )
+        yield TopicView(topic, topic, partitions=partitions)
+
+
+def _topic(position: SourcePosition, topic: str, answer: BrokerAnswer, knowledge: Knowledge) -> TopicView:
+    read_as = knowledge.renamed.get(topic, topic)
+    told = answer.topics.get(read_as, TopicAnswer())
+    subscribed = is_subscribed(knowledge.subscription, read_as)
+    view = TopicView(topic, read_as, told.topic_id, (), subscribed, told.exists, told.fault)
+    start, end = _of(position.start, topic), _of(position.end, topic)
+    there = told.partitions if told.exists else {}
+    if told.fault is not None and told.exists:
+        unknown = tuple(_untold(number, start, end, told.fault.message) for number in sorted({*start, *end}))
+        return replace(view, partitions=unknown)
+    assigned = None if knowledge.subscription.assigned is None else knowledge.subscription.assigned.get(read_as)
+    another = _is_another(start, told, knowledge.known_ids.get((position.index, topic)))
+    reads = _Reader(position, is_known_topic=bool(start), another=another)
+    shown = sorted(
+        number for number in {*start, *end, *there} if number in start or number in end or _in(assigned, number)
+    )
+    parts = [reads.view(number, start.get(number), end.get(number), there.get(number)) for number in shown]
+    if position.end is None:
+        parts = [part if subscribed and _in(assigned, part.partition) else _unread(part) for part in parts]
+    return replace(view, partitions=tuple(parts))
+
+
+def _unread(part: PartitionView) -> PartitionView:
+    return replace(part, lag=None, lost=None, status="gone", why="the source no longer subscribes to it")
+
+
+def _in(assigned: frozenset[int] | None, number: int) -> bool:
+    return assigned is None or number in assigned
+
+
+def _of(offsets: Offsets | None, topic: str) -> Mapping[int, int]:
+    return (offsets or {}).get(topic, {})
+
+
+def _untold(number: int, start: Mapping[int, int], end: Mapping[int, int], why: str) -> PartitionView:
+    return PartitionView(number, start.get(number), end.get(number), is_known=number in start, why=why)
+
+
+# -- is it still the same topic? ---------------------------------------------------------------------------------------
+
+
+def _is_another(start: Mapping[int, int], told: TopicAnswer, known_id: str | None) -> str | None:
+    """Why the topic cannot be the one that the checkpoint has offsets of; None if nothing says so."""
+    if known_id is not None and told.topic_id is not None:
+        return None if known_id == told.topic_id else f"the topic had the id {known_id}, and now has {told.topic_id}"
+    asked = [(begun, told.partitions[number]) for number, begun in start.items() if number in told.partitions]
+    if any(_holds_older(partition) for _, partition in asked):
+        return None  # a topic made anew after the batch has no record from before it
+    if any(_all_younger(begun, partition) for begun, partition in asked):
+        return "every record below the checkpoint's offset is younger than the batch that had reached it"
+    return None
+
+
+def _holds_older(partition: PartitionAnswer) -> bool:
+    earliest, latest, newer = partition.earliest, partition.latest, partition.newer_from
+    if earliest is None or latest is None or earliest >= latest or newer is None:
+        return False
+    return newer > earliest
+
+
+def _all_younger(begun: int, partition: PartitionAnswer) -> bool:
+    earliest, latest, newer = partition.earliest, partition.latest, partition.newer_from
+    if earliest is None or latest is None or earliest >= latest or newer is None:
+        return False
+    return newer <= earliest < begun
+
+
+# -- one partition -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """How the partitions of one topic are looked at. `another`: why it is not the topic that it was."""
+
+    position: SourcePosition
+    is_known_topic: bool
+    another: str | None
+
+    def view(self, number: int, start: int | None, end: int | None, told: PartitionAnswer | None) -> PartitionView:
+        bare = PartitionView(number, start, end, is_known=start is not None)
+        if told is None:
+            lost = None if end is None or start is None else max(0, end - start)
+            return replace(bare, lost=lost, replay_lost=lost, status="gone", why="the broker has no such partition")
+        if told.fault is not None or told.earliest is None or told.latest is None:
+            why = told.fault.message if told.fault else "the broker did not say"
+            return replace(bare, earliest=told.earliest, latest=told.latest, why=why)
+        seen = replace(bare, earliest=told.earliest, latest=told.latest)
+        if start is None:
+            return self._added(seen, told.earliest, told.latest)
+        if start < 0 or (end is not None and end < 0):
+            return replace(seen, why="-1 (latest) or -2 (earliest) stands where an offset belongs")
+        seen = replace(seen, lag=max(0, told.latest - start))
+        if self.another is not None and start > 0:
+            return self._recreated(seen, start, told.earliest, told.latest)
+        return _standing(seen, start, told.earliest, told.latest)
+
+    def _added(self, seen: PartitionView, earliest: int, latest: int) -> PartitionView:
+        """Spark begins at the earliest record. What a topic that the query did not read had before is not its loss."""
+        lag, lost = latest - earliest, earliest if self.is_known_topic else 0
+        if seen.replay_end is None and self.position.start is None:
+            return replace(seen, why="where the source begins is not in the checkpoint")
+        replay_lost = None if seen.replay_end is None else min(earliest, max(0, seen.replay_end))
+        return replace(seen, next_offset=earliest, lag=lag, lost=lost, replay_lost=replay_lost, status="added")
+
+    def _recreated(self, seen: PartitionView, start: int, earliest: int, latest: int) -> PartitionView:
+        """What the new topic has below the checkpoint's offset is passed over."""
+        replay_lost = None if seen.replay_end is None else max(0, seen.replay_end - start)
+        lost = max(0, min(start, latest) - earliest)
+        return replace(seen, lost=lost, replay_lost=replay_lost, status="recreated", why=self.another)
+
+
+def _standing(seen: PartitionView, start: int, earliest: int, latest: int) -> PartitionView:
+    end = seen.replay_end
+    aged = None if end is None else max(0, min(earliest, end) - start)
+    if start < earliest:
+        partly = end is not None and earliest < end
+        status: Status = "partly_lost" if partly else "behind_retention"
+        return replace(seen, lost=earliest - start, replay_lost=aged, status=status)
+    if max(start, end or 0) > latest:
+        missing = None if end is None else max(0, end - max(start, latest))
+        why = f"the partition ends at {latest}: it was cut back, or belongs to a topic made anew"
+        return replace(seen, lost=missing, replay_lost=missing, status="ahead_of_latest", why=why)
+    return replace(seen, lost=0, replay_lost=aged, status="ok")
+
+
+# -- what was taken for granted ----------------------------------------------------------------------------------------
+
+
+def _assumed(
+    topics: Sequence[TopicView], answer: BrokerAnswer, knowledge: Knowledge, position: SourcePosition
+) -> Iterable[str]:
+    if answer.fault is not None:
+        return
+    if not knowledge.subscription.is_given:
+        yield "the source subscribes to the topics of the checkpoint by name"
+    unsure = [topic.topic for topic in topics if (position.index, topic.topic) not in knowledge.known_ids]
+    if any(not view.why for topic in topics if topic.topic in unsure for view in topic.partitions):
+        yield "topics were not deleted and made anew: their ids at the time of the checkpoint are not known"
+    if answer.isolation == "read_uncommitted":
+        yield "the source reads with isolation.level=read_uncommitted, as Spark does by default"
+    yield "lag and losses count offsets: compaction, transaction markers and aborted records leave holes in them"

@@ -1,0 +1,207 @@
+"""Kafka sources beside their brokers, in both voices: `ckpt kafka diff` as text and as `ckpt.kafka-diff/1`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ckpttool.connectors.base import counted, listed
+from ckpttool.kafka.base import PartitionView, SourceView, TopicView, spell
+from ckpttool.kafka.rules import KafkaVerdict, Verdict
+from ckpttool.model import Finding
+from ckpttool.releases import Release, spell_release
+from ckpttool.report.json import finding_fields, header
+from ckpttool.report.layout import printable, table
+from ckpttool.report.style import Style, plain
+from ckpttool.report.text import render_findings
+from ckpttool.restart import Restart
+from ckpttool.rules.base import Doubt, Failure
+
+Fields = dict[str, Any]
+_ROWS_SHOWN = 40
+_HEAD = ("Topic", "Partition", "Next", "Replay to", "Earliest", "Latest", "Lag", "Lost", "Status")
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaReport:
+    """What `ckpt kafka diff` shows."""
+
+    checkpoint: str
+    release: Release
+    next_batch: Restart
+    judged: KafkaVerdict
+
+    @property
+    def sources(self) -> tuple[SourceView, ...]:
+        return self.judged.views
+
+    @property
+    def obstacle(self) -> Failure | Doubt | None:
+        return self.judged.obstacle
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return self.judged.findings
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.judged.verdict
+
+    @property
+    def total_lost(self) -> int:
+        return sum(source.total_lost for source in self.sources)
+
+    @property
+    def total_lag(self) -> int:
+        return sum(source.total_lag for source in self.sources)
+
+    @property
+    def exit_code(self) -> int:
+        """2, 6: nothing could be asked, for a reason on this side; 1: not good; 5: out of reach; 3: not known."""
+        reasons = {fault.reason for source in self.sources for fault in source.faults}
+        if "configuration" in reasons:
+            return 2
+        if reasons & {"missing_extra", "unsupported"}:
+            return 6
+        if self.verdict in ("fails", "loss") or self.next_batch.outcome == "error":
+            return 1
+        return 5 if reasons else 3 if self.verdict == "unknown" else 0
+
+
+def kafka_fields(report: KafkaReport) -> Fields:
+    failure = report.obstacle if isinstance(report.obstacle, Failure) else None
+    return {
+        **header("kafka-diff", report.checkpoint),
+        "spark_version": spell_release(report.release),
+        "next_batch": {"outcome": report.next_batch.outcome, "batch_id": report.next_batch.batch_id},
+        "verdict": report.verdict,
+        "headline": headline(report),
+        "total_lost": report.total_lost,
+        "total_lag": report.total_lag,
+        "error": failure
+        and {
+            "phase": failure.phase,
+            "class": failure.class_name,
+            "condition": failure.condition,
+            "message": failure.message,
+        },
+        "sources": [source_fields(source) for source in report.sources],
+        "assumes": list(dict.fromkeys(said for source in report.sources for said in source.assumes)),
+        "findings": [finding_fields(finding) for finding in report.findings],
+    }
+
+
+def source_fields(source: SourceView) -> Fields:
+    return {
+        "index": source.index,
+        "bootstrap_servers": source.servers,
+        "reason": source.fault.message if source.fault else None,
+        "topics": [
+            {
+                "topic": topic.topic,
+                "read_as": topic.read_as,
+                "topic_id": topic.topic_id,
+                "exists": topic.exists if source.fault is None else None,
+                "subscribed": topic.is_subscribed,
+                "reason": topic.fault.message if topic.fault else None,
+                "lost": topic.lost,
+                "lag": topic.lag,
+                "partitions": [_partition_fields(partition) for partition in topic.partitions],
+            }
+            for topic in source.topics
+        ],
+    }
+
+
+def _partition_fields(part: PartitionView) -> Fields:
+    return {
+        "partition": part.partition,
+        "next_offset": part.next_offset,
+        "replay_end": part.replay_end,
+        "earliest": part.earliest,
+        "latest": part.latest,
+        "lag": part.lag,
+        "lost": part.lost,
+        "replay_lost": part.replay_lost,
+        "status": part.status,
+        "why": part.why,
+    }
+
+
+# -- for people --------------------------------------------------------------------------------------------------------
+
+
+def headline(report: KafkaReport) -> str:
+    """The answer, in one line."""
+    if report.next_batch.outcome == "error" and report.next_batch.error:
+        return f"the restart fails, whatever Kafka has: {report.next_batch.error.why}"
+    batch = report.next_batch.batch_id
+    which = "the next batch" if batch is None else f"batch {batch}"
+    worst = next((finding for finding in report.findings if finding.severity == "error"), None)
+    if isinstance(report.obstacle, Failure):
+        verb = "cannot be replayed" if report.next_batch.outcome == "replay" else "fails"
+        return f"{which} {verb}: {report.obstacle.why}"
+    if worst is not None:
+        return f"{which} runs, and rows are lost: {worst.message}"
+    if report.verdict == "loss":
+        return f"{which} runs, and {counted(report.total_lost, 'row')} are passed over"
+    if report.verdict == "unknown":
+        return next((finding.message for finding in report.findings), "too little could be asked for a verdict")
+    behind = f", {counted(report.total_lag, 'row')} behind" if report.total_lag else ", nothing is waiting"
+    return f"ok{behind}"
+
+
+def render_kafka(report: KafkaReport, style: Style = plain, *, everything: bool = False) -> str:
+    tone = {"ok": "good", "unknown": "notice"}.get(report.verdict, "error")
+    lines = [style(printable(_capital(headline(report))), tone)]
+    if isinstance(report.obstacle, Failure):
+        condition = f" {report.obstacle.condition}" if report.obstacle.condition else ""
+        lines.append(f"Spark {spell_release(report.release)}: {report.obstacle.class_name}{condition}")
+    for source in report.sources:
+        lines += ["", *source_lines(source, style, everything)]
+    if report.findings:
+        lines += ["", *render_findings(report.findings, style)]
+    assumed = dict.fromkeys(said for source in report.sources for said in source.assumes)
+    if assumed:
+        lines += ["", style("Assumed: " + "; ".join(assumed), "faint")]
+    return "\n".join(lines)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def source_lines(source: SourceView, style: Style = plain, everything: bool = False) -> Iterator[str]:
+    partitions = sum(len(topic.partitions) for topic in source.topics)
+    title = f"Source {source.index} · {listed(topic.topic for topic in source.topics)} · "
+    yield style(printable(f"{title}{counted(partitions, 'partition')} at {source.servers}"), "title")
+    if source.fault:
+        yield printable(source.fault.message)
+    ordered = source.worst_first()
+    bad = [one for one in ordered if everything or one[1].status != "ok"]
+    shown = bad if everything else bad[:_ROWS_SHOWN]
+    if shown:
+        yield from table(_HEAD, [_row(topic, part) for topic, part in shown], style, right=range(1, 8))
+    if len(bad) > len(shown):
+        yield f"and {len(bad) - len(shown):,} more, with --all"
+    yield from _summaries(source, shown)
+
+
+def _row(topic: TopicView, part: PartitionView) -> tuple[str, ...]:
+    numbers = (part.next_offset, part.replay_end, part.earliest, part.latest, part.lag, part.lost)
+    name = topic.topic if topic.read_as == topic.topic else f"{topic.topic} → {topic.read_as}"
+    return name, str(part.partition), *("–" if one is None else f"{one:,}" for one in numbers), part.status
+
+
+def _summaries(source: SourceView, shown: Sequence[tuple[TopicView, PartitionView]]) -> Iterator[str]:
+    """What the rows leave out, topic by topic."""
+    rows = {spell(topic.topic, part.partition) for topic, part in shown}
+    for topic in source.topics:
+        rest = [part for part in topic.partitions if spell(topic.topic, part.partition) not in rows]
+        if rest:
+            counts = Counter(part.status for part in rest)
+            kinds = ", ".join(f"{number:,} {status}" for status, number in counts.most_common())
+            lag = sum(part.lag or 0 for part in rest)
+            yield printable(f"{topic.topic}: {kinds}, {counted(lag, 'row')} behind")

@@ -1,0 +1,112 @@
+"""Checkpoints and brokers as values: `query({"t": {0: 10}}, {"t": {0: 20}})`, `broker({"t": {0: (0, 50)}})`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ckpttool.evidence import gather_evidence
+from ckpttool.kafka.base import BrokerAnswer, Fault, PartitionAnswer, SourceView, TopicAnswer
+from ckpttool.kafka.diff import KafkaEvidence, Knowledge, views_of
+from ckpttool.kafka.positions import positions, subscription_of
+from ckpttool.kafka.rules import KafkaVerdict, judge_kafka
+from ckpttool.model import (
+    Checkpoint,
+    CommitLogEntry,
+    Finding,
+    InitialOffset,
+    LogNames,
+    OffsetLogEntry,
+    OffsetMetadata,
+    QueryMetadata,
+    SourceLog,
+    SourceOffset,
+)
+from ckpttool.releases import Release
+from ckpttool.rules.base import Conditions, Doubt, Failure, Scene
+from tests.builders import pinned_conf
+
+Offsets = Mapping[str, Mapping[int, int]]
+T0 = 1_700_000_000_000  # batch N is planned N minutes later
+MINUTE = 60_000
+GONE = Fault("unknown_topic", "no such topic")
+NEWEST: Release = (4, 2, 0)
+# What a partition has: earliest, latest, and the first record that is not older than the batch, if there is one.
+Has = Mapping[int, tuple[int, int] | tuple[int, int, int]]
+
+
+def query(
+    *batches: Offsets | list[Offsets | None],
+    replay: bool = False,
+    initial: Offsets | None = None,
+    release: Release = NEWEST,
+    trigger: Any = None,
+    conf: Mapping[str, str] | None = None,
+    **options: str,
+) -> Scene:
+    """A query whose batches, from 0 on, ended at these offsets; a list stands for several sources."""
+    entries = {number: _entry(number, ends) for number, ends in enumerate(batches)}
+    done = range(len(batches) - replay)
+    logs = () if initial is None else (_log(initial),)
+    checkpoint = Checkpoint(
+        url="/checkpoint",
+        metadata=QueryMetadata("0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"),
+        offset_names=LogNames(tuple(entries)),
+        commit_names=LogNames(tuple(done)),
+        offsets=entries,
+        commits={number: CommitLogEntry(number, 1, 0) for number in done},
+        source_logs=logs,
+    )
+    conditions = Conditions(release, trigger, conf=conf or {}, options=options)
+    return Scene(gather_evidence(checkpoint), conditions)
+
+
+def _entry(number: int, ends: Offsets | list[Offsets | None]) -> OffsetLogEntry:
+    several = ends if isinstance(ends, list) else [ends]
+    texts = [None if one is None else json.dumps(one) for one in several]
+    sources = tuple(SourceOffset(index, None, text) for index, text in enumerate(texts))
+    return OffsetLogEntry(number, 1, OffsetMetadata(0, T0 + number * MINUTE, pinned_conf((3, 5, 7))), sources)
+
+
+def _log(initial: Offsets) -> SourceLog:
+    return SourceLog("0", "kafka", LogNames((0,)), InitialOffset(1, json.dumps(initial), 0))
+
+
+def broker(topics: Mapping[str, Has | Fault], ids: Mapping[str, str] | None = None) -> BrokerAnswer:
+    told = {name: _topic(has, (ids or {}).get(name)) for name, has in topics.items()}
+    return BrokerAnswer("broker:9092", told)
+
+
+def _topic(has: Has | Fault, topic_id: str | None) -> TopicAnswer:
+    if isinstance(has, Fault):
+        return TopicAnswer(fault=has)
+    return TopicAnswer(topic_id, {number: PartitionAnswer(*numbers) for number, numbers in has.items()})
+
+
+def told(
+    scene: Scene,
+    answer: BrokerAnswer,
+    renamed: Mapping[str, str] | None = None,
+    known: Mapping[tuple[int, str], str] | None = None,
+) -> KafkaEvidence:
+    """The same cluster for every source."""
+    knowledge = Knowledge(renamed or {}, known or {}, subscription_of(scene.conditions.options))
+    return KafkaEvidence({position.index: answer for position in positions(scene)}, knowledge)
+
+
+def look(scene: Scene, answer: BrokerAnswer, *more: Any, **named: Any) -> tuple[SourceView, ...]:
+    return views_of(scene, told(scene, answer, *more, **named))
+
+
+def judged(scene: Scene, answer: BrokerAnswer, *, reads: bool = True, **more: Any) -> KafkaVerdict:
+    return judge_kafka(told(scene, answer, **more), scene, reads=reads)
+
+
+def judge(scene: Scene, answer: BrokerAnswer, **more: Any) -> tuple[Failure | Doubt | None, tuple[Finding, ...]]:
+    verdict = judged(scene, answer, **more)
+    return verdict.obstacle, verdict.findings
+
+
+def statuses(views: Sequence[SourceView]) -> dict[str, str]:
+    return {f"{topic.topic}-{part.partition}": part.status for view in views for topic, part in view.partitions()}

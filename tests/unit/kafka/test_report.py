@@ -1,0 +1,103 @@
+"""What a person and a script are told."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from ckpttool.cli.brokers import parse_clusters
+from ckpttool.kafka.base import BrokerAnswer, Clusters, Fault
+from ckpttool.report.json import render_json
+from ckpttool.report.kafka import KafkaReport, headline, kafka_fields, render_kafka
+from ckpttool.restart import predict_restart
+from tests.unit.kafka.scenes import broker, judged, query
+
+START: Any = {"orders": {3: 100}}
+END: Any = {"orders": {3: 200}}
+
+
+def report(scene: Any, answer: BrokerAnswer) -> KafkaReport:
+    restart = predict_restart(scene.evidence, scene.conditions)
+    return KafkaReport("/checkpoint", scene.release, restart, judged(scene, answer))
+
+
+@pytest.mark.parametrize(
+    ("scene", "has", "expected", "code"),
+    [
+        (query(START), {3: (0, 1_200_100)}, "ok, 1,200,000 rows behind", 0),
+        (query(START), {3: (0, 100)}, "ok, nothing is waiting", 0),
+        (
+            query(START, END, replay=True),
+            {3: (130, 300)},
+            "batch 1 cannot be replayed: 30 rows of orders-3 are gone",
+            1,
+        ),
+        (query(START), {3: (130, 300)}, "batch 1 fails: 30 rows of orders-3 are gone", 1),
+        (query(START, failOnDataLoss="false"), {3: (130, 300)}, "batch 1 runs, and 30 rows are passed over", 1),
+        (query(START), {3: (0, 300, 0)}, "batch 1 runs, and rows are lost: orders-3 is made anew", 1),
+        (query(START), Fault("authorisation", "no permission"), "what Kafka has for source 0 is not known", 5),
+    ],
+)
+def test_the_first_line_and_the_exit_code(scene: Any, has: Any, expected: str, code: int) -> None:
+    told = report(scene, broker({"orders": has}))
+    assert headline(told).startswith(expected)
+    assert render_kafka(told).partition("\n")[0].lower().startswith(expected.lower())
+    assert told.exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("reason", "code"), [("configuration", 2), ("missing_extra", 6), ("unsupported", 6), ("tls", 5), ("timeout", 5)]
+)
+def test_reasons_on_this_side(reason: Any, code: int) -> None:
+    assert report(query(START), BrokerAnswer("b:1", fault=Fault(reason, "no"))).exit_code == code
+
+
+def test_the_fields() -> None:
+    told = report(query(START, END, replay=True), broker({"orders": {3: (130, 300)}}, {"orders": "A"}))
+    fields = json.loads(render_json(kafka_fields(told)))
+    assert fields["schema"] == "ckpt.kafka-diff/1"
+    assert fields["next_batch"] == {"outcome": "replay", "batch_id": 1}
+    assert (fields["verdict"], fields["total_lost"], fields["total_lag"]) == ("fails", 30, 200)
+    [source] = fields["sources"]
+    [topic] = source["topics"]
+    assert (source["index"], topic["topic"], topic["topic_id"]) == (0, "orders", "A")
+    [partition] = topic["partitions"]
+    assert partition == {
+        "partition": 3,
+        "next_offset": 100,
+        "replay_end": 200,
+        "earliest": 130,
+        "latest": 300,
+        "lag": 200,
+        "lost": 30,
+        "replay_lost": 30,
+        "status": "partly_lost",
+        "why": None,
+    }
+    assert [finding["id"] for finding in fields["findings"]] == ["offset-aged-out"]
+
+
+def test_thousands_of_healthy_partitions_are_a_line_for_each_topic() -> None:
+    start = {"orders": dict.fromkeys(range(3000), 10), "refunds": {0: 1}}
+    has = {"orders": dict.fromkeys(range(3000), (0, 12)), "refunds": {0: (5, 9)}}
+    told = report(query(start), broker(has))
+    text = render_kafka(told)
+    assert "orders: 3,000 ok, 6,000 rows behind" in text
+    assert len(text.splitlines()) < 15
+    assert len(render_kafka(told, everything=True).splitlines()) > 3000
+
+
+def test_names_cannot_reach_the_terminal_raw() -> None:
+    name = "a\x1b[31mb\u202e"
+    told = report(query({name: {0: 5}}), broker({name: {0: (9, 9)}}))
+    assert "\x1b" not in render_kafka(told)
+    assert "\u202e" not in render_kafka(told)
+    assert render_json(kafka_fields(told)).isascii()
+
+
+def test_clusters_by_source() -> None:
+    assert parse_clusters(("h:1,g:2", "1=x:3")) == Clusters("h:1,g:2", {1: "x:3"})
+    assert Clusters("h:1", {1: "x:3"}).of(1) == "x:3"
+    assert Clusters(None, {1: "x:3"}).of(0) is None
