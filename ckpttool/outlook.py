@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ckpttool.checks import check_checkpoint
 from ckpttool.connectors.base import listed
+from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.errors import Refused
 from ckpttool.evidence import Evidence
 from ckpttool.inputs.base import DeltaInput, InputEvidence
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 Choice = Literal["given", "inferred", "default"]
 
 HAVE_A_RECORD = ("delta", "file", "iceberg")
+STATE_NOT_READ = "state bodies not read"
+KAFKA_NOT_ASKED = "Kafka still has what the query reads next"
 UNREACHABLE = ("sink-unreachable", "source-unreachable")
 # Faults of a Kafka client for which asking again is of no use.
 REFUSALS: tuple[Reason, ...] = ("missing_extra", "unsupported")
@@ -173,7 +176,7 @@ def predict(evidence: Evidence, conditions: Conditions, seen: Seen = NOTHING_SEE
     if not _asks_for_rows(seen, scene):
         state = None  # no task opens the state
     restart = predict_restart(evidence, conditions, state, kafka_asked=seen.kafka is not None)
-    restart = replace(restart, assumes=(*restart.assumes, *_more_assumed(conditions, seen)))
+    restart = replace(restart, assumes=(*restart.assumes, *_more_assumed(scene, seen)))
     source = _at_the_sources(seen, scene)
     if isinstance(source, Failure) and restart.error and _comes_before(source, restart.error):
         return stopped(restart, source)
@@ -218,13 +221,25 @@ def _state_obstacle(seen: Seen, scene: Scene) -> Failure | Doubt | None:
     return obstacle(states, scene.next_id, scene.conditions)
 
 
-def _more_assumed(conditions: Conditions, seen: Seen) -> Iterator[str]:
+def _more_assumed(scene: Scene, seen: Seen) -> Iterator[str]:
+    conditions = scene.conditions
     if conditions.conf:
         yield "the rest of the session's configuration as it was, or Spark's defaults"
     rest = "other options" if conditions.options else "options"
     yield f"the sources' {rest} as they were, or Spark's defaults"
     if any(files.mode == "quick" for files in seen.states):
-        yield "state bodies not read"
+        yield STATE_NOT_READ
+    if _reads_kafka(scene.evidence) and seen.kafka is None:
+        yield KAFKA_NOT_ASKED
+    elif seen.kafka is not None:
+        from ckpttool.kafka.diff import views_of
+
+        yield from dict.fromkeys(said for view in views_of(scene, seen.kafka) for said in view.assumes)
+
+
+def _reads_kafka(evidence: Evidence) -> bool:
+    newest = evidence.newest
+    return newest is not None and any(source.offset and source.offset.kind == KAFKA for source in newest.sources)
 
 
 def _comes_before(source: Failure, other: Failure) -> bool:

@@ -104,9 +104,9 @@ def plan_recovery(
     found = list(_ways_out(start, refused))
     if behind := refill(start):
         found.extend(filter(None, [_tried(start, behind, refused)]))
-    if not found and restart.outcome in ("error", "unknown") and start.restart().outcome in GOES_ON:
+    if not found and restart.outcome == "error" and start.restart().outcome in GOES_ON:
         refused.append(Refusal("restore-from-backup", f"{'; '.join(restart.why)}: or go back to an earlier batch"))
-    if not found and not refused and restart.outcome in ("error", "unknown"):
+    if not found and not refused and restart.outcome in ("error", "unknown") and start.restart().outcome not in GOES_ON:
         refused.append(Refusal("edit-files", f"no repair is known for this: {'; '.join(restart.why)}"))
     if not found and restart.outcome == "fresh_start":
         refused.extend(rows_of_a_lost_checkpoint(start))

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from ckpttool.errors import CkptError
-from ckpttool.outlook import Outlook
+from ckpttool.outlook import KAFKA_NOT_ASKED, STATE_NOT_READ, Outlook
 from ckpttool.planner import Conf, DeltaRestore, DeltaTxn, Manual, Plan, SetAside, Step, WayOut, Write
 from ckpttool.releases import NEWEST, Release, spell_release
 from ckpttool.report.json import finding_fields, header, refusal_fields
@@ -153,8 +153,10 @@ def _verdict(outlook: Outlook, style: Style) -> Iterator[str]:
     if outlook.chosen != "given":
         chosen = "the newest that may have written it" if outlook.chosen == "inferred" else "the newest known"
         yield f"  {spark} is {chosen}; name another with --spark-version."
-    if "state bodies not read" in restart.assumes:
+    if STATE_NOT_READ in restart.assumes:
         yield "  State files were looked at by name and size only: --state full reads them."
+    if KAFKA_NOT_ASKED in restart.assumes:
+        yield "  Kafka was not asked whether it still has the rows: give it with --bootstrap-server HOST:PORT."
     if not outlook.sinks:
         yield "  The sink was not looked at: give it with --sink URL."
 
