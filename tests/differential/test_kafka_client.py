@@ -6,84 +6,33 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import confluent_kafka
 import pytest
 
-from ckpttool.kafka.base import BrokerAnswer, Fault, Question, SourceView
+from ckpttool.kafka.base import Fault, Question, SourceView
 from ckpttool.kafka.client import Connection, ask
 from ckpttool.kafka.diff import Knowledge, compare
 from ckpttool.kafka.positions import positions, questions, subscription_of
 from ckpttool.kafka.settings import Settings
+from tests.differential.topics import Topics
 from tests.parts.kafka import Broker, free_ports
 from tests.unit.kafka.scenes import T0, query, statuses
 
 pytestmark = pytest.mark.spark
-confluent_kafka = pytest.importorskip("confluent_kafka")
-admin = pytest.importorskip("confluent_kafka.admin")
 
 
-class Cluster:
-    """Topics by hand. Every question is asked by a new client, as the command does."""
-
-    def __init__(self, address: str) -> None:
-        self.address = address
-        self.connection = Connection(address)
-        self.admin: Any = admin.AdminClient({"bootstrap.servers": address})
-
-    def done(self, futures: dict[Any, Any]) -> None:
-        for future in futures.values():
-            future.result(timeout=30)
-
-    def create(self, topic: str, partitions: int = 1) -> None:
-        self.done(self.admin.create_topics([admin.NewTopic(topic, partitions, 1)]))
-        self.wait_for(topic, partitions)
-
-    def delete(self, topic: str) -> None:
-        self.done(self.admin.delete_topics([topic]))
-        deadline = time.monotonic() + 30
-        while topic in self.admin.list_topics(timeout=10).topics:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
-
-    def grow(self, topic: str, partitions: int) -> None:
-        self.done(self.admin.create_partitions([admin.NewPartitions(topic, partitions)]))
-        self.wait_for(topic, partitions)
-
-    def trim(self, topic: str, before: int, partition: int = 0) -> None:
-        self.done(self.admin.delete_records([confluent_kafka.TopicPartition(topic, partition, before)]))
-
-    def fill(self, topic: str, rows: int, partition: int = 0, *, old: bool = True) -> None:
-        """Records from before the batches of the scenes, or of now."""
-        producer = confluent_kafka.Producer({"bootstrap.servers": self.address})
-        when = {"timestamp": T0 - 60_000} if old else {}
-        for number in range(rows):
-            producer.produce(topic, str(number), partition=partition, **when)
-        assert producer.flush(30) == 0
-
-    def wait_for(self, topic: str, partitions: int) -> None:
-        deadline = time.monotonic() + 30
-        while True:
-            told = self.ask(topic).topics[topic]
-            if len(told.partitions) == partitions and not any(one.fault for one in told.partitions.values()):
-                return
-            assert time.monotonic() < deadline, told
-            time.sleep(0.1)
-
-    def ask(self, *topics: str, **more: Any) -> BrokerAnswer:
-        return ask(self.connection, Question(0, topics, **more))
-
-    def look(self, scene: Any, known: dict[tuple[int, str], str] | None = None) -> list[SourceView]:
-        options = scene.conditions.options
-        sources = positions(scene)
-        knowledge = Knowledge({}, known or {}, subscription_of(options))
-        asked = questions(sources, options, {})
-        answers = [ask(self.connection, question) for question in asked]
-        return [compare(source, told, knowledge) for source, told in zip(sources, answers, strict=True)]
+def look(cluster: Topics, scene: Any, known: dict[tuple[int, str], str] | None = None) -> list[SourceView]:
+    options = scene.conditions.options
+    sources = positions(scene)
+    knowledge = Knowledge({}, known or {}, subscription_of(options))
+    answers = [ask(cluster.connection, question) for question in questions(sources, options, {})]
+    return [compare(source, told, knowledge) for source, told in zip(sources, answers, strict=True)]
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
+def cluster() -> Iterator[Topics]:
     with Broker() as broker:
-        yield Cluster(broker.address)
+        yield Topics(broker.address)
 
 
 @pytest.fixture
@@ -91,7 +40,7 @@ def topic(request: pytest.FixtureRequest) -> str:
     return request.node.name.replace("[", "-").replace("]", "")
 
 
-def test_what_a_topic_has(cluster: Cluster, topic: str) -> None:
+def test_what_a_topic_has(cluster: Topics, topic: str) -> None:
     cluster.create(topic, 2)
     cluster.fill(topic, 10)
     cluster.trim(topic, 4)
@@ -104,13 +53,13 @@ def test_what_a_topic_has(cluster: Cluster, topic: str) -> None:
     assert cluster.ask(topic, newer_than_ms=T0).topics[topic].partitions[0].newer_from == 10
 
 
-def test_retention_partitions_and_ends(cluster: Cluster, topic: str) -> None:
+def test_retention_partitions_and_ends(cluster: Topics, topic: str) -> None:
     cluster.create(topic, 3)
     cluster.fill(topic, 30)
     cluster.fill(topic, 5, 1)
     cluster.trim(topic, 15)
     cluster.grow(topic, 4)
-    [view] = cluster.look(query({topic: {0: 10, 1: 9, 2: 0, 7: 1}}))
+    [view] = look(cluster, query({topic: {0: 10, 1: 9, 2: 0, 7: 1}}))
     assert statuses([view]) == {
         f"{topic}-0": "behind_retention",
         f"{topic}-1": "ahead_of_latest",
@@ -118,33 +67,33 @@ def test_retention_partitions_and_ends(cluster: Cluster, topic: str) -> None:
         f"{topic}-3": "added",
         f"{topic}-7": "gone",
     }
-    [again] = cluster.look(query({topic: {0: 10, 1: 1, 2: 0}}, {topic: {0: 20, 1: 5, 2: 0}}, replay=True))
+    [again] = look(cluster, query({topic: {0: 10, 1: 1, 2: 0}}, {topic: {0: 20, 1: 5, 2: 0}}, replay=True))
     assert [part.status for part in again.topics[0].partitions] == ["partly_lost", "ok", "ok", "added"]
     assert again.topics[0].partitions[0].replay_lost == 5
 
 
-def test_a_topic_made_anew_is_seen_by_its_times_and_by_its_id(cluster: Cluster, topic: str) -> None:
+def test_a_topic_made_anew_is_seen_by_its_times_and_by_its_id(cluster: Topics, topic: str) -> None:
     cluster.create(topic)
     cluster.fill(topic, 12)
     scene = query({topic: {0: 10}})
-    [before] = cluster.look(scene)
+    [before] = look(cluster, scene)
     assert before.topics[0].partitions[0].status == "ok"
     first = before.topics[0].topic_id
     assert first is not None
     cluster.delete(topic)
     cluster.create(topic)
     cluster.fill(topic, 30, old=False)
-    [after] = cluster.look(scene)
+    [after] = look(cluster, scene)
     [seen] = after.topics[0].partitions
     assert (seen.status, seen.lost) == ("recreated", 10)
     assert after.topics[0].topic_id not in (None, first)
-    [known] = cluster.look(scene, {(0, topic): first})
+    [known] = look(cluster, scene, {(0, topic): first})
     assert known.topics[0].partitions[0].status == "recreated"
     second = after.topics[0].topic_id or ""
-    assert cluster.look(scene, {(0, topic): second})[0].topics[0].partitions[0].status == "ok"
+    assert look(cluster, scene, {(0, topic): second})[0].topics[0].partitions[0].status == "ok"
 
 
-def test_names_that_are_no_topics(cluster: Cluster, topic: str) -> None:
+def test_names_that_are_no_topics(cluster: Topics, topic: str) -> None:
     cluster.create(topic)
     hostile = ["", "no-such-topic", "a b", "\x00", "x" * 300, "../..", "ümlaut"]
     told = cluster.ask(topic, *hostile)
@@ -154,14 +103,14 @@ def test_names_that_are_no_topics(cluster: Cluster, topic: str) -> None:
     assert not cluster.ask("no-such-topic").topics["no-such-topic"].exists
 
 
-def test_a_pattern_finds_topics(cluster: Cluster, topic: str) -> None:
+def test_a_pattern_finds_topics(cluster: Topics, topic: str) -> None:
     cluster.create(f"{topic}-a")
     cluster.create(f"{topic}-b")
     assert sorted(cluster.ask(pattern=f"^{topic}-.").topics) == [f"{topic}-a", f"{topic}-b"]
     assert cluster.ask(pattern="(?<unclosed").topics == {}
 
 
-def test_what_an_open_transaction_holds_back(cluster: Cluster, topic: str) -> None:
+def test_what_an_open_transaction_holds_back(cluster: Topics, topic: str) -> None:
     cluster.create(topic)
     cluster.fill(topic, 5)
     producer = confluent_kafka.Producer({"bootstrap.servers": cluster.address, "transactional.id": topic})
@@ -174,7 +123,7 @@ def test_what_an_open_transaction_holds_back(cluster: Cluster, topic: str) -> No
     producer.abort_transaction(30)
 
 
-def test_thousands_of_partitions(cluster: Cluster, topic: str) -> None:
+def test_thousands_of_partitions(cluster: Topics, topic: str) -> None:
     cluster.create(topic, 1000)
     told = cluster.ask(topic, newer_than_ms=T0).topics[topic]
     assert len(told.partitions) == 1000
@@ -196,7 +145,7 @@ def test_thousands_of_partitions(cluster: Cluster, topic: str) -> None:
         ),
     ],
 )
-def test_a_listener_that_expects_something_else(cluster: Cluster, config: dict[str, str], reason: str | None) -> None:
+def test_a_listener_that_expects_something_else(cluster: Topics, config: dict[str, str], reason: str | None) -> None:
     began = time.monotonic()
     told = ask(Connection(cluster.address, Settings(config), 5), Question(0, ("t",)))
     assert isinstance(told.fault, Fault)

@@ -3,6 +3,8 @@
     with Broker() as broker:
         ...broker.address...
 
+Besides its plain listener it has those that are asked for, each with settings of its own.
+
 The broker is killed with its process group; if this process dies first, a guard sees its standard input end and kills
 the broker.
 """
@@ -16,7 +18,9 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -30,9 +34,10 @@ process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
 controller.listener.names=CONTROLLER
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+inter.broker.listener.name=PLAINTEXT
+listeners={listeners},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners={listeners}
+listener.security.protocol.map={protocols},CONTROLLER:PLAINTEXT
 log.dirs={folder}/data
 auto.create.topics.enable=false
 num.partitions=1
@@ -51,20 +56,47 @@ log.retention.hours=-1
 GUARD = 'exec 3<&0; "$@" </dev/null & broker=$!; (cat <&3 >/dev/null; kill -9 $broker) & wait $broker'
 
 
-class Broker:
-    """A running broker; `address` is what clients connect to."""
+@dataclass(frozen=True)
+class Listener:
+    """One more way in. `settings`: the broker's for this listener, such as where its key store is."""
 
-    def __init__(self, spark: str = "4.2.0", seconds: float = 60) -> None:
+    name: str
+    protocol: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def lines(self) -> Iterator[str]:
+        prefix = f"listener.name.{self.name.lower()}"
+        yield from (f"{prefix}.{key}={value}" for key, value in self.settings.items())
+
+
+PLAIN = Listener("PLAINTEXT", "PLAINTEXT")
+
+
+class Broker:
+    """A running broker; `address` is what clients connect to, `at` where one of its listeners is."""
+
+    def __init__(
+        self,
+        spark: str = "4.2.0",
+        seconds: float = 60,
+        listeners: Sequence[Listener] = (),
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
         self._classpath = os.pathsep.join(map(str, ensure_broker(spark)))
         self._java = ensure_java()
         self._seconds = seconds
         self._folder = Path(tempfile.mkdtemp(prefix="ckpttool-kafka-"))
         self._process: subprocess.Popen[Any] | None = None
-        self.port = 0
+        self._listeners = (PLAIN, *listeners)
+        self._settings = settings or {}
+        self._ports: dict[str, int] = {}
 
     @property
     def address(self) -> str:
-        return f"127.0.0.1:{self.port}"
+        return self.at(PLAIN.name)
+
+    def at(self, name: str) -> str:
+        return f"127.0.0.1:{self._ports[name]}"
 
     def __enter__(self) -> Broker:
         try:
@@ -89,9 +121,10 @@ class Broker:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _start(self) -> None:
-        self.port, controller = free_ports(2)
+        controller, *ports = free_ports(1 + len(self._listeners))
+        self._ports = {one.name: port for one, port in zip(self._listeners, ports, strict=True)}
         settings = self._folder / "server.properties"
-        settings.write_text(SETTINGS.format(port=self.port, controller=controller, folder=self._folder))
+        settings.write_text(self._properties(controller))
         log = self._folder / "log"
         with log.open("wb") as out:
             formatted = subprocess.run(
@@ -135,10 +168,21 @@ class Broker:
                 cwd=self._folder,
             )
         deadline = time.monotonic() + self._seconds
-        while not answers(self.port):
+        while not answers(self._ports[PLAIN.name]):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise MissingPart(f"the broker does not answer:\n{log.read_text()[-3000:]}")
             time.sleep(0.05)
+
+    def _properties(self, controller: int) -> str:
+        lines = [f"{key}={value}" for key, value in self._settings.items()]
+        lines += [line for listener in self._listeners for line in listener.lines()]
+        own = SETTINGS.format(
+            listeners=",".join(f"{one.name}://{self.at(one.name)}" for one in self._listeners),
+            protocols=",".join(f"{one.name}:{one.protocol}" for one in self._listeners),
+            controller=controller,
+            folder=self._folder,
+        )
+        return own + "\n".join(lines)
 
 
 def ensure_broker(spark: str = "4.2.0") -> list[Path]:

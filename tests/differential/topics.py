@@ -1,0 +1,78 @@
+"""Topics of a real broker, by hand: made, filled, cut, made anew. Every change is awaited until a client sees it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import confluent_kafka
+from confluent_kafka import admin
+
+from ckpttool.kafka.base import BrokerAnswer, Question
+from ckpttool.kafka.client import Connection, ask
+from tests.unit.kafka.scenes import T0
+
+PATIENCE_S = 60
+
+
+class Topics:
+    """What the tests do to a cluster. Every question is asked by a new client, as the command does."""
+
+    def __init__(self, address: str, **settings: str) -> None:
+        self.address = address
+        self.config = {"bootstrap.servers": address, **settings}
+        self.connection = Connection(address)
+        self.admin: Any = admin.AdminClient(self.config)
+        self.records: dict[tuple[str, int], list[str]] = {}  # the values, by offset
+
+    def done(self, futures: dict[Any, Any]) -> None:
+        for future in futures.values():
+            future.result(timeout=PATIENCE_S)
+
+    def create(self, topic: str, partitions: int = 1) -> None:
+        self.done(self.admin.create_topics([admin.NewTopic(topic, partitions, 1)]))
+        self.wait_for(topic, partitions)
+
+    def delete(self, topic: str) -> None:
+        self.done(self.admin.delete_topics([topic]))
+        until(lambda: topic not in self.admin.list_topics(timeout=10).topics)
+        for partition in [key for key in list(self.records) if key[0] == topic]:  # others are made meanwhile
+            del self.records[partition]
+
+    def grow(self, topic: str, partitions: int) -> None:
+        self.done(self.admin.create_partitions([admin.NewPartitions(topic, partitions)]))
+        self.wait_for(topic, partitions)
+
+    def trim(self, topic: str, before: int, partition: int = 0) -> None:
+        """As retention does: what is below goes."""
+        self.done(self.admin.delete_records([confluent_kafka.TopicPartition(topic, partition, before)]))
+
+    def fill(self, topic: str, rows: int, partition: int = 0, *, old: bool = True) -> None:
+        """Records from before the batches of the scenes, or of now. Each value says which one it is."""
+        producer = confluent_kafka.Producer(self.config)
+        when = {"timestamp": T0 - 60_000} if old else {}
+        for number in range(rows):
+            value = f"{'old' if old else 'new'} {topic}-{partition} {number}"
+            self.records.setdefault((topic, partition), []).append(value)
+            producer.produce(topic, value, partition=partition, **when)
+        assert producer.flush(PATIENCE_S) == 0
+
+    def wait_for(self, topic: str, partitions: int) -> None:
+        def is_there() -> bool:
+            told = self.admin.list_topics(topic, timeout=10).topics[topic]
+            return len(told.partitions) == partitions and not any(one.error for one in told.partitions.values())
+
+        until(is_there)
+        until(lambda: not any(one.fault for one in self.ask(topic).topics[topic].partitions.values()))
+
+    def ask(self, *topics: str, **more: Any) -> BrokerAnswer:
+        return ask(self.connection, Question(0, topics, **more))
+
+
+def until(happened: Callable[[], bool]) -> None:
+    """There is nothing to subscribe to: one has to ask again."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
