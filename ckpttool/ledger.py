@@ -10,14 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from ckpttool.formats.delta_log import parse_delta_log_names
-from ckpttool.formats.names import parse_log_names
+from ckpttool.formats.names import DELTA_LOG, FILE_SINK_LOG, parse_log_names
 from ckpttool.model import SinkLedger
 from ckpttool.recognise import list_or_nothing
-from ckpttool.sinks.compaction import LOG as FILE_SINK_LOG
-from ckpttool.sinks.delta import LOG as DELTA_LOG
-from ckpttool.sinks.delta import find_transaction
-from ckpttool.sinks.file import last_batch
 from ckpttool.storage import Store, is_directory
 
 _NEIGHBOURS = 8
@@ -41,14 +36,25 @@ def _places(store: Store) -> list[str]:
 
 
 def _load_file_ledger(place: Store, path: str) -> Iterator[SinkLedger]:
-    last = last_batch(parse_log_names(list_or_nothing(place, FILE_SINK_LOG)))
+    names = list_or_nothing(place, FILE_SINK_LOG)
+    if not names:
+        return  # before what reads such logs is imported, here and below: most checkpoints have none beside them
+    from ckpttool.sinks.file import last_batch
+
+    last = last_batch(parse_log_names(names))
     if last is not None:
         yield SinkLedger("file", path, last, keyed=False, note="a file sink skips batches up to it, of any query")
 
 
 def _load_delta_ledger(place: Store, path: str, query_id: str | None) -> Iterator[SinkLedger]:
-    newest = parse_delta_log_names(list_or_nothing(place, DELTA_LOG)).commits[-_DELTA_COMMITS:]
-    if not newest or query_id is None:
+    names = list_or_nothing(place, DELTA_LOG)
+    if not names or query_id is None:
+        return
+    from ckpttool.formats.delta_log import parse_delta_log_names
+    from ckpttool.sinks.delta import find_transaction
+
+    newest = parse_delta_log_names(names).commits[-_DELTA_COMMITS:]
+    if not newest:
         return
     found = find_transaction(place, newest, query_id)
     if found is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ckpttool.checks import check_checkpoint
 from ckpttool.connectors.base import listed
@@ -15,8 +15,8 @@ from ckpttool.inputs.base import DeltaInput, InputEvidence
 from ckpttool.inputs.judge import judge_inputs
 from ckpttool.model import Checkpoint, Finding
 from ckpttool.planner.states import by_version, obstacle
-from ckpttool.releases import NEWEST, Release, spell_release
-from ckpttool.restart import GOES_ON, Restart, possible_releases, predict_restart, stopped, untold_failure
+from ckpttool.releases import Release, spell_release
+from ckpttool.restart import GOES_ON, Choice, Restart, possible_releases, predict_restart, stopped, untold_failure
 from ckpttool.rules import Conditions, Doubt, Failure, Scene
 from ckpttool.rules.base import PHASES
 from ckpttool.sinks.base import RestartFacts, SinkEvidence, SinkVerdict
@@ -29,8 +29,6 @@ from ckpttool.state_verdict import check_state_files
 if TYPE_CHECKING:
     from ckpttool.kafka.base import Reason, SourceView
     from ckpttool.kafka.diff import KafkaEvidence
-
-Choice = Literal["given", "inferred", "default"]
 
 HAVE_A_RECORD = ("delta", "file", "iceberg")
 STATE_NOT_READ = "state bodies not read"
@@ -90,15 +88,6 @@ class Seen:
 
 
 NOTHING_SEEN = Seen()
-
-
-def choose_release(evidence: Evidence, given: Release | None) -> tuple[Release, Choice]:
-    """The release to predict for: the one given, else the newest that may have written the files."""
-    if given is not None:
-        return given, "given"
-    if evidence.written_by.min is None and evidence.written_by.max is None:
-        return NEWEST, "default"
-    return possible_releases(evidence)[-1], "inferred"
 
 
 def look_ahead(

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from ckpttool.checkpoint import load_checkpoint
 from ckpttool.evidence import Evidence, gather_evidence, partition_count
 from ckpttool.inputs import load_inputs
-from ckpttool.outlook import Outlook, Seen, choose_release, look_ahead
+from ckpttool.outlook import Outlook, Seen, look_ahead
 from ckpttool.planner import Plan, Wish, plan_recovery, versions_to_look_at
 from ckpttool.releases import Release
+from ckpttool.restart import choose_release
 from ckpttool.rules import Conditions, Scene
 from ckpttool.rules.base import Trigger
 from ckpttool.sinks import SinkEvidence, load_sink

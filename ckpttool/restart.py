@@ -22,6 +22,7 @@ from ckpttool.rules.sources import can_be_called
 
 GOES_ON = ("replay", "new_batch", "fresh_start")
 Outcome = Literal["replay", "new_batch", "fresh_start", "error", "unknown"]
+Choice = Literal["given", "inferred", "default"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,15 @@ def possible_releases(evidence: Evidence) -> list[Release]:
     low = max(low, OLDEST_RUN) if high >= OLDEST_RUN else low
     minors = [minor for minor in sorted(NEWEST_PATCHES) if low[:2] <= minor <= high[:2]]
     return [min((*minor, NEWEST_PATCHES[minor]), high) for minor in minors] or [high]
+
+
+def choose_release(evidence: Evidence, given: Release | None) -> tuple[Release, Choice]:
+    """The release to predict for: the one given, else the newest that may have written the files."""
+    if given is not None:
+        return given, "given"
+    if evidence.written_by.min is None and evidence.written_by.max is None:
+        return NEWEST, "default"
+    return possible_releases(evidence)[-1], "inferred"
 
 
 def stopped(restart: Restart, spoken: Failure | Doubt) -> Restart:

@@ -72,9 +72,8 @@ def _look(path: str, storage: dict[str, str], given: dict[str, Any]) -> KafkaRep
     from ckpttool.evidence import gather_evidence
     from ckpttool.kafka.lookup import look_at_kafka
     from ckpttool.kafka.rules import judge_kafka
-    from ckpttool.outlook import choose_release
     from ckpttool.report.kafka import KafkaReport
-    from ckpttool.restart import predict_restart
+    from ckpttool.restart import choose_release, predict_restart
     from ckpttool.rules import Conditions, Scene
     from ckpttool.storage import open_store
 

@@ -16,6 +16,8 @@ from ckpttool.formats.envelope import LONG_MAX, LONG_MIN
 from ckpttool.model import LogNames
 
 COMPACT_SUFFIX = ".compact"
+FILE_SINK_LOG = "_spark_metadata"
+DELTA_LOG = "_delta_log"
 
 
 def parse_log_names(names: Sequence[str]) -> LogNames:

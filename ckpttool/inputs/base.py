@@ -13,8 +13,7 @@ from ckpttool.connectors.file import FileOffset
 from ckpttool.errors import CkptError
 from ckpttool.formats.delta_log import DeltaCommit, DeltaLogNames, DeltaMetadata
 from ckpttool.formats.envelope import LONG_MAX
-from ckpttool.model import Finding
-from ckpttool.rules.base import Doubt, Failure, Phase, Scene
+from ckpttool.rules.base import Scene
 
 OffsetT = TypeVar("OffsetT", bound=Offset)
 
@@ -72,15 +71,6 @@ class DeltaInput:
 
 
 InputEvidence = FileInput | DeltaInput
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """Something at an input. `obstacle`: what it does to the restart, in `phase`; None if it stops nothing."""
-
-    phase: Phase
-    obstacle: Failure | Doubt | None
-    finding: Finding
 
 
 def last_ranges(scene: Scene, kind: type[OffsetT]) -> Iterator[LastRange[OffsetT]]:

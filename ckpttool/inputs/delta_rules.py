@@ -15,11 +15,11 @@ from ckpttool.connectors.delta import NEXT_VERSION, DeltaOffset
 from ckpttool.formats.delta_log import DeltaCommit, DeltaLogNames
 from ckpttool.formats.envelope import ILLEGAL_STATE
 from ckpttool.formats.names import parse_long
-from ckpttool.inputs.base import DeltaInput, Trouble, files_between, first_version
+from ckpttool.inputs.base import DeltaInput, files_between, first_version
 from ckpttool.inputs.delta_errors import Complaint, has_delta_4_4
 from ckpttool.inputs.delta_schema import has_mapped_columns, reads_on
 from ckpttool.model import Finding
-from ckpttool.rules.base import Doubt, Failure, Phase, Scene
+from ckpttool.rules.base import Doubt, Failure, Phase, Scene, Trouble
 
 _FILES_PER_BATCH = 1000
 _EVERYTHING = float("inf")

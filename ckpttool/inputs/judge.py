@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from ckpttool.connectors.base import counted
 from ckpttool.errors import Unavailable
-from ckpttool.inputs.base import DeltaInput, FileInput, InputEvidence, Trouble
+from ckpttool.inputs.base import DeltaInput, FileInput, InputEvidence
 from ckpttool.inputs.delta_rules import judge_table
 from ckpttool.model import Finding
-from ckpttool.rules.base import PHASES, Doubt, Failure, Scene
+from ckpttool.rules.base import PHASES, Doubt, Failure, Scene, Trouble
 
 
 def judge_inputs(inputs: Sequence[InputEvidence], scene: Scene) -> tuple[Failure | Doubt | None, tuple[Finding, ...]]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ckpttool
 from ckpttool.batches import Batch, SourceProgress, offset_json
-from ckpttool.comparison import Difference
 from ckpttool.connectors.base import Step
 from ckpttool.errors import CkptError, NotACheckpoint
 from ckpttool.evidence import unusual_confs
-from ckpttool.inspection import Inspection
 from ckpttool.model import CommitLogEntry, Finding, LogNames, Operator, SinkLedger, SourceLog
-from ckpttool.protocol import protocol_steps
+
+if TYPE_CHECKING:
+    from ckpttool.comparison import Difference
+    from ckpttool.inspection import Inspection
 
 Fields = dict[str, Any]
 
@@ -73,6 +74,8 @@ def inspection_fields(inspection: Inspection) -> Fields:
 
 def batch_fields(inspection: Inspection, batch_id: int) -> Fields:
     """One batch in full, as `--batch` adds it."""
+    from ckpttool.protocol import protocol_steps
+
     empty = Batch(batch_id, None, None, (), None, None, None)
     batch = next((found for found in inspection.evidence.batches if found.id == batch_id), empty)
     raw = inspection.checkpoint.raw

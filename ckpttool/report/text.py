@@ -6,16 +6,18 @@ Whatever comes from a file passes through `printable`, so that no name can move 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from ckpttool.batches import Batch, SourceProgress
-from ckpttool.comparison import Difference
 from ckpttool.connectors.base import Step
 from ckpttool.evidence import Evidence, unusual_confs
-from ckpttool.inspection import Inspection
 from ckpttool.model import Checkpoint, DStreamsDirectory, Finding, Operator, VersionRange
-from ckpttool.protocol import protocol_steps
 from ckpttool.report.layout import duration_between, printable, signed_duration, spell_duration, spell_time, table
 from ckpttool.report.style import Style, plain
+
+if TYPE_CHECKING:
+    from ckpttool.comparison import Difference
+    from ckpttool.inspection import Inspection
 
 MODES = {
     "microbatch": "micro-batch",
@@ -248,6 +250,8 @@ def _place(finding: Finding) -> str:
 
 
 def render_batch(inspection: Inspection, batch_id: int, style: Style = plain) -> str:
+    from ckpttool.protocol import protocol_steps
+
     batch = _find(inspection.evidence, batch_id) or Batch(batch_id, None, None, (), None, None, None)
     steps = protocol_steps(inspection.evidence, batch)
     sections = [

@@ -170,6 +170,15 @@ class Scene:
         return self.conf(key, str(default)).strip().lower() == "true"
 
 
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something at an input. `obstacle`: what it does to the restart, in `phase`; None if it stops nothing."""
+
+    phase: Phase
+    obstacle: Failure | Doubt | None
+    finding: Finding
+
+
 Check = Callable[[Scene], Failure | Doubt | None]
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import islice
 
 from ckpttool.formats.file_log import compact_interval, is_compaction_id, live_log_ids
+from ckpttool.formats.names import FILE_SINK_LOG
 from ckpttool.model import LogNames
 
-LOG = "_spark_metadata"
+LOG = FILE_SINK_LOG
 DEFAULT_COMPACT_INTERVAL = 10
 _HOLES_TOLD = 1000
 

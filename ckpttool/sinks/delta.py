@@ -23,12 +23,13 @@ from ckpttool.formats.delta_log import (
     retention_ms,
     staged_versions,
 )
+from ckpttool.formats.names import DELTA_LOG
 from ckpttool.model import Finding
 from ckpttool.sinks.base import LedgerEntry, SinkEvidence, SinkWrite
 from ckpttool.sinks.lineage import follow_rows
 from ckpttool.storage import Store
 
-LOG = "_delta_log"
+LOG = DELTA_LOG
 _COMMITS_READ = 200  # twice what a checkpoint keeps by default: all that can be replayed
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import confluent_kafka
@@ -21,7 +21,7 @@ class Topics:
 
     def __init__(self, address: str, **settings: str) -> None:
         self.address = address
-        self.config = {"bootstrap.servers": address, **settings}
+        self.config = {"bootstrap.servers": address, "log_level": "3", **settings}
         self.connection = Connection(address)
         self.admin: Any = admin.AdminClient(self.config)
         self.records: dict[tuple[str, int], list[str]] = {}  # the values, by offset
@@ -33,6 +33,9 @@ class Topics:
     def create(self, topic: str, partitions: int = 1) -> None:
         self.done(self.admin.create_topics([admin.NewTopic(topic, partitions, 1)]))
         self.wait_for(topic, partitions)
+
+    def create_all(self, topics: Sequence[str], partitions: int) -> None:
+        self.done(self.admin.create_topics([admin.NewTopic(topic, partitions, 1) for topic in topics]))
 
     def delete(self, topic: str) -> None:
         self.done(self.admin.delete_topics([topic]))

@@ -26,23 +26,27 @@ JAVA = "17"
 # What transformWithState in Python needs besides, in a directory of its own.
 PYTHON_STATE = ("pandas==2.3.3", "protobuf==6.33.5")
 
+# Later token providers are not published everywhere; any 4.x one loads, and nothing but loading needs it.
+_TOKENS = "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0"
 # Spark → kind of jar → Maven coordinates. EXCLUDED are artefacts that nothing else may bring along.
 JARS: dict[str, dict[str, tuple[str, ...]]] = {
     "3.5.7": {
         "delta": ("io.delta:delta-spark_2.12:3.3.2",),
         "kafka": ("org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.7",),
     },
-    "4.0.4": {"delta": ("io.delta:delta-spark_4.0_2.13:4.4.0",)},
-    "4.1.3": {"delta": ("io.delta:delta-spark_4.1_2.13:4.4.0",)},
+    "4.0.4": {
+        "delta": ("io.delta:delta-spark_4.0_2.13:4.4.0",),
+        "kafka": ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.4", _TOKENS),
+    },
+    "4.1.3": {
+        "delta": ("io.delta:delta-spark_4.1_2.13:4.4.0",),
+        "kafka": ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.3", _TOKENS),
+    },
     "4.2.0": {
         "delta": ("io.delta:delta-spark_4.2_2.13:4.4.0",),
-        # The token provider of 4.2.0 is not published everywhere; any 4.x one loads, and nothing but loading needs it.
-        "kafka": (
-            "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
-            "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
-        ),
+        "kafka": ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0", _TOKENS),
     },
 }
-EXCLUDED = {("4.2.0", "kafka"): ("org.apache.spark:spark-token-provider-kafka-0-10_2.13",)}
+EXCLUDED = {(spark, "kafka"): (_TOKENS.rpartition(":")[0],) for spark in ("4.0.4", "4.1.3", "4.2.0")}
 
 BROKER = "org.apache.kafka:kafka_2.13:3.9.2"

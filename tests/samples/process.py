@@ -36,13 +36,14 @@ class SparkProcess:
         script: Path = JOBS,
         conf: Mapping[str, str] | None = None,
         path: Sequence[Path] = (),
+        brings_broker: bool = True,
     ) -> None:
         ensure_java()
         python = ensure_spark(spark)
         self._resources = ExitStack()
-        self._broker = self._resources.enter_context(Broker()) if "kafka" in needs else None
+        self._broker = self._resources.enter_context(Broker()) if "kafka" in needs and brings_broker else None
         folder = self._resources.enter_context(TemporaryDirectory(prefix="ckpttool-spark-"))
-        self._log = Path(folder) / "log"
+        self.log = Path(folder) / "log"
         environment = os.environ | {
             "PYSPARK_PYTHON": str(python),
             "PYSPARK_DRIVER_PYTHON": str(python),
@@ -51,7 +52,7 @@ class SparkProcess:
         environment.pop("SPARK_HOME", None)
         if path:
             environment["PYTHONPATH"] = os.pathsep.join(map(str, path))
-        with self._log.open("wb") as log:
+        with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [str(python), str(script)],
                 stdin=subprocess.PIPE,
@@ -81,7 +82,7 @@ class SparkProcess:
         assert self.process.stdout
         line = self.process.stdout.readline()
         if not line:
-            raise SparkDied(self._log.read_text(errors="replace")[-6000:])
+            raise SparkDied(self.log.read_text(errors="replace")[-6000:])
         result: dict[str, Any] = json.loads(line)
         return result
 
@@ -116,7 +117,7 @@ class SparkProcess:
             self.process.stdin.write(json.dumps(value) + "\n")
             self.process.stdin.flush()
         except BrokenPipeError:
-            raise SparkDied(self._log.read_text(errors="replace")[-6000:]) from None
+            raise SparkDied(self.log.read_text(errors="replace")[-6000:]) from None
 
 
 def _session(spark: str, needs: Sequence[str], java_options: str) -> dict[str, str]:
