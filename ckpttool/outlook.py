@@ -29,6 +29,7 @@ from ckpttool.state_verdict import check_state_files
 if TYPE_CHECKING:
     from ckpttool.kafka.base import Reason, SourceView
     from ckpttool.kafka.diff import KafkaEvidence
+    from ckpttool.kafka.rules import KafkaVerdict
 
 HAVE_A_RECORD = ("delta", "file", "iceberg")
 STATE_NOT_READ = "state bodies not read"
@@ -43,7 +44,8 @@ class Outlook:
     """What is shown of a restart. `chosen`: why this release; `possible`: those that may have written the files.
 
     `unreachable`: something that was asked for; `refused`: a sink or a table that we cannot read, a missing extra;
-    `misused`: settings of the Kafka client that cannot be. `kafka`: the Kafka sources beside their brokers."""
+    `misused`: settings of the Kafka client that cannot be. `kafka`: the Kafka sources beside their brokers.
+    `loses_rows`, `rows_unknown`: what they come to."""
 
     evidence: Evidence
     conditions: Conditions
@@ -57,6 +59,7 @@ class Outlook:
     misused: bool = False
     kafka: tuple[SourceView, ...] = ()
     loses_rows: bool = False
+    rows_unknown: bool = False
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -74,7 +77,7 @@ class Outlook:
             return 1
         if self.unreachable:
             return 5
-        return 3 if self.restart.outcome == "unknown" or "unknown" in verdicts else 0
+        return 3 if self.restart.outcome == "unknown" or "unknown" in verdicts or self.rows_unknown else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +97,15 @@ def look_ahead(
     evidence: Evidence, conditions: Conditions, chosen: Choice = "given", *, seen: Seen = NOTHING_SEEN, now_ms: int
 ) -> Outlook:
     restart = predict(evidence, conditions, seen)
-    views, in_kafka = _look_at_kafka(Scene(evidence, conditions), seen)
+    in_kafka = _look_at_kafka(Scene(evidence, conditions), seen)
+    views = in_kafka.views if in_kafka else ()
     verdicts = tuple(_judge(sink, evidence, restart, now_ms) for sink in seen.sinks)
     findings = (
         *check_checkpoint(evidence, now_ms),
         *_another_place(evidence),
         *_about_state(seen),
         *judge_inputs(seen.inputs, Scene(evidence, conditions))[1],
-        *in_kafka,
+        *(in_kafka.findings if in_kafka else ()),
         *(finding for verdict in verdicts for finding in verdict.findings),
         *(_other_releases(evidence, conditions, seen, restart) if chosen != "given" else ()),
     )
@@ -123,6 +127,7 @@ def look_ahead(
         misused=_has_fault(views, "configuration"),
         kafka=views,
         loses_rows=any(view.total_lost for view in views),
+        rows_unknown=in_kafka is not None and in_kafka.verdict == "unknown",
     )
 
 
@@ -193,13 +198,12 @@ def _at_the_sources(seen: Seen, scene: Scene) -> Failure | Doubt | None:
     return next((one for one in spoken if one), None)
 
 
-def _look_at_kafka(scene: Scene, seen: Seen) -> tuple[tuple[SourceView, ...], tuple[Finding, ...]]:
+def _look_at_kafka(scene: Scene, seen: Seen) -> KafkaVerdict | None:
     if seen.kafka is None:
-        return (), ()
+        return None
     from ckpttool.kafka.rules import judge_kafka
 
-    judged = judge_kafka(seen.kafka, scene, reads=_asks_for_rows(seen, scene))
-    return judged.views, judged.findings
+    return judge_kafka(seen.kafka, scene, reads=_asks_for_rows(seen, scene))
 
 
 def _state_obstacle(seen: Seen, scene: Scene) -> Failure | Doubt | None:

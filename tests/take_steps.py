@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from ckpttool.evidence import Evidence, partition_count
 from ckpttool.planner import Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Wish, Write, versions_to_look_at
@@ -33,6 +34,13 @@ def take_steps(checkpoint: Path, steps: Iterable[Step]) -> None:
             path.write_bytes(content)
         else:
             assert isinstance(step, Conf | DeltaRestore | DeltaTxn | Manual)
+
+
+def steps_of(option: Mapping[str, Any]) -> list[Step]:
+    """Those of a way out as `--format json` prints it."""
+    kinds = {"set_aside": SetAside, "write": Write, "delta_restore": DeltaRestore, "delta_txn": DeltaTxn}
+    kinds |= {"conf": Conf, "manual": Manual}
+    return [kinds[step["kind"]](**step) for step in option["steps"]]
 
 
 def files_below(root: Path) -> dict[str, bytes]:

@@ -60,8 +60,10 @@ class KafkaVerdict:
         wrong = any(finding.severity == "error" for finding in self.findings)
         if wrong or any(view.total_lost for view in self.views):
             return "loss"
-        unknown = any(part.status == "unknown" for view in self.views for _, part in view.partitions())
-        return "unknown" if self.obstacle or unknown or any(view.faults for view in self.views) else "ok"
+        warned = any(finding.severity == "warning" for finding in self.findings)
+        uncounted = any(part.lost is None for view in self.views for _, part in view.partitions())
+        unsure = self.obstacle or warned or uncounted or any(view.faults for view in self.views)
+        return "unknown" if unsure else "ok"
 
 
 def judge_kafka(kafka: KafkaEvidence, scene: Scene, *, reads: bool = True) -> KafkaVerdict:

@@ -347,9 +347,15 @@ def test_a_batch_that_its_sink_skips_is_not_read() -> None:
         ({0: (130, 300)}, {}, "fails"),
         ({0: (130, 300)}, {"failOnDataLoss": "false"}, "loss"),
         ({0: (0, 300, 0)}, {}, "loss"),
+        ({0: (0, 60)}, {"failOnDataLoss": "false"}, "unknown"),  # how many rows that costs, nobody can tell
         (Fault("authorisation", "no"), {}, "unknown"),
     ],
 )
 def test_the_verdict(has: Any, options: dict[str, str], verdict: str) -> None:
     scene = query(START, **options)
     assert judged(scene, broker({"t": has})).verdict == verdict
+
+
+def test_what_is_read_twice_without_a_word_from_spark_is_not_fine() -> None:
+    scene = query(START, {"t": {0: 60}}, replay=True, failOnDataLoss="false")
+    assert judged(scene, broker({"t": {0: (0, 300)}})).verdict == "unknown"
