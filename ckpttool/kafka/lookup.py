@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from ckpttool.kafka.base import BrokerAnswer, Clusters, Fault, Question
@@ -44,6 +43,8 @@ def look_at_kafka(scene: Scene, brokers: Brokers) -> KafkaEvidence:
     if len(asked) < 2:
         answers = [answer(question) for question in asked]
     else:
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(max_workers=min(8, len(asked))) as several:
             answers = list(several.map(answer, asked))
     knowledge = Knowledge(brokers.renamed, brokers.known_ids, subscription_of(options))

@@ -21,6 +21,7 @@ from tests.unit.kafka.scenes import MINUTE, T0
 
 Ends = Mapping[str, Mapping[int, int]]  # topic → partition → offset
 Make = Callable[["Made"], object]
+PINNED = {"spark.sql.shuffle.partitions": "2"}
 BOTH = ("true", "false")  # failOnDataLoss
 OLD_FETCHING = {"spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true"}
 
@@ -105,7 +106,7 @@ class Case:
         for batch, ends in enumerate(several):
             texts = [self.filled(json.dumps(one)) for one in ends]
             sources = tuple(SourceOffset(index, None, text) for index, text in enumerate(texts))
-            entry = OffsetLogEntry(batch, 1, OffsetMetadata(0, T0 + batch * MINUTE, {}), sources)
+            entry = OffsetLogEntry(batch, 1, OffsetMetadata(0, T0 + batch * MINUTE, PINNED), sources)
             (folder / "offsets" / str(batch)).write_bytes(encode_offset_log(entry))
         for batch in range(len(several) - self.replay):
             (folder / "commits" / str(batch)).write_bytes(encode_commit_log(CommitLogEntry(batch, 1, 0)))

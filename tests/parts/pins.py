@@ -7,6 +7,7 @@ SPARKS = {
     "3.3.4": ("pyspark==3.3.4",),
     "3.4.4": ("pyspark==3.4.4",),
     "3.5.7": ("pyspark==3.5.7",),
+    "4.0.0": ("pyspark==4.0.0", "pyarrow==26.0.1"),
     "4.0.4": ("pyspark==4.0.4", "pyarrow==26.0.1"),
     "4.1.3": ("pyspark==4.1.3", "pyarrow==26.0.1"),
     "4.2.0": ("pyspark==4.2.0", "pyarrow==26.0.1"),
@@ -17,6 +18,7 @@ PYTHONS = {
     "3.3.4": ("3.10",),
     "3.4.4": ("3.11",),
     "3.5.7": ("3.11",),
+    "4.0.0": NEWER_PYTHONS,
     "4.0.4": NEWER_PYTHONS,
     "4.1.3": NEWER_PYTHONS,
     "4.2.0": NEWER_PYTHONS,
@@ -30,10 +32,12 @@ PYTHON_STATE = ("pandas==2.3.3", "protobuf==6.33.5")
 _TOKENS = "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0"
 # Spark → kind of jar → Maven coordinates. EXCLUDED are artefacts that nothing else may bring along.
 JARS: dict[str, dict[str, tuple[str, ...]]] = {
+    "3.4.4": {"kafka": ("org.apache.spark:spark-sql-kafka-0-10_2.12:3.4.4",)},
     "3.5.7": {
         "delta": ("io.delta:delta-spark_2.12:3.3.2",),
         "kafka": ("org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.7",),
     },
+    "4.0.0": {"kafka": ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",)},
     "4.0.4": {
         "delta": ("io.delta:delta-spark_4.0_2.13:4.4.0",),
         "kafka": ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.4", _TOKENS),
