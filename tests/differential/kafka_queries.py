@@ -1,0 +1,72 @@
+"""What the comparison of Kafka sources asks of Spark. Runs inside a Spark environment, like `tests/samples/jobs.py`.
+
+A request is a query: its sources, its sink, its checkpoint. The answer tells how it failed, and what each batch read,
+by the records' own values.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial, reduce
+from typing import Any
+
+import jobs  # tests/samples, which the process has on its path
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from tests.differential.sweep.queries import chain, thrown_by_spark
+
+# Where a client waits for what is not there, these are what it takes; by default a minute or more.
+IMPATIENT = {
+    "kafkaConsumer.pollTimeoutMs": "2000",
+    "kafka.default.api.timeout.ms": "3000",
+    "kafka.request.timeout.ms": "2500",
+    "fetchOffset.retryIntervalMs": "50",
+    "fetchOffset.numRetries": "2",
+}
+
+
+def read(spark: SparkSession, options: dict[str, str]) -> DataFrame:
+    data = spark.readStream.format("kafka").options(**IMPATIENT, **options).load()
+    return data.selectExpr("CAST(value AS STRING) value")
+
+
+def writer_of(spark: SparkSession, request: dict[str, Any]) -> Any:
+    data = reduce(DataFrame.union, [read(spark, options) for options in request["sources"]])
+    data = data.observe("read", F.collect_list("value").alias("values"))
+    writer = data.writeStream.option("checkpointLocation", request["checkpoint"])
+    sink = request["sink"]
+    writer = writer.format("noop") if sink == "noop" else writer.format("parquet").option("path", sink)
+    return writer.trigger(availableNow=True) if request["trigger"] == "available-now" else writer
+
+
+def run(query: Any, trigger: str) -> None:
+    with suppress(Exception):  # told by the query itself
+        if trigger == "available-now":
+            query.awaitTermination()
+        else:
+            query.processAllAvailable()
+    query.stop()
+
+
+def answer(spark: SparkSession, request: dict[str, Any]) -> dict[str, Any]:
+    spark.sparkContext.setLogLevel("WARN")  # what is passed over is told there
+    try:
+        query = writer_of(spark, request).start()
+    except Exception as error:
+        return {"failed": "start", "causes": chain(spark, thrown_by_spark(error)), "batches": {}}
+    run(query, request["trigger"])
+    batches = {one["batchId"]: _read(one) for one in jobs.progress_of(query) if one["batchId"] >= 0}
+    failure = query._jsq.exception()
+    causes = chain(spark, failure.get()) if failure.isDefined() else []
+    in_init = any("populateStartOffsets" in cause["in"] for cause in causes)
+    return {"failed": ("init" if in_init else "batch") if causes else None, "causes": causes, "batches": batches}
+
+
+def _read(progress: dict[str, Any]) -> dict[str, Any]:
+    observed = progress.get("observedMetrics", {}).get("read", {})
+    return {"rows": progress["numInputRows"], "values": sorted(observed.get("values") or [])}
+
+
+if __name__ == "__main__":
+    jobs.serve(partial(jobs.in_a_new_session, answer))

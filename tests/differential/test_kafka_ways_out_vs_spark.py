@@ -1,0 +1,179 @@
+"""The ways out of a Kafka source's trouble, taken by the steps of the JSON, and then real Spark: what is in the sink
+afterwards is what was there before, and what was promised.
+
+A real query copies a topic to files, ten records a batch. Then the topic loses records, or is made anew, and the query
+is planned for, mended, and started again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+
+from ckpttool.planner import Conf
+from tests.conftest import run_ckpt
+from tests.differential.test_kafka_vs_spark import REPOSITORY, SCRIPT, SPARKS
+from tests.differential.test_ways_out_vs_spark import files_listed
+from tests.differential.topics import Topics
+from tests.parts.kafka import Broker
+from tests.samples.process import JOBS, SparkProcess
+from tests.take_steps import steps_of, take_steps
+
+pytestmark = pytest.mark.spark
+
+Json = dict[str, Any]
+SET, PASS = "set-kafka-offsets", "pass-over-lost-rows"
+
+
+@dataclass(frozen=True)
+class Query:
+    """One query: its topic, its files, its checkpoint, and the Spark that runs it."""
+
+    spark: str
+    running: SparkProcess
+    topics: Topics
+    topic: str
+    folder: Path
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.folder / "checkpoint"
+
+    @property
+    def sink(self) -> Path:
+        return self.folder / "output"
+
+    def run(self, **options: str) -> Json:
+        own = {"kafka.bootstrap.servers": self.topics.address, "subscribe": self.topic, "maxOffsetsPerTrigger": "10"}
+        return self.running.run(
+            {
+                "checkpoint": str(self.checkpoint),
+                "sources": [own | {"startingOffsets": "earliest"} | options],
+                "sink": str(self.sink),
+                "trigger": "available-now",
+                "conf": {},
+            }
+        )
+
+    def plan(self, *given: str) -> tuple[Json, int]:
+        told = run_ckpt(
+            "plan-recovery", str(self.checkpoint), "--bootstrap-server", self.topics.address, "--spark-version",
+            self.spark, "--trigger", "available-now", "--sink", str(self.sink), "--option", f"subscribe={self.topic}",
+            "--format", "json", *given,
+        )  # fmt: skip
+        return json.loads(told.out), told.code
+
+    def remove(self, *names: str) -> None:
+        for name in names:
+            path = self.folder / name
+            path.unlink()
+            path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+
+    def crash_before_the_sink(self) -> None:
+        self.remove("checkpoint/commits/2", "output/_spark_metadata/2")
+
+    def crash_after_the_sink(self) -> None:
+        self.remove("checkpoint/commits/2")
+
+    def rows(self) -> Counter[str]:
+        """By the sink's own log, as Spark reads it."""
+        files = [path.removeprefix("file://") for path in files_listed(self.sink)]
+        return Counter(
+            value for file in files for value in pyarrow.parquet.ParquetFile(file).read()["value"].to_pylist()
+        )
+
+    def produced(self) -> list[str]:
+        return self.topics.records[self.topic, 0]
+
+
+@pytest.fixture(scope="module")
+def topics() -> Iterator[Topics]:
+    with Broker() as broker:
+        yield Topics(broker.address)
+
+
+@pytest.fixture(scope="module", params=SPARKS)
+def running(request: pytest.FixtureRequest) -> Iterator[tuple[str, SparkProcess]]:
+    """One Spark at a time."""
+    path = [JOBS.parent, REPOSITORY]
+    with SparkProcess(request.param, ("kafka",), script=SCRIPT, path=path, brings_broker=False) as process:
+        yield request.param, process
+
+
+@pytest.fixture
+def query(running: tuple[str, SparkProcess], topics: Topics, tmp_path: Path, request: pytest.FixtureRequest) -> Query:
+    """It has read thirty records, in the batches 0, 1 and 2."""
+    spark, process = running
+    name = "".join(letter if letter.isalnum() else "-" for letter in request.node.name)
+    topics.create(name)
+    topics.fill(name, 30)
+    query = Query(spark, process, topics, name, tmp_path)
+    assert query.run()["failed"] is None
+    assert query.rows() == Counter(query.produced())
+    return query
+
+
+def take(query: Query, way: str) -> Json:
+    """Takes the way out, starts the query, and gives the way out as it was told."""
+    plan, code = query.plan()
+    assert code == 1
+    option: Json = next(option for option in plan["options"] if option["id"] == way)
+    steps = steps_of(option)
+    take_steps(query.checkpoint, steps)
+    done = query.run(**{step.k: step.v for step in steps if isinstance(step, Conf)})
+    assert done["failed"] is None, done
+    return option
+
+
+@pytest.mark.parametrize("way", [SET, PASS])
+def test_retention_passed_the_next_batch(query: Query, way: str) -> None:
+    query.topics.fill(query.topic, 10)
+    query.topics.trim(query.topic, 35)
+    option = take(query, way)
+    assert (option["rows_lost"], option["rows_duplicated"]) == (5, 0)
+    assert query.rows() == Counter(query.produced()[:30] + query.produced()[35:])
+
+
+@pytest.mark.parametrize("way", [SET, PASS])
+def test_retention_passed_a_batch_that_runs_again(query: Query, way: str) -> None:
+    query.crash_before_the_sink()
+    query.topics.trim(query.topic, 25)
+    option = take(query, way)
+    assert (option["rows_lost"], option["rows_duplicated"]) == (5, 0)
+    assert query.rows() == Counter(query.produced()[:20] + query.produced()[25:])
+
+
+def test_a_topic_made_anew_with_more_records(query: Query) -> None:
+    before = query.produced()
+    query.topics.delete(query.topic)
+    query.topics.create(query.topic)
+    query.topics.fill(query.topic, 50, old=False)
+    option = take(query, SET)
+    assert (option["rows_lost"], option["rows_duplicated"]) == (None, 0)
+    assert query.rows() == Counter(before + query.produced())
+
+
+def test_a_topic_made_anew_with_fewer_records(query: Query) -> None:
+    before = query.produced()
+    query.topics.delete(query.topic)
+    query.topics.create(query.topic)
+    query.topics.fill(query.topic, 7, old=False)
+    take(query, SET)
+    assert query.rows() == Counter(before + query.produced())
+
+
+def test_a_batch_that_the_sink_has_is_not_read(query: Query) -> None:
+    query.crash_after_the_sink()
+    query.topics.trim(query.topic, 30)
+    plan, _ = query.plan()
+    assert (plan["restart"]["outcome"], plan["restart"]["batch_id"]) == ("replay", 2)
+    assert plan["restart"]["error"] is None
+    assert query.run()["failed"] is None
+    assert query.rows() == Counter(query.produced())
