@@ -38,6 +38,7 @@ WRAPPERS = ("STREAM_FAILED",)
 # Spark's own words in the log for what it passes over.
 PASSED_OVER = ("data may have been lost", "data may be lost", "data might have been lost", "Skip missing records")
 TOLD_QUIETLY = ("sentinels-in-checkpoint",)  # Spark itself sees nothing to warn of
+LOST_BEFORE = ("ahead_of_latest", "gone")  # what these are said to lack was in no topic that the test still knows
 _OUTPUT = Lock()  # there is one standard output, and topics are made in several threads
 Json = dict[str, Any]
 
@@ -158,8 +159,9 @@ def check(run: Run) -> None:
     else:
         check_first_batch(run)
     check_later_failure(run, fails_now=bool(told))
-    if not run.done["causes"]:  # the stack of a failure says the same words
-        check_log(run)
+    if not run.done["causes"]:
+        check_lost(run)
+        check_log(run)  # the stack of a failure says the same words
 
 
 def check_command(run: Run) -> Json | None:
@@ -224,6 +226,19 @@ def check_later_failure(run: Run, *, fails_now: bool) -> None:
     assert bool(causes) == bool(told), (causes, run.diff["findings"])
     if causes:
         assert causes[-1]["class"] in {one["class"] for one in told}
+
+
+def check_lost(run: Run) -> None:
+    """The records that no batch got, of those that the query would have got from a topic that keeps everything."""
+    got = {value for read in run.done["batches"].values() for value in read["values"]}
+    for source in run.said["kafka"]:
+        for topic in source["topics"]:
+            for part in topic["partitions"]:
+                if part["lost"] is None or part["status"] in LOST_BEFORE:
+                    continue
+                here = run.records.get((topic["read_as"], part["partition"]), [])
+                owed = here if part["status"] in ("added", "recreated") else here[part["next_offset"] :]
+                assert part["lost"] == len(set(owed) - got), part
 
 
 def check_log(run: Run) -> None:
