@@ -130,8 +130,8 @@ NAMED = {"subscribe": "{t},{t}x"}
 
 
 def _retention() -> Iterator[Case]:
-    yield Case("sound", lambda t: t.topic(30), [TEN])
-    yield Case("sound, replay", lambda t: t.topic(30), [TEN, TWENTY], replay=True)
+    yield Case("sound", lambda t: t.topic(30), [TEN], losses=("true",))
+    yield Case("sound, replay", lambda t: t.topic(30), [TEN, TWENTY], replay=True, losses=("true",))
     yield Case("nothing new", lambda t: t.topic(10), [TEN], losses=("true",))
     yield Case("start gone", lambda t: t.topic(30).trim(15), [TEN])
     yield Case("all gone", lambda t: t.topic(30).trim(30), [TEN])
@@ -157,17 +157,17 @@ def _ends() -> Iterator[Case]:
     yield Case("goes back, replay", lambda t: t.topic(30), [TEN, {"{t}": {0: 5}}], replay=True)
     yield Case("lower end", lambda t: t.topic(12).anew(5), [TEN])
     yield Case("overtaken", lambda t: t.topic(12).anew(30), [TEN])
-    yield Case("overtaken, replay", lambda t: t.topic(12).anew(30), [TEN, TWENTY], replay=True)
+    yield Case("overtaken, replay", lambda t: t.topic(12).anew(30), [TEN, TWENTY], replay=True, losses=("true",))
     by_id = "overtaken, known by its id"
     yield Case(by_id, lambda t: t.topic(12).looked_at().anew(30, old=True), [TEN], knows_ids=True, losses=("true",))
     same = "not overtaken, known by its id"
     yield Case(same, lambda t: t.topic(30).looked_at(), [TEN], knows_ids=True, losses=("true",))
-    yield Case("earliest as a word", lambda t: t.topic(20).trim(3), [{"{t}": {0: -2}}])
-    yield Case("latest as a word", lambda t: t.topic(20), [{"{t}": {0: -1}}])
+    yield Case("earliest as a word", lambda t: t.topic(20).trim(3), [{"{t}": {0: -2}}], losses=("true",))
+    yield Case("latest as a word", lambda t: t.topic(20), [{"{t}": {0: -1}}], losses=("false",))
 
 
 def _partitions() -> Iterator[Case]:
-    yield Case("added", lambda t: t.topic(10).grow(2, 5), [TEN])
+    yield Case("added", lambda t: t.topic(10).grow(2, 5), [TEN], losses=("true",))
     yield Case("added later", lambda t: t.topic(10).grow(2, 5).trim(2, 1), [TEN])
     late: Ends = {"{t}": {0: 20, 1: 5}}
     yield Case("added later, replay", lambda t: t.topic(20).grow(2, 5).trim(2, 1), [TEN, late], replay=True)
@@ -190,9 +190,9 @@ def _topics() -> Iterator[Case]:
     yield Case(old, lambda t: t.topic(20), [TWO], options=NAMED, conf=OLD_FETCHING, only="3.5.7")
     yield Case("topic gone, pattern", lambda t: t.topic(20), [TWO], options=PATTERN)
     yield Case("all gone, pattern", nothing, [TEN], options=PATTERN)
-    yield Case("topic gone, replay", nothing, [TEN, TWENTY], replay=True)
+    yield Case("topic gone, replay", nothing, [TEN, TWENTY], replay=True, losses=("false",))
     yield Case("unsubscribed", lambda t: t.topic(20).topic(3, more="x"), [TWO])
-    yield Case("new topic, pattern", lambda t: t.topic(20).topic(3, more="x"), [TEN], options=PATTERN)
+    yield Case("new topic, pattern", lambda t: t.topic(20).topic(3, more="x"), [TEN], options=PATTERN, losses=("true",))
     assigned = {"assign": '{"{t}":[0,1]}'}
     yield Case("assigned", lambda t: t.topic(30, 3).rows(9, 1).rows(4, 2).trim(7, 1), [SPLIT], options=assigned)
     two: list[Ends] = [TEN, {"{t}x": {0: 3}}]

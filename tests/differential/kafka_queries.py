@@ -19,8 +19,8 @@ from tests.differential.sweep.queries import chain, thrown_by_spark
 # Where a client waits for what is not there, these are what it takes; by default a minute or more.
 IMPATIENT = {
     "kafkaConsumer.pollTimeoutMs": "2000",
-    "kafka.default.api.timeout.ms": "3000",
-    "kafka.request.timeout.ms": "2500",
+    "kafka.default.api.timeout.ms": "2000",
+    "kafka.request.timeout.ms": "1500",
     "fetchOffset.retryIntervalMs": "50",
     "fetchOffset.numRetries": "2",
 }
