@@ -63,6 +63,7 @@ PURE = tuple(
         "kafka.positions",
         "kafka.rules",
         "kafka.settings",
+        "kafka.when",
     ]
 )
 TOUCHES_THE_WORLD = {"os", "io", "time", "random", "socket", "subprocess", "pathlib", "tempfile", "fsspec", "click"}

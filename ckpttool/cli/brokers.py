@@ -13,7 +13,8 @@ import click
 from ckpttool.cli.options import F, parse_pairs
 
 if TYPE_CHECKING:
-    from ckpttool.kafka.base import Clusters
+    from ckpttool.kafka.base import Clusters, Samples
+    from ckpttool.kafka.diff import KnownIds
     from ckpttool.kafka.lookup import Brokers
 
 _LARGEST_JSON = 256 * 2**20
@@ -43,7 +44,7 @@ def broker_options(*, required: bool) -> Callable[[F], F]:
         click.option(
             "--known-topic-ids",
             type=click.Path(exists=True, dir_okay=False),
-            help="An earlier JSON of ckpt kafka diff: tells for sure which topics were made anew.",
+            help="An earlier JSON of ckpt kafka diff: tells which topics were made anew, and how fast retention goes.",
         ),
         click.option(
             "--timeout",
@@ -65,12 +66,14 @@ def broker_options(*, required: bool) -> Callable[[F], F]:
 def given_brokers(given: dict[str, Any]) -> Brokers:
     from ckpttool.kafka.lookup import Brokers
 
+    known_ids, samples = _earlier(given["known_topic_ids"])
     return Brokers(
         clusters=parse_clusters(given["servers"]),
         file=_read_config(given["kafka_config"]),
         direct=parse_pairs(given["direct"], "-X"),
         renamed=parse_pairs(given["renamed"], "--map"),
-        known_ids=_known_ids(given["known_topic_ids"]),
+        known_ids=known_ids,
+        samples=samples,
         timeout_s=given["timeout"],
     )
 
@@ -104,18 +107,21 @@ def _read_config(path: str | None) -> dict[str, str]:
     return config
 
 
-def _known_ids(path: str | None) -> dict[tuple[int, str], str]:
+def _earlier(path: str | None) -> tuple[KnownIds, Samples]:
+    """The ids of the topics and the earliest offsets, as they were."""
     from ckpttool.kafka.diff import known_ids_of
+    from ckpttool.kafka.when import parse_samples
 
     if path is None:
-        return {}
+        return {}, {}
     try:
         with open(path, encoding="utf-8") as file:
-            found = known_ids_of(json.loads(file.read(_LARGEST_JSON)))
+            earlier = json.loads(file.read(_LARGEST_JSON))
+        ids, samples = known_ids_of(earlier), parse_samples(earlier)
     except (ValueError, RecursionError):
-        found = {}
-    if not found:
+        ids, samples = {}, {}
+    if not ids:
         raise click.BadParameter(
             "no topic ids in that file: give a JSON of ckpt kafka diff", param_hint="--known-topic-ids"
         )
-    return found
+    return ids, samples

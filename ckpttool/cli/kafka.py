@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,7 +23,10 @@ from ckpttool.cli.options import (
 from ckpttool.errors import NotFound
 
 if TYPE_CHECKING:
+    from ckpttool.kafka.base import Samples, SourceView
+    from ckpttool.kafka.lookup import Brokers
     from ckpttool.report.kafka import KafkaReport
+    from ckpttool.rules import Scene
 
 
 @click.group(
@@ -39,11 +44,19 @@ def kafka() -> None:
 Examples:
   ckpt kafka diff /data/checkpoints/orders --bootstrap-server kafka:9092
   ckpt kafka diff s3a://lake/checkpoints/orders --bootstrap-server 0=h1:9092,h2:9092 --bootstrap-server 1=h3:9093
-  ckpt kafka diff /data/checkpoints/orders --bootstrap-server h:9093 --kafka-config client.properties --format json"""
+  ckpt kafka diff /data/checkpoints/orders --bootstrap-server h:9093 --kafka-config client.properties --format json
+  ckpt kafka diff /data/checkpoints/orders --bootstrap-server kafka:9092 --when --sample 60"""
 )
 @click.argument("path")
 @broker_options(required=True)
 @restart_options
+@click.option("--when", is_flag=True, help="Tell how late the query is, and when retention will reach it.")
+@click.option(
+    "--sample",
+    type=click.FloatRange(min=0.1, max=86_400),
+    metavar="SECONDS",
+    help="With --when: look twice, so far apart, to see how fast retention goes.",
+)
 @click.option("--all", "everything", is_flag=True, help="Show healthy partitions too.")
 @output_options("text", "json")
 @storage_options
@@ -53,8 +66,10 @@ def diff(path: str, form: str, color: str, everything: bool, **given: Any) -> in
     Exit status 0: it is; 1: rows are lost, or the restart fails; 5: a broker could not be asked. Nothing is changed.
     """
     storage = gather_storage_options(given["storage_option"], given["storage_options_file"])
+    if given["sample"] and not given["when"]:
+        raise click.UsageError("--sample is for --when")
     with refusals_as_json("kafka-diff", path, form):
-        report = _look(path, storage, given)
+        report = _compare(_open(path, storage, given), given)
     if form == "json":
         from ckpttool.report.json import render_json
         from ckpttool.report.kafka import kafka_fields
@@ -67,13 +82,11 @@ def diff(path: str, form: str, color: str, everything: bool, **given: Any) -> in
     return report.exit_code
 
 
-def _look(path: str, storage: dict[str, str], given: dict[str, Any]) -> KafkaReport:
+def _open(path: str, storage: dict[str, str], given: dict[str, Any]) -> Scene:
+    """The checkpoint, and how its query will be started again."""
     from ckpttool.checkpoint import load_checkpoint
     from ckpttool.evidence import gather_evidence
-    from ckpttool.kafka.lookup import look_at_kafka
-    from ckpttool.kafka.rules import judge_kafka
-    from ckpttool.report.kafka import KafkaReport
-    from ckpttool.restart import choose_release, predict_restart
+    from ckpttool.restart import choose_release
     from ckpttool.rules import Conditions, Scene
     from ckpttool.storage import open_store
 
@@ -81,9 +94,48 @@ def _look(path: str, storage: dict[str, str], given: dict[str, Any]) -> KafkaRep
     release, _ = choose_release(evidence, given_release(given["spark_version"]))
     options, confs = parse_pairs(given["options"], "--option"), parse_pairs(given["confs"], "--conf")
     conditions = Conditions(release, trigger=given["trigger"], conf=confs, options=options)
-    scene = Scene(evidence, conditions, kafka_asked=True)
-    judged = judge_kafka(look_at_kafka(scene, given_brokers(given)), scene)
-    if not judged.views:
+    return Scene(evidence, conditions, kafka_asked=True)
+
+
+def _compare(scene: Scene, given: dict[str, Any]) -> KafkaReport:
+    from ckpttool.kafka.diff import views_of
+    from ckpttool.kafka.lookup import look_at_kafka
+    from ckpttool.kafka.rules import judge_views
+    from ckpttool.report.kafka import KafkaReport
+    from ckpttool.restart import predict_restart
+
+    brokers = given_brokers(given)
+    samples = dict(brokers.samples)
+    if given["sample"]:
+        samples |= _sample(scene, brokers, given["sample"])
+    began = time.monotonic()
+    views, asked_ms = views_of(scene, look_at_kafka(scene, brokers)), time.time_ns() // 1_000_000
+    if not views:
         raise NotFound("the query has no Kafka source", "see what it reads: ckpt inspect PATH")
-    next_batch = predict_restart(evidence, conditions, kafka_asked=True)
-    return KafkaReport(evidence.checkpoint.url, release, next_batch, judged)
+    if given["when"]:
+        left_s = max(0.1, brokers.timeout_s - (time.monotonic() - began))
+        views = _with_times(views, scene, replace(brokers, timeout_s=left_s, samples=samples), asked_ms)
+    next_batch = predict_restart(scene.evidence, scene.conditions, kafka_asked=True)
+    judged = judge_views(views, scene)
+    return KafkaReport(scene.checkpoint.url, scene.release, next_batch, judged, asked_ms, tells_when=given["when"])
+
+
+def _sample(scene: Scene, brokers: Brokers, seconds: float) -> Samples:
+    """A first look, and the wait until the second."""
+    from ckpttool.kafka.diff import views_of
+    from ckpttool.kafka.lookup import look_at_kafka
+    from ckpttool.kafka.when import samples_of
+
+    views = views_of(scene, look_at_kafka(scene, brokers))
+    samples = samples_of(views, time.time_ns() // 1_000_000)
+    if samples:
+        time.sleep(seconds)
+    return samples
+
+
+def _with_times(views: tuple[SourceView, ...], scene: Scene, brokers: Brokers, now_ms: int) -> tuple[SourceView, ...]:
+    from ckpttool.kafka.lookup import look_at_times
+    from ckpttool.kafka.when import with_times
+
+    answers = look_at_times(views, scene, brokers)
+    return tuple(with_times(view, told, now_ms, brokers.samples) for view, told in zip(views, answers, strict=True))

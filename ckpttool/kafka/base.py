@@ -120,6 +120,65 @@ class BrokerAnswer:
     isolation: Isolation = "read_uncommitted"
 
 
+# -- time --------------------------------------------------------------------------------------------------------------
+
+Spot = tuple[str, int, int]  # a topic as the broker names it, a partition, an offset
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When the first record from an offset on was made or stored; None: `why` not."""
+
+    time_ms: int | None = None
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSettings:
+    """What decides when a topic's records go. `retention_ms`, `retention_bytes` -1: never; None: it was not told."""
+
+    retention_ms: int | None = None
+    retention_bytes: int | None = None
+    cleanup: frozenset[str] = frozenset({"delete"})
+    is_append_time: bool = False
+    segment_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TimesAnswer:
+    """What one cluster said of records' times. `fault`: why it said nothing at all."""
+
+    moments: Mapping[Spot, Moment] = field(default_factory=dict)
+    settings: Mapping[str, TopicSettings | Fault] = field(default_factory=dict)
+    fault: Fault | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Where a partition began at some time before."""
+
+    time_ms: int
+    earliest: int
+    topic_id: str | None = None
+
+
+Samples = Mapping[tuple[int, str, int], Sample]  # by source, topic, partition
+RetentionBy = Literal["settings", "growth", "never"]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionTimes:
+    """The times of one partition's records. `retention_ms`: when retention will reach the next offset, by the topic's
+    settings or by the growth of the earliest offset; "never": it will not, by age. `why`: what to know of it."""
+
+    next_ms: int | None = None
+    earliest_ms: int | None = None
+    lag_ms: int | None = None
+    retention_ms: int | None = None
+    retention_by: RetentionBy | None = None
+    why: str | None = None
+
+
 # -- both beside each other --------------------------------------------------------------------------------------------
 
 
@@ -141,6 +200,7 @@ class PartitionView:
     status: Status = "unknown"
     is_known: bool = True
     why: str | None = None
+    times: PartitionTimes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +236,7 @@ class SourceView:
     fault: Fault | None = None
     assumes: tuple[str, ...] = ()
     has_start: bool = True
+    isolation: Isolation = "read_uncommitted"
 
     def partitions(self) -> Iterator[tuple[TopicView, PartitionView]]:
         for topic in self.topics:
@@ -188,6 +249,7 @@ class SourceView:
             self.partitions(),
             key=lambda one: (
                 rank[one[1].status],
+                _retention(one[1]),
                 -(one[1].lost or 0),
                 -(one[1].lag or 0),
                 one[0].topic,
@@ -208,6 +270,12 @@ class SourceView:
     @property
     def total_lag(self) -> int:
         return sum(topic.lag for topic in self.topics)
+
+
+def _retention(part: PartitionView) -> float:
+    """What retention reaches first comes first."""
+    reached = part.times.retention_ms if part.times else None
+    return float("inf") if reached is None else reached
 
 
 def spell(topic: str, partition: int) -> str:

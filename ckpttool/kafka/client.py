@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ckpttool.kafka.base import BrokerAnswer, Fault, Isolation, PartitionAnswer, Question, Reason, TopicAnswer
 from ckpttool.kafka.settings import Settings
@@ -80,13 +80,13 @@ class Connection:
 def ask(connection: Connection, question: Question) -> BrokerAnswer:
     """What the cluster has of these topics. Never raises."""
     try:
-        call = _Call(connection)
-    except _Failed as failed:
+        call = Call(connection)
+    except Failed as failed:
         return BrokerAnswer(connection.servers, fault=failed.fault, isolation=question.isolation)
     try:
         topics = call.topics(question)
         return BrokerAnswer(connection.servers, topics, isolation=question.isolation)
-    except _Failed as failed:
+    except Failed as failed:
         return BrokerAnswer(connection.servers, fault=failed.fault, isolation=question.isolation)
 
 
@@ -97,7 +97,7 @@ def first_bytes(path: str) -> bytes:
     return b""
 
 
-class _Failed(Exception):
+class Failed(Exception):
     """The cluster as a whole gives no answer."""
 
     def __init__(self, fault: Fault) -> None:
@@ -128,36 +128,38 @@ class _Ear(logging.Handler):
         return next((one for one in self.heard if one[0] in _ENDS_THE_WAIT), None)
 
 
-class _Call:
+class Call:
     """One client, and the time that is left to it."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._deadline = time.monotonic() + connection.timeout_s
         self._ear = _Ear()
-        self._admin = self._connect()
+        self.admin: AdminClient = self.connect("admin")
 
-    def _connect(self) -> AdminClient:
+    def connect(self, kind: Literal["admin", "consumer"], **more: Any) -> Any:
+        """A client of this kind, which tells the ear what happens to its connections."""
         try:
-            from confluent_kafka import KafkaException
+            from confluent_kafka import Consumer, KafkaException
             from confluent_kafka.admin import AdminClient
         except ImportError:
-            raise _Failed(MISSING) from None
+            raise Failed(MISSING) from None
         settings = self._connection.settings
         if not self._connection.servers.strip():
-            raise _Failed(Fault("configuration", "no address of a broker was given", "--bootstrap-server HOST:PORT"))
+            raise Failed(Fault("configuration", "no address of a broker was given", "--bootstrap-server HOST:PORT"))
         config: dict[str, Any] = {
             "client.id": "ckpttool",
             **{key: value for key, value in settings.config.items() if key != "isolation.level"},
             "bootstrap.servers": self._connection.servers,
             "error_cb": self._ear.error,
+            **more,
         }
         try:
-            return AdminClient(config, logger=self._ear.logger)
+            return (AdminClient if kind == "admin" else Consumer)(config, logger=self._ear.logger)
         except KafkaException as error:
-            raise _Failed(self._fault(error.args[0])) from None
+            raise Failed(self.fault(error.args[0])) from None
         except (TypeError, ValueError) as error:
-            raise _Failed(Fault("configuration", settings.hide(str(error)), _STEPS["configuration"])) from None
+            raise Failed(Fault("configuration", settings.hide(str(error)), _STEPS["configuration"])) from None
 
     # -- the calls ----------------------------------------------------------------------------------------------------
 
@@ -182,11 +184,11 @@ class _Call:
 
         try:
             fits = re.compile(pattern)
-            metadata = self._admin.list_topics(timeout=self._left)
+            metadata = self.admin.list_topics(timeout=self.left)
         except re.error:
             return []
         except KafkaException as error:
-            raise _Failed(self._why(error.args[0])) from None
+            raise Failed(self._why(error.args[0])) from None
         return sorted(name for name in metadata.topics if fits.search(name) and not name.startswith("__"))
 
     def _describe(self, names: list[str]) -> dict[str, Fault | tuple[str | None, list[int]]]:
@@ -194,9 +196,9 @@ class _Call:
             return {}
         from confluent_kafka import TopicCollection
 
-        futures = self._admin.describe_topics(TopicCollection(names), request_timeout=self._left)
+        futures = self.admin.describe_topics(TopicCollection(names), request_timeout=self.left)
         answers: dict[str, Fault | tuple[str | None, list[int]]] = {}
-        for name, told in self._results(futures).items():
+        for name, told in self.results(futures).items():
             if isinstance(told, Fault):
                 missing = told.reason == "unknown_topic"
                 answers[name] = replace(told, message=f"{'no topic' if missing else 'topic'} {name}: {told.message}")
@@ -230,7 +232,7 @@ class _Call:
         if not asked:
             return {}
         level = IsolationLevel.READ_COMMITTED if isolation == "read_committed" else IsolationLevel.READ_UNCOMMITTED
-        futures = self._admin.list_offsets(asked, isolation_level=level, request_timeout=self._left)
+        futures = self.admin.list_offsets(asked, isolation_level=level, request_timeout=self.left)
         return {(one.topic, one.partition): future for one, future in futures.items()}
 
     def _settle(
@@ -238,26 +240,25 @@ class _Call:
     ) -> dict[Partition, int | Fault]:
         """The offsets; what failed for reasons that pass is asked once more, all of it together."""
         told = {
-            one: result if isinstance(result, Fault) else result.offset
-            for one, result in self._results(futures).items()
+            one: result if isinstance(result, Fault) else result.offset for one, result in self.results(futures).items()
         }
         for _ in range(_ROUNDS):
             again = [one for one, result in told.items() if _is_passing(result)]
-            if not again or self._left <= _PAUSE_S:
+            if not again or self.left <= _PAUSE_S:
                 break
             time.sleep(_PAUSE_S)
-            results = self._results(self._list_offsets(again, spec, isolation))
+            results = self.results(self._list_offsets(again, spec, isolation))
             told |= {one: result if isinstance(result, Fault) else result.offset for one, result in results.items()}
         return {one: replace(result, reason="other") if _is_passing(result) else result for one, result in told.items()}
 
     # -- waiting ------------------------------------------------------------------------------------------------------
 
     @property
-    def _left(self) -> float:
+    def left(self) -> float:
         """librdkafka refuses to wait for nothing at all."""
         return max(0.05, self._deadline - time.monotonic())
 
-    def _results(self, futures: Mapping[Any, Future[Any]]) -> dict[Any, Any]:
+    def results(self, futures: Mapping[Any, Future[Any]]) -> dict[Any, Any]:
         """Each result, or the fault in its place. If the cluster is out of reach, that is the answer."""
         from confluent_kafka import KafkaException
 
@@ -267,13 +268,13 @@ class _Call:
             try:
                 results[key] = future.result(timeout=0)
             except KafkaException as error:
-                results[key] = self._fault(error.args[0])
+                results[key] = self.fault(error.args[0])
             except (TypeError, ValueError) as error:
                 results[key] = Fault("other", self._connection.settings.hide(str(error)))
         if results and all(
             isinstance(one, Fault) and one.reason in ("timeout", "unreachable") for one in results.values()
         ):
-            raise _Failed(self._out_of_reach(next(iter(results.values()))))
+            raise Failed(self._out_of_reach(next(iter(results.values()))))
         return results
 
     def _await(self, future: Future[Any]) -> None:
@@ -283,18 +284,22 @@ class _Call:
             with suppress(TimeoutError):
                 future.exception(timeout=_POLL_S)
                 return
-            self._admin.poll(0)  # hands over what was heard
-            if self._ear.ended is not None:
-                raise _Failed(self._out_of_reach(_fault_of(*self._ear.ended, self._connection.settings)))
+            self.admin.poll(0)  # hands over what was heard
+            self.listen()
             if time.monotonic() > self._deadline + grace_s:
-                raise _Failed(self._out_of_reach(Fault("timeout", "", _STEPS["timeout"])))
+                raise Failed(self._out_of_reach(Fault("timeout", "", _STEPS["timeout"])))
+
+    def listen(self) -> None:
+        """Whether it was heard meanwhile that waiting is of no use."""
+        if self._ear.ended is not None:
+            raise Failed(self._out_of_reach(_fault_of(*self._ear.ended, self._connection.settings)))
 
     # -- reasons ------------------------------------------------------------------------------------------------------
 
     def _why(self, error: KafkaError) -> Fault:
-        return self._out_of_reach(self._fault(error))
+        return self._out_of_reach(self.fault(error))
 
-    def _fault(self, error: KafkaError) -> Fault:
+    def fault(self, error: KafkaError) -> Fault:
         return _fault_of(error.name(), error.str(), self._connection.settings)
 
     def _out_of_reach(self, fault: Fault) -> Fault:

@@ -76,21 +76,22 @@ def compare(position: SourcePosition, answer: BrokerAnswer, knowledge: Knowledge
         fault=answer.fault,
         assumes=tuple(_assumed(topics, answer, knowledge, position)),
         has_start=position.start is not None,
+        isolation=answer.isolation,
     )
 
 
 def known_ids_of(earlier: Json) -> dict[tuple[int, str], str]:
     """The ids in an earlier `ckpt.kafka-diff/1`, as much of it as has that shape."""
     found = {}
-    for source in _entries(earlier, "sources"):
-        for topic in _entries(source, "topics"):
+    for source in entries(earlier, "sources"):
+        for topic in entries(source, "topics"):
             index, name, topic_id = source.get("index"), topic.get("topic"), topic.get("topic_id")
             if type(index) is int and isinstance(name, str) and isinstance(topic_id, str):
                 found[index, name] = topic_id
     return found
 
 
-def _entries(value: Json, key: str) -> Iterator[dict[str, Json]]:
+def entries(value: Json, key: str) -> Iterator[dict[str, Json]]:
     entries = value.get(key) if isinstance(value, dict) else None
     yield from (entry for entry in (entries if isinstance(entries, list) else ()) if isinstance(entry, dict))
 

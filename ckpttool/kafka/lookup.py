@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from ckpttool.kafka.base import BrokerAnswer, Clusters, Fault, Question
+from ckpttool.kafka.base import BrokerAnswer, Clusters, Fault, Question, Samples, SourceView, TimesAnswer
 from ckpttool.kafka.client import Connection, ask, first_bytes
 from ckpttool.kafka.diff import KafkaEvidence, Knowledge, KnownIds
 from ckpttool.kafka.positions import positions, questions, subscription_of
 from ckpttool.kafka.settings import Settings, translate
+from ckpttool.kafka.times import ask_times
+from ckpttool.kafka.when import spots_of
 from ckpttool.rules.base import Scene
+
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +28,7 @@ class Brokers:
     direct: Mapping[str, str] = field(default_factory=dict, repr=False)
     renamed: Mapping[str, str] = field(default_factory=dict)
     known_ids: KnownIds = field(default_factory=dict)
+    samples: Samples = field(default_factory=dict)
     timeout_s: float = 10.0
 
 
@@ -32,23 +39,45 @@ def look_at_kafka(scene: Scene, brokers: Brokers) -> KafkaEvidence:
     asked = questions(positions(scene), _with_isolation(options, settings), brokers.renamed)
 
     def answer(question: Question) -> BrokerAnswer:
-        servers = brokers.clusters.of(question.index)
-        if servers is None:
-            step = f"--bootstrap-server {question.index}=HOST:PORT"
-            return BrokerAnswer("", fault=Fault("configuration", f"no broker for source {question.index}", step))
-        if isinstance(settings, Fault):
-            return BrokerAnswer(servers, fault=settings)
-        return ask(Connection(servers, settings, brokers.timeout_s), question)
+        reached = connection_to(brokers, settings, question.index)
+        if isinstance(reached, Fault):
+            return BrokerAnswer(brokers.clusters.of(question.index) or "", fault=reached)
+        return ask(reached, question)
 
-    if len(asked) < 2:
-        answers = [answer(question) for question in asked]
-    else:
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(max_workers=min(8, len(asked))) as several:
-            answers = list(several.map(answer, asked))
+    answers = _at_once(answer, asked)
     knowledge = Knowledge(brokers.renamed, brokers.known_ids, subscription_of(options))
     return KafkaEvidence({one.index: told for one, told in zip(asked, answers, strict=True)}, knowledge)
+
+
+def look_at_times(views: Sequence[SourceView], scene: Scene, brokers: Brokers) -> list[TimesAnswer]:
+    """When the records were made that these views speak of, source by source. Never raises."""
+    settings = load_settings(brokers, scene.conditions.options)
+
+    def answer(view: SourceView) -> TimesAnswer:
+        reached = view.fault or connection_to(brokers, settings, view.index)
+        if isinstance(reached, Fault):
+            return TimesAnswer(fault=reached)
+        topics = dict.fromkeys(topic.read_as for topic in view.topics if topic.exists and not topic.fault)
+        return ask_times(reached, spots_of(view), topics, view.isolation)
+
+    return _at_once(answer, views)
+
+
+def _at_once(answer: Callable[[Asked], Answer], asked: Sequence[Asked]) -> list[Answer]:
+    if len(asked) < 2:
+        return [answer(one) for one in asked]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(max_workers=min(8, len(asked))) as several:
+        return list(several.map(answer, asked))
+
+
+def connection_to(brokers: Brokers, settings: Settings | Fault, index: int) -> Connection | Fault:
+    """How to reach the cluster of this source, or why that is not known."""
+    servers = brokers.clusters.of(index)
+    if servers is None:
+        return Fault("configuration", f"no broker for source {index}", f"--bootstrap-server {index}=HOST:PORT")
+    return settings if isinstance(settings, Fault) else Connection(servers, settings, brokers.timeout_s)
 
 
 def load_settings(brokers: Brokers, options: Mapping[str, str]) -> Settings | Fault:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ckpttool.connectors.base import counted, listed
-from ckpttool.kafka.base import PartitionView, SourceView, TopicView, spell
+from ckpttool.kafka.base import PartitionTimes, PartitionView, SourceView, TopicView, spell
 from ckpttool.kafka.rules import KafkaVerdict, Verdict
 from ckpttool.model import Finding
 from ckpttool.releases import Release, spell_release
 from ckpttool.report.json import finding_fields, header
-from ckpttool.report.layout import printable, table
+from ckpttool.report.layout import printable, spell_duration, spell_time, table
 from ckpttool.report.style import Style, plain
 from ckpttool.report.text import render_findings
 from ckpttool.restart import Restart
@@ -22,16 +22,20 @@ from ckpttool.rules.base import Doubt, Failure
 Fields = dict[str, Any]
 _ROWS_SHOWN = 40
 _HEAD = ("Topic", "Partition", "Next", "Replay to", "Earliest", "Latest", "Lag", "Lost", "Status")
+_WHEN_HEAD = ("Behind for", "Retention")
+_NOTES_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
 class KafkaReport:
-    """What `ckpt kafka diff` shows."""
+    """What `ckpt kafka diff` shows. `asked_ms`: when the brokers had answered; `tells_when`: times were asked for."""
 
     checkpoint: str
     release: Release
     next_batch: Restart
     judged: KafkaVerdict
+    asked_ms: int | None = None
+    tells_when: bool = False
 
     @property
     def sources(self) -> tuple[SourceView, ...]:
@@ -76,6 +80,7 @@ def kafka_fields(report: KafkaReport) -> Fields:
         **header("kafka-diff", report.checkpoint),
         "spark_version": spell_release(report.release),
         "next_batch": {"outcome": report.next_batch.outcome, "batch_id": report.next_batch.batch_id},
+        "asked_ms": report.asked_ms,
         "verdict": report.verdict,
         "headline": headline(report),
         "total_lost": report.total_lost,
@@ -127,6 +132,18 @@ def _partition_fields(part: PartitionView) -> Fields:
         "replay_lost": part.replay_lost,
         "status": part.status,
         "why": part.why,
+        **_times_fields(part.times or PartitionTimes()),
+    }
+
+
+def _times_fields(times: PartitionTimes) -> Fields:
+    return {
+        "next_time_ms": times.next_ms,
+        "earliest_time_ms": times.earliest_ms,
+        "time_lag_ms": times.lag_ms,
+        "retention_reaches_ms": times.retention_ms,
+        "retention_by": times.retention_by,
+        "when_why": times.why,
     }
 
 
@@ -159,8 +176,10 @@ def render_kafka(report: KafkaReport, style: Style = plain, *, everything: bool 
     if isinstance(report.obstacle, Failure):
         condition = f" {report.obstacle.condition}" if report.obstacle.condition else ""
         lines.append(f"Spark {spell_release(report.release)}: {report.obstacle.class_name}{condition}")
+    if report.tells_when:
+        lines += [printable(line) for line in _first_reached(report)]
     for source in report.sources:
-        lines += ["", *source_lines(source, style, everything)]
+        lines += ["", *source_lines(source, style, everything, report.asked_ms if report.tells_when else None)]
     if report.findings:
         lines += ["", *render_findings(report.findings, style)]
     assumed = dict.fromkeys(said for source in report.sources for said in source.assumes)
@@ -173,20 +192,62 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def source_lines(source: SourceView, style: Style = plain, everything: bool = False) -> Iterator[str]:
+def source_lines(
+    source: SourceView, style: Style = plain, everything: bool = False, now_ms: int | None = None
+) -> Iterator[str]:
+    """`now_ms`: with the partitions' times, seen from then."""
     partitions = sum(len(topic.partitions) for topic in source.topics)
     title = f"Source {source.index} · {listed(topic.topic for topic in source.topics)} · "
     yield style(printable(f"{title}{counted(partitions, 'partition')} at {source.servers}"), "title")
     if source.fault:
         yield printable(source.fault.message)
     ordered = source.worst_first()
-    bad = [one for one in ordered if everything or one[1].status != "ok"]
+    bad = [one for one in ordered if everything or one[1].status != "ok" or (now_ms is not None and one[1].lag)]
     shown = bad if everything else bad[:_ROWS_SHOWN]
     if shown:
-        yield from table(_HEAD, [_row(topic, part) for topic, part in shown], style, right=range(1, 8))
+        head = _HEAD if now_ms is None else (*_HEAD, *_WHEN_HEAD)
+        rows = [(*_row(topic, part), *_when_cells(part, now_ms)) for topic, part in shown]
+        yield from table(head, rows, style, right=range(1, 8))
     if len(bad) > len(shown):
         yield f"and {len(bad) - len(shown):,} more, with --all"
     yield from _summaries(source, shown)
+    if now_ms is not None:
+        yield from map(printable, _notes(source))
+
+
+def _first_reached(report: KafkaReport) -> Iterator[str]:
+    """Where retention comes first, of all sources."""
+    at = [
+        (part.times.retention_ms, spell(topic.topic, part.partition))
+        for source in report.sources
+        for topic, part in source.partitions()
+        if part.times and part.times.retention_ms is not None
+    ]
+    if at and report.asked_ms is not None:
+        soonest, name = min(at)
+        yield f"Retention reaches {name} first: {_spell_reached(soonest, report.asked_ms)}, {spell_time(soonest)}"
+
+
+def _when_cells(part: PartitionView, now_ms: int | None) -> tuple[str, ...]:
+    if now_ms is None:
+        return ()
+    times = part.times or PartitionTimes()
+    behind = "–" if times.lag_ms is None else spell_duration(times.lag_ms)
+    if times.retention_ms is not None:
+        return behind, _spell_reached(times.retention_ms, now_ms)
+    return behind, "never by age" if times.retention_by == "never" else "–"
+
+
+def _spell_reached(reached_ms: int, now_ms: int) -> str:
+    return f"in {spell_duration(reached_ms - now_ms)}" if reached_ms > now_ms else "at any moment"
+
+
+def _notes(source: SourceView) -> Iterator[str]:
+    """What there is to know of the times, each thing once for a topic."""
+    for topic in source.topics:
+        said = Counter(part.times.why for part in topic.partitions if part.times and part.times.why)
+        for why, number in said.most_common(_NOTES_SHOWN):
+            yield f"{topic.topic}: {why} ({counted(number, 'partition')})"
 
 
 def _row(topic: TopicView, part: PartitionView) -> tuple[str, ...]:

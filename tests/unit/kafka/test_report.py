@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from ckpttool.cli.brokers import parse_clusters
-from ckpttool.kafka.base import BrokerAnswer, Clusters, Fault
+from ckpttool.kafka.base import BrokerAnswer, Clusters, Fault, Moment, SourceView, TimesAnswer, TopicSettings
+from ckpttool.kafka.rules import judge_views
+from ckpttool.kafka.when import with_times
 from ckpttool.report.json import render_json
 from ckpttool.report.kafka import KafkaReport, headline, kafka_fields, render_kafka
 from ckpttool.restart import predict_restart
-from tests.unit.kafka.scenes import broker, judged, query
+from tests.unit.kafka.scenes import broker, judged, look, query
 
 START: Any = {"orders": {3: 100}}
 END: Any = {"orders": {3: 200}}
+NOW, DAY = 1_700_000_000_000, 86_400_000
+
+
+def source(waiting: dict[int, tuple[int, int]]) -> SourceView:
+    """Partitions whose next record is so many seconds old, in the order of the topic's settings: one topic each."""
+    scene = query({"orders": dict.fromkeys(waiting, 10)})
+    [view] = look(scene, broker({"orders": dict.fromkeys(waiting, (0, 50))}))
+    topic = view.topics[0]
+    parts = []
+    for part in topic.partitions:
+        age_s, retention_ms = waiting[part.partition]
+        alone = replace(view, topics=(replace(topic, partitions=(part,)),))
+        moments = {("orders", part.partition, 10): Moment(NOW - age_s * 1000)}
+        told = with_times(alone, TimesAnswer(moments, {"orders": TopicSettings(retention_ms)}), NOW, {})
+        parts += told.topics[0].partitions
+    return replace(view, topics=(replace(topic, partitions=tuple(parts)),))
 
 
 def report(scene: Any, answer: BrokerAnswer) -> KafkaReport:
@@ -75,6 +94,12 @@ def test_the_fields() -> None:
         "replay_lost": 30,
         "status": "partly_lost",
         "why": None,
+        "next_time_ms": None,
+        "earliest_time_ms": None,
+        "time_lag_ms": None,
+        "retention_reaches_ms": None,
+        "retention_by": None,
+        "when_why": None,
     }
     assert [finding["id"] for finding in fields["findings"]] == ["offset-aged-out"]
 
@@ -101,3 +126,23 @@ def test_clusters_by_source() -> None:
     assert parse_clusters(("h:1,g:2", "1=x:3")) == Clusters("h:1,g:2", {1: "x:3"})
     assert Clusters("h:1", {1: "x:3"}).of(1) == "x:3"
     assert Clusters(None, {1: "x:3"}).of(0) is None
+
+
+def test_with_times_the_one_that_retention_reaches_first_stands_first() -> None:
+    view = source({0: (100, DAY), 1: (900, DAY), 2: (500, -1)})
+    scene = query({"orders": dict.fromkeys(range(3), 10)})
+    restart = predict_restart(scene.evidence, scene.conditions)
+    told = KafkaReport("/checkpoint", scene.release, restart, judge_views((view,), scene), NOW, tells_when=True)
+    lines = render_kafka(told).splitlines()
+    assert lines[1].startswith("Retention reaches orders-1 first: in 23 h, 2023-11-15 21:58:20Z")
+    [head, *rows] = [line for line in lines if line.startswith(("Topic", "orders  "))]
+    assert head.split()[-3:] == ["Behind", "for", "Retention"]
+    assert [row.split()[1] for row in rows] == ["1", "0", "2"]
+    assert rows[0].endswith("in 23 h")
+    assert rows[2].endswith("never by age")
+    assert "trusts the producers' clocks" in "\n".join(lines)
+    fields = kafka_fields(told)["sources"][0]["topics"][0]["partitions"][1]
+    assert fields["time_lag_ms"] == 900_000
+    assert fields["retention_reaches_ms"] == NOW - 900_000 + DAY
+    bare = replace(told, tells_when=False)
+    assert "Behind for" not in render_kafka(bare)
