@@ -407,7 +407,17 @@ def test_pinned_configuration_is_complete() -> None:
 
 SAMPLE = "sample_checkpoints/4.2.0-windowed-agg-rocksdb-sound/checkpoint"
 # Objects whose keys are data: of configuration, operators, paths, and of Spark's and the sources' own JSON.
-FREE = {"conf", "unusual_confs", "state_unique_ids", "raw", "offset", "initial_offset", "key", "value"}
+FREE = {
+    "conf",
+    "unusual_confs",
+    "state_unique_ids",
+    "raw",
+    "offset",
+    "initial_offset",
+    "key",
+    "value",
+    "starting_offsets",
+}
 JSON_RUNS = (
     ("inspect", SAMPLE, "--batch", "4"),
     ("inspect", "sample_checkpoints/4.2.0-file-compacted-sound/checkpoint"),
@@ -417,6 +427,7 @@ JSON_RUNS = (
     ("plan-recovery", "sample_checkpoints/3.5.7-file-to-parquet-previous-offset-missing/checkpoint"),
     ("plan-recovery", "sample_checkpoints"),
     ("kafka", "diff", "sample_checkpoints/3.5.7-kafka-to-kafka-sound/checkpoint", "--bootstrap-server", "127.0.0.1:1"),
+    ("kafka", "starting-offsets", "sample_checkpoints/3.5.7-kafka-to-kafka-sound/checkpoint"),
     ("log", SAMPLE),
     ("diff", f"{SAMPLE}:1", SAMPLE),
 )

@@ -63,6 +63,7 @@ PURE = tuple(
         "kafka.positions",
         "kafka.rules",
         "kafka.settings",
+        "kafka.starting",
         "kafka.when",
     ]
 )

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ckpttool.cli.options import F, parse_pairs
+from ckpttool.cli.options import F, given_release, parse_pairs
 
 if TYPE_CHECKING:
     from ckpttool.kafka.base import Clusters, Samples
     from ckpttool.kafka.diff import KnownIds
     from ckpttool.kafka.lookup import Brokers
+    from ckpttool.rules import Scene
 
 _LARGEST_JSON = 256 * 2**20
 
@@ -61,6 +62,21 @@ def broker_options(*, required: bool) -> Callable[[F], F]:
         return command
 
     return decorate
+
+
+def open_scene(path: str, storage: dict[str, str], given: dict[str, Any]) -> Scene:
+    """The checkpoint, and how its query will be started again."""
+    from ckpttool.checkpoint import load_checkpoint
+    from ckpttool.evidence import gather_evidence
+    from ckpttool.restart import choose_release
+    from ckpttool.rules import Conditions, Scene
+    from ckpttool.storage import open_store
+
+    evidence = gather_evidence(load_checkpoint(open_store(path, storage)))
+    release, _ = choose_release(evidence, given_release(given["spark_version"]))
+    options, confs = parse_pairs(given["options"], "--option"), parse_pairs(given["confs"], "--conf")
+    conditions = Conditions(release, trigger=given["trigger"], conf=confs, options=options)
+    return Scene(evidence, conditions, kafka_asked=True)
 
 
 def given_brokers(given: dict[str, Any]) -> Brokers:

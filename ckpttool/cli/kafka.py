@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ckpttool.cli.brokers import broker_options, given_brokers
+from ckpttool.cli.brokers import broker_options, given_brokers, open_scene
+from ckpttool.cli.kafka_starting import starting_offsets
 from ckpttool.cli.options import (
     choose_style,
     echo,
     gather_storage_options,
-    given_release,
     output_options,
-    parse_pairs,
     refusals_as_json,
     restart_options,
     storage_options,
@@ -33,10 +32,13 @@ if TYPE_CHECKING:
     epilog="""\b
 Examples:
   ckpt kafka diff /data/checkpoints/orders --bootstrap-server kafka:9092
-  ckpt kafka diff s3a://lake/checkpoints/orders --bootstrap-server kafka:9092 --format json"""
+  ckpt kafka starting-offsets s3a://lake/checkpoints/orders --bootstrap-server kafka:9092 --at-least earliest"""
 )
 def kafka() -> None:
     """Compare the query's Kafka sources with their brokers."""
+
+
+kafka.add_command(starting_offsets)
 
 
 @kafka.command(
@@ -69,7 +71,7 @@ def diff(path: str, form: str, color: str, everything: bool, **given: Any) -> in
     if given["sample"] and not given["when"]:
         raise click.UsageError("--sample is for --when")
     with refusals_as_json("kafka-diff", path, form):
-        report = _compare(_open(path, storage, given), given)
+        report = _compare(open_scene(path, storage, given), given)
     if form == "json":
         from ckpttool.report.json import render_json
         from ckpttool.report.kafka import kafka_fields
@@ -80,21 +82,6 @@ def diff(path: str, form: str, color: str, everything: bool, **given: Any) -> in
 
         echo(render_kafka(report, choose_style(color), everything=everything))
     return report.exit_code
-
-
-def _open(path: str, storage: dict[str, str], given: dict[str, Any]) -> Scene:
-    """The checkpoint, and how its query will be started again."""
-    from ckpttool.checkpoint import load_checkpoint
-    from ckpttool.evidence import gather_evidence
-    from ckpttool.restart import choose_release
-    from ckpttool.rules import Conditions, Scene
-    from ckpttool.storage import open_store
-
-    evidence = gather_evidence(load_checkpoint(open_store(path, storage)))
-    release, _ = choose_release(evidence, given_release(given["spark_version"]))
-    options, confs = parse_pairs(given["options"], "--option"), parse_pairs(given["confs"], "--conf")
-    conditions = Conditions(release, trigger=given["trigger"], conf=confs, options=options)
-    return Scene(evidence, conditions, kafka_asked=True)
 
 
 def _compare(scene: Scene, given: dict[str, Any]) -> KafkaReport:

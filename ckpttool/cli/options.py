@@ -147,6 +147,18 @@ def batch_count(text: str) -> int | None:
     return int(text)
 
 
+def milliseconds(text: str, option: str) -> int:
+    """Without a zone it is UTC, as all times that are shown."""
+    from datetime import UTC, datetime, timedelta
+
+    try:
+        time_given = datetime.fromisoformat(text)
+    except ValueError:
+        raise click.BadParameter("expected a time such as 2026-11-18T14:00:00Z", param_hint=option) from None
+    moment = time_given if time_given.tzinfo else time_given.replace(tzinfo=UTC)
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+
+
 @contextmanager
 def refusals_as_json(command: str, path: str, form: str) -> Iterator[None]:
     """A command that cannot look at its checkpoint still prints its JSON, if that is what was asked for."""

@@ -13,6 +13,7 @@ from ckpttool.cli.options import (
     echo,
     gather_storage_options,
     given_release,
+    milliseconds,
     output_options,
     parse_pairs,
     restart_options,
@@ -122,16 +123,4 @@ def _wish(to_batch: int | None, to_time: str | None) -> Wish | None:
         raise click.UsageError("--to-batch and --to-time exclude each other")
     if to_batch is None and to_time is None:
         return None
-    return Wish(to_batch, None if to_time is None else _milliseconds(to_time))
-
-
-def _milliseconds(text: str) -> int:
-    """Without a zone it is UTC, as all times that are shown."""
-    from datetime import UTC, datetime, timedelta
-
-    try:
-        time_given = datetime.fromisoformat(text)
-    except ValueError:
-        raise click.BadParameter("expected a time such as 2026-11-18T14:00:00Z", param_hint="--to-time") from None
-    moment = time_given if time_given.tzinfo else time_given.replace(tzinfo=UTC)
-    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+    return Wish(to_batch, None if to_time is None else milliseconds(to_time, "--to-time"))

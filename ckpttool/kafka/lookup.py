@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from ckpttool.kafka.base import BrokerAnswer, Clusters, Fault, Question, Samples, SourceView, TimesAnswer
@@ -32,11 +32,18 @@ class Brokers:
     timeout_s: float = 10.0
 
 
-def look_at_kafka(scene: Scene, brokers: Brokers) -> KafkaEvidence:
-    """What the brokers have of what the checkpoint names. Never raises: see the faults in the values."""
+def look_at_kafka(
+    scene: Scene, brokers: Brokers, *, only: int | None = None, since_ms: int | None = None
+) -> KafkaEvidence:
+    """What the brokers have of what the checkpoint names. Never raises: see the faults in the values.
+
+    `only`: of one source; `since_ms`: the first records from then on, in place of those younger than the batch."""
     options = scene.conditions.options
     settings = load_settings(brokers, options)
     asked = questions(positions(scene), _with_isolation(options, settings), brokers.renamed)
+    asked = tuple(question for question in asked if only in (None, question.index))
+    if since_ms is not None:
+        asked = tuple(replace(question, newer_than_ms=since_ms) for question in asked)
 
     def answer(question: Question) -> BrokerAnswer:
         reached = connection_to(brokers, settings, question.index)

@@ -152,3 +152,48 @@ def test_thousands_of_partitions_within_the_time(cluster: Topics, topic: str, tm
     parts = partitions_of(fields)
     assert [part["next_time_ms"] for part in parts] == [T0 - 59_000 + number for number in range(1000)]
     assert [part["earliest_time_ms"] for part in parts] == [T0 - 60_000 + number for number in range(1000)]
+
+
+# -- kafka starting-offsets --------------------------------------------------------------------------------------------
+
+
+def test_beginning_no_lower_than_what_there_is(cluster: Topics, topic: str, tmp_path: Path) -> None:
+    cluster.create(topic, 3)
+    for partition in range(3):
+        cluster.fill(topic, 30, partition)
+    cluster.trim(topic, 15)
+    path = keep(tmp_path, {topic: {0: 1, 1: 1}}, {topic: {0: 10, 1: 20}})
+    at = ("--bootstrap-server", cluster.address)
+    plain = run_ckpt("kafka", "starting-offsets", path, *at)
+    assert (plain.code, json.loads(plain.out)) == (1, {topic: {"0": 10, "1": 20, "2": 0}})
+    assert f"{topic}-0: lost: 5 rows between 10 and 15" in plain.err
+    outcome, fields = ask(cluster, "starting-offsets", path, "--at-least", "earliest")
+    assert outcome.code == 1
+    assert fields["starting_offsets"] == {topic: {"0": 15, "1": 20, "2": 0}}
+    assert fields["total_lost"] == 5
+    assert [part["lost"] for part in fields["partitions"]] == [5, 0, 0]
+    cluster.create(f"{topic}-moved", 2)
+    for partition in range(2):
+        cluster.fill(f"{topic}-moved", 30, partition)
+    moved = run_ckpt("kafka", "starting-offsets", path, *at, "--map", f"{topic}={topic}-moved")
+    assert (moved.code, json.loads(moved.out)) == (0, {f"{topic}-moved": {"0": 10, "1": 20}})
+
+
+def test_beginning_at_a_time(cluster: Topics, topic: str, tmp_path: Path) -> None:
+    """As the consumer's own `offsets_for_times` has it; the end where no record is so young."""
+    cluster.create(topic, 3)
+    for partition, step in ((0, 1000), (1, 10_000)):
+        fill_at(cluster, topic, [T0 + number * step for number in range(20)], partition)
+    path = keep(tmp_path, {topic: {0: 3, 1: 4, 2: 0}})
+    told = run_ckpt("kafka", "starting-offsets", path, "--bootstrap-server", cluster.address, "--from-time",
+                    "2023-11-14T22:13:45Z")  # fmt: skip
+    consumer = confluent_kafka.Consumer({"bootstrap.servers": cluster.address, "group.id": topic})
+    asked = [confluent_kafka.TopicPartition(topic, number, T0 + 25_000) for number in range(3)]
+    found = {one.partition: one.offset for one in consumer.offsets_for_times(asked, timeout=10)}
+    ends = {number: consumer.get_watermark_offsets(asked[number], timeout=10)[1] for number in range(3)}
+    consumer.close()
+    expected = {str(number): at if at >= 0 else ends[number] for number, at in found.items()}
+    assert json.loads(told.out) == {topic: expected} == {topic: {"0": 20, "1": 3, "2": 0}}
+    assert told.code == 1
+    assert "lost: 17 rows between 3 and 20" in told.err
+    assert f"{topic}-1: read again: 1 row" in told.err
