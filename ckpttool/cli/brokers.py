@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckpttool.cli.options import F, given_release, parse_pairs
+from ckpttool.errors import Refused, Unavailable
 
 if TYPE_CHECKING:
-    from ckpttool.kafka.base import Clusters, Samples
+    from ckpttool.kafka.base import Clusters, Fault, Samples
     from ckpttool.kafka.diff import KnownIds
     from ckpttool.kafka.lookup import Brokers
     from ckpttool.rules import Scene
@@ -92,6 +93,14 @@ def given_brokers(given: dict[str, Any]) -> Brokers:
         samples=samples,
         timeout_s=given["timeout"],
     )
+
+
+def unasked(fault: Fault) -> Exception:
+    """What a command that cannot go on without an answer ends with."""
+    if fault.reason == "configuration":
+        return click.UsageError(fault.message)
+    kind = Refused if fault.reason in ("missing_extra", "unsupported", "in_use") else Unavailable
+    return kind(fault.message, fault.next_step)
 
 
 def parse_clusters(values: tuple[str, ...]) -> Clusters:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from ckpttool.cli.brokers import broker_options, given_brokers, open_scene
+from ckpttool.cli.brokers import broker_options, given_brokers, open_scene, unasked
+from ckpttool.cli.kafka_group import GroupOutcome, write_as_group
 from ckpttool.cli.options import (
     echo,
     gather_storage_options,
@@ -16,12 +17,12 @@ from ckpttool.cli.options import (
     restart_options,
     storage_options,
 )
-from ckpttool.errors import NotFound, Refused, Unavailable
+from ckpttool.errors import NotFound, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ckpttool.kafka.base import Fault, SourcePosition
+    from ckpttool.kafka.base import SourcePosition
     from ckpttool.kafka.starting import StartingOffsets
     from ckpttool.rules import Scene
 
@@ -32,12 +33,16 @@ if TYPE_CHECKING:
 Examples:
   ckpt kafka starting-offsets /data/checkpoints/orders
   ckpt kafka starting-offsets /data/checkpoints/orders --bootstrap-server kafka:9092 --at-least earliest
+  ckpt kafka starting-offsets /data/checkpoints/orders --bootstrap-server kafka:9092 --consumer-group orders --commit
   ckpt kafka starting-offsets s3a://lake/checkpoints/orders --bootstrap-server h:9093 --from-time 2026-11-18T14:00""",
 )
 @click.argument("path")
 @click.option("--source", type=click.IntRange(min=0), metavar="N", help="Which Kafka source, if there are several.")
 @click.option("--at-least", type=click.Choice(["earliest"]), help="Begin no lower than what the broker still has.")
 @click.option("--from-time", metavar="T", help="Begin with the records from then on, such as 2026-11-18T14:00:00Z.")
+@click.option("--consumer-group", metavar="G", help="A group of consumers to which the offsets are written.")
+@click.option("--commit", is_flag=True, help="With --consumer-group: write them, after asking.")
+@click.option("--yes", is_flag=True, help="With --commit: do not ask.")
 @broker_options(required=False)
 @restart_options
 @output_options("text", "json")
@@ -48,13 +53,18 @@ def starting_offsets(path: str, form: str, **given: Any) -> int:
     Nothing else goes to standard output; what is to be known goes to standard error. Brokers are asked only if they are
     given. Exit status 0: nothing is lost; 1: rows are lost, or the new query cannot begin there.
     """
+    from ckpttool.report.layout import printable
+
     storage = gather_storage_options(given["storage_option"], given["storage_options_file"])
     _check_usage(given)
     with refusals_as_json("kafka-starting-offsets", path, form):
         scene = open_scene(path, storage, given)
         position = _choose(scene, given["source"], given["from_time"] is not None)
         offsets = _find(scene, position, given)
-    _tell(scene, offsets, form)
+        for note in offsets.notes:
+            click.echo(f"ckpt: {printable(note)}", err=True)
+        group = write_as_group(scene, offsets, given) if given["consumer_group"] else None
+    _print(scene, offsets, group, form)
     return _exit_code(offsets)
 
 
@@ -62,6 +72,10 @@ def _check_usage(given: dict[str, Any]) -> None:
     for option in ("at_least", "from_time"):
         if given[option] and not given["servers"]:
             raise click.UsageError(f"--{option.replace('_', '-')} asks the brokers: --bootstrap-server HOST:PORT")
+    for option, needs in (("commit", "consumer_group"), ("yes", "commit"), ("consumer_group", "servers")):
+        if given[option] and not given[needs]:
+            needed = "bootstrap-server" if needs == "servers" else needs.replace("_", "-")
+            raise click.UsageError(f"--{option.replace('_', '-')} needs --{needed}")
     if given["at_least"] and given["from_time"]:
         raise click.UsageError("--at-least and --from-time exclude each other")
 
@@ -100,7 +114,7 @@ def _find(scene: Scene, position: SourcePosition, given: dict[str, Any]) -> Star
     seen = look_at_kafka(scene, brokers, only=position.index, since_ms=since_ms)
     view = next(view for view in views_of(scene, seen) if view.index == position.index)
     if view.faults:
-        raise _unasked(view.faults[0])
+        raise unasked(view.faults[0])
     if since_ms is not None:
         found = starts_from(view, position.name, seen.answers[position.index])
     else:
@@ -117,18 +131,7 @@ def _check_names(position: SourcePosition, renamed: Mapping[str, str]) -> None:
         raise click.BadParameter("two topics of the source would have the same name", param_hint="--map")
 
 
-def _unasked(fault: Fault) -> Exception:
-    if fault.reason == "configuration":
-        return click.UsageError(fault.message)
-    kind = Refused if fault.reason in ("missing_extra", "unsupported") else Unavailable
-    return kind(fault.message, fault.next_step)
-
-
-def _tell(scene: Scene, offsets: StartingOffsets, form: str) -> None:
-    from ckpttool.report.layout import printable
-
-    for note in offsets.notes:
-        click.echo(f"ckpt: {printable(note)}", err=True)
+def _print(scene: Scene, offsets: StartingOffsets, group: GroupOutcome | None, form: str) -> None:
     if form == "text":
         echo(offsets.option)
         return
@@ -137,7 +140,9 @@ def _tell(scene: Scene, offsets: StartingOffsets, form: str) -> None:
     from ckpttool.restart import predict_restart
 
     next_batch = predict_restart(scene.evidence, scene.conditions, kafka_asked=True)
-    echo(render_json(starting_fields(scene.checkpoint.url, next_batch, offsets)))
+    fields = starting_fields(scene.checkpoint.url, next_batch, offsets)
+    told = group and {"group_id": group.name, "written": group.is_written, "partitions": group.offsets}
+    echo(render_json(fields | {"consumer_group": told}))
 
 
 def _exit_code(offsets: StartingOffsets) -> Literal[0, 1, 3]:

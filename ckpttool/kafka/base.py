@@ -20,10 +20,12 @@ Reason = Literal[
     "authentication",
     "authorisation",
     "unknown_topic",
+    "unknown_group",
     "configuration",
     "missing_extra",
     "unsupported",
     "passing",
+    "in_use",
     "other",
 ]
 # The order in which a person wants to see partitions.

@@ -40,6 +40,9 @@ _REASONS: Mapping[str, Reason] = {
     "GROUP_AUTHORIZATION_FAILED": "authorisation",
     "UNKNOWN_TOPIC_OR_PART": "unknown_topic",
     "_UNKNOWN_TOPIC": "unknown_topic",
+    "GROUP_ID_NOT_FOUND": "unknown_group",
+    "UNKNOWN_MEMBER_ID": "in_use",
+    "NON_EMPTY_GROUP": "in_use",
     "TOPIC_EXCEPTION": "unknown_topic",
     "_TIMED_OUT": "timeout",
     "_TIMED_OUT_QUEUE": "timeout",
@@ -55,6 +58,7 @@ _STEPS: Mapping[Reason, str] = {
     "tls": "compare security.protocol with the listener's, and the certificates: -X security.protocol=SSL",
     "authentication": "see that user, password and sasl.mechanism are right: -X sasl.username=… --kafka-config FILE",
     "authorisation": "this user needs Describe on the topic",
+    "in_use": "stop the group's members, or name a group that nobody uses",
     "configuration": "-X takes librdkafka's names; options of a Spark job are given as --option kafka.…",
 }
 _PASSING = {"NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "_UNKNOWN_PARTITION", "UNKNOWN_TOPIC_OR_PART"}

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from ckpttool.kafka.base import Fault
+from ckpttool.kafka.groups import write_group
 from tests.builders import build
 from tests.conftest import Outcome, run_ckpt
 from tests.differential.topics import Topics
@@ -197,3 +199,56 @@ def test_beginning_at_a_time(cluster: Topics, topic: str, tmp_path: Path) -> Non
     assert told.code == 1
     assert "lost: 17 rows between 3 and 20" in told.err
     assert f"{topic}-1: read again: 1 row" in told.err
+
+
+# -- as a consumer group -----------------------------------------------------------------------------------------------
+
+
+def committed(cluster: Topics, group: str, topic: str, partitions: int) -> list[int]:
+    """As the consumer of another program sees it."""
+    consumer = confluent_kafka.Consumer({"bootstrap.servers": cluster.address, "group.id": group})
+    asked = [confluent_kafka.TopicPartition(topic, number) for number in range(partitions)]
+    found = [one.offset for one in consumer.committed(asked, timeout=20)]
+    consumer.close()
+    return found
+
+
+def test_the_query_as_a_consumer_group(cluster: Topics, topic: str, tmp_path: Path) -> None:
+    cluster.create(topic, 3)
+    for partition in range(3):
+        cluster.fill(topic, 30, partition)
+    path = keep(tmp_path, {topic: {0: 10, 1: 20}})
+    none = [confluent_kafka.OFFSET_INVALID] * 3
+    shown, fields = ask(cluster, "starting-offsets", path, "--consumer-group", topic)
+    assert f"{topic}-0: none → 10" in shown.err
+    assert fields["consumer_group"] == {"group_id": topic, "written": False, "partitions": 3}
+    refused, _ = ask(cluster, "starting-offsets", path, "--consumer-group", topic, "--commit")
+    assert refused.code == 6
+    assert "--yes" in refused.err
+    assert committed(cluster, topic, topic, 3) == none
+    written, fields = ask(cluster, "starting-offsets", path, "--consumer-group", topic, "--commit", "--yes")
+    assert written.code == 0, written.err
+    assert fields["consumer_group"]["written"]
+    assert committed(cluster, topic, topic, 3) == [10, 20, 0]
+    again, _ = ask(cluster, "starting-offsets", path, "--consumer-group", topic)
+    assert f"{topic}-1: 20 → 20" in again.err
+
+
+def test_a_group_in_use_is_left_alone(cluster: Topics, topic: str, tmp_path: Path) -> None:
+    cluster.create(topic)
+    cluster.fill(topic, 30)
+    path = keep(tmp_path, {topic: {0: 10}})
+    member = confluent_kafka.Consumer({"bootstrap.servers": cluster.address, "group.id": topic})
+    member.subscribe([topic])
+    deadline = time.monotonic() + 30
+    while not member.assignment():
+        member.poll(0.1)
+        assert time.monotonic() < deadline
+    outcome, fields = ask(cluster, "starting-offsets", path, "--consumer-group", topic, "--commit", "--yes")
+    assert outcome.code == fields["error"]["exit_code"] == 6
+    assert f"the group {topic} has 1 active member" in outcome.err
+    raced = write_group(cluster.connection, topic, {(topic, 0): 10})  # it joined after we had looked
+    assert isinstance(raced, Fault)
+    assert raced.reason == "in_use"
+    member.close()
+    assert committed(cluster, topic, topic, 1) != [10]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from ckpttool.cli.kafka_group import ask_person
+from ckpttool.errors import Refused
 from tests.builders import build
 from tests.conftest import run_ckpt
 
@@ -38,6 +42,9 @@ def test_the_fields(tmp_path: Path) -> None:
         ("f1 c", (), 4, "no Kafka source"),
         ("k0-10 c", ("--at-least", "earliest"), 2, "--bootstrap-server"),
         ("k0-10 c", ("--from-time", "2026-11-18"), 2, "--bootstrap-server"),
+        ("k0-10 c", ("--commit",), 2, "--commit needs --consumer-group"),
+        ("k0-10 c", ("--yes",), 2, "--yes needs --commit"),
+        ("k0-10 c", ("--consumer-group", "g"), 2, "--consumer-group needs --bootstrap-server"),
         ("k0-10 c", ("--from-time", "noon", "--bootstrap-server", "127.0.0.1:1"), 2, "expected a time"),
         (
             "k0-10 c",
@@ -70,3 +77,18 @@ def test_sampling_is_for_times(tmp_path: Path) -> None:
     outcome = run_ckpt("kafka", "diff", path, "--bootstrap-server", "127.0.0.1:1", "--sample", "1")
     assert outcome.code == 2
     assert "--sample is for --when" in outcome.err
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("typed", "refused"), [("y\n", False), ("n\n", True), ("\n", True)])
+def test_a_person_is_asked(monkeypatch: pytest.MonkeyPatch, typed: str, refused: bool) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal(typed))
+    if refused:
+        with pytest.raises(Refused):
+            ask_person()
+    else:
+        ask_person()

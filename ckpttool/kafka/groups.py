@@ -1,0 +1,73 @@
+"""A consumer group's offsets, read and written: the one thing that is ever written to a cluster, and only if asked.
+
+A group with members is left alone: its offsets are theirs. The broker refuses to change them as well, so a member that
+joins meanwhile does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ckpttool.kafka.base import Fault
+from ckpttool.kafka.client import Call, Connection, Failed
+
+Partition = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What the cluster has of it; one that is not there yet has no members and no offsets."""
+
+    members: int = 0
+    offsets: Mapping[Partition, int] = field(default_factory=dict)
+
+
+def ask_group(connection: Connection, name: str) -> Group | Fault:
+    """Never raises."""
+    try:
+        call = Call(connection)
+        told = _one(call, call.admin.describe_consumer_groups([name], request_timeout=call.left))
+        if isinstance(told, Fault):
+            return Group() if told.reason == "unknown_group" else told
+        offsets = _offsets(call, name)
+    except Failed as failed:
+        return failed.fault
+    return offsets if isinstance(offsets, Fault) else Group(len(told.members), offsets)
+
+
+def write_group(connection: Connection, name: str, offsets: Mapping[Partition, int]) -> Group | Fault:
+    """Writes the offsets, and tells what the cluster has then. Never raises."""
+    from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+
+    wanted = [TopicPartition(topic, number, at) for (topic, number), at in sorted(offsets.items())]
+    try:
+        call = Call(connection)
+        asked = [ConsumerGroupTopicPartitions(name, wanted)]
+        told = _one(call, call.admin.alter_consumer_group_offsets(asked, request_timeout=call.left))
+        if isinstance(told, Fault):
+            return told
+        for one in told.topic_partitions:
+            if one.error is not None:
+                fault = call.fault(one.error)
+                return replace(fault, message=f"{one.topic}-{one.partition}: {fault.message}")
+        found = _offsets(call, name)
+    except Failed as failed:
+        return failed.fault
+    return found if isinstance(found, Fault) else Group(0, found)
+
+
+def _offsets(call: Call, name: str) -> dict[Partition, int] | Fault:
+    from confluent_kafka import ConsumerGroupTopicPartitions
+
+    asked = [ConsumerGroupTopicPartitions(name)]
+    told = _one(call, call.admin.list_consumer_group_offsets(asked, request_timeout=call.left))
+    if isinstance(told, Fault):
+        return told
+    return {(one.topic, one.partition): one.offset for one in told.topic_partitions if one.offset >= 0}
+
+
+def _one(call: Call, futures: Mapping[str, Any]) -> Any:
+    [told] = call.results(futures).values()
+    return told
