@@ -47,7 +47,8 @@ Examples:
   ckpt kafka diff /data/checkpoints/orders --bootstrap-server kafka:9092
   ckpt kafka diff s3a://lake/checkpoints/orders --bootstrap-server 0=h1:9092,h2:9092 --bootstrap-server 1=h3:9093
   ckpt kafka diff /data/checkpoints/orders --bootstrap-server h:9093 --kafka-config client.properties --format json
-  ckpt kafka diff /data/checkpoints/orders --bootstrap-server kafka:9092 --when --sample 60"""
+  ckpt kafka diff /data/checkpoints/orders --bootstrap-server kafka:9092 --when --sample 60
+  ckpt kafka diff /data/checkpoints/orders --bootstrap-server kafka:9092 --export-metrics > /metrics/orders.prom"""
 )
 @click.argument("path")
 @broker_options(required=True)
@@ -59,6 +60,7 @@ Examples:
     metavar="SECONDS",
     help="With --when: look twice, so far apart, to see how fast retention goes.",
 )
+@click.option("--export-metrics", is_flag=True, help="Print what Prometheus reads, in place of the text.")
 @click.option("--all", "everything", is_flag=True, help="Show healthy partitions too.")
 @output_options("text", "json")
 @storage_options
@@ -70,9 +72,16 @@ def diff(path: str, form: str, color: str, everything: bool, **given: Any) -> in
     storage = gather_storage_options(given["storage_option"], given["storage_options_file"])
     if given["sample"] and not given["when"]:
         raise click.UsageError("--sample is for --when")
+    if given["export_metrics"] and form == "json":
+        raise click.UsageError("--export-metrics and --format json exclude each other")
     with refusals_as_json("kafka-diff", path, form):
-        report = _compare(open_scene(path, storage, given), given)
-    if form == "json":
+        scene = open_scene(path, storage, given)
+        report = _compare(scene, given)
+    if given["export_metrics"]:
+        from ckpttool.report.metrics import render_metrics
+
+        echo(render_metrics(report, scene.checkpoint.last_offset_batch, scene.checkpoint.last_commit_batch))
+    elif form == "json":
         from ckpttool.report.json import render_json
         from ckpttool.report.kafka import kafka_fields
 

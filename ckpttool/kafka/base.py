@@ -228,7 +228,9 @@ class TopicView:
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """One source. `is_replay`: the next batch is one that runs again. `assumes`: what was taken for granted."""
+    """One source. `is_replay`: the next batch is one that runs again. `assumes`: what was taken for granted.
+
+    `times_fault`: why no times were told, if they were asked for."""
 
     index: int
     servers: str
@@ -239,6 +241,7 @@ class SourceView:
     assumes: tuple[str, ...] = ()
     has_start: bool = True
     isolation: Isolation = "read_uncommitted"
+    times_fault: Fault | None = None
 
     def partitions(self) -> Iterator[tuple[TopicView, PartitionView]]:
         for topic in self.topics:

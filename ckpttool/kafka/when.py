@@ -54,7 +54,7 @@ def with_times(source: SourceView, told: TimesAnswer, now_ms: int, samples: Samp
         )
         for topic in source.topics
     )
-    return replace(source, topics=topics)
+    return replace(source, topics=topics, times_fault=told.fault)
 
 
 def _fitting(samples: Samples, index: int, topic: TopicView, part: PartitionView) -> Sample | None:

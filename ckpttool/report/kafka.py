@@ -64,7 +64,8 @@ class KafkaReport:
     @property
     def exit_code(self) -> int:
         """2, 6: nothing could be asked, for a reason on this side; 1: not good; 5: out of reach; 3: not known."""
-        reasons = {fault.reason for source in self.sources for fault in source.faults}
+        times = [source.times_fault for source in self.sources if source.times_fault]
+        reasons = {fault.reason for fault in (*times, *(fault for source in self.sources for fault in source.faults))}
         if "configuration" in reasons:
             return 2
         if reasons & {"missing_extra", "unsupported"}:

@@ -21,6 +21,7 @@ from tests.unit.kafka.scenes import T0
 pytestmark = pytest.mark.spark
 confluent_kafka = pytest.importorskip("confluent_kafka")
 admin = pytest.importorskip("confluent_kafka.admin")
+parser = pytest.importorskip("prometheus_client.parser")
 DAY = 86_400_000
 Ends = dict[str, dict[int, int]]
 
@@ -252,3 +253,22 @@ def test_a_group_in_use_is_left_alone(cluster: Topics, topic: str, tmp_path: Pat
     assert raced.reason == "in_use"
     member.close()
     assert committed(cluster, topic, topic, 1) != [10]
+
+
+# -- metrics -----------------------------------------------------------------------------------------------------------
+
+
+def test_metrics_are_what_prometheus_reads(cluster: Topics, topic: str, tmp_path: Path) -> None:
+    cluster.create(topic, 2)
+    cluster.fill(topic, 30)
+    path = keep(tmp_path, {topic: {0: 3, 1: 0}}, {topic: {0: 10, 1: 0}})
+    at = ("--bootstrap-server", cluster.address)
+    outcome = run_ckpt("kafka", "diff", path, *at, "--export-metrics", "--when")
+    assert outcome.code == 0
+    families = {family.name: family for family in parser.text_string_to_metric_families(outcome.out)}
+    lag = {sample.labels["partition"]: sample.value for sample in families["ckpt_kafka_lag"].samples}
+    assert lag == {"0": 20, "1": 0}
+    assert [sample.value for sample in families["ckpt_kafka_last_batch"].samples] == [1]
+    [late] = families["ckpt_kafka_time_lag_seconds"].samples
+    assert late.value > 1
+    assert late.labels == {"checkpoint": path, "source": "0", "topic": topic, "partition": "0"}

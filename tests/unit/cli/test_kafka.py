@@ -92,3 +92,11 @@ def test_a_person_is_asked(monkeypatch: pytest.MonkeyPatch, typed: str, refused:
             ask_person()
     else:
         ask_person()
+
+
+def test_metrics_of_a_cluster_that_is_down(tmp_path: Path) -> None:
+    at = (str(build(tmp_path, "k0-10 c")), "--bootstrap-server", "127.0.0.1:1", "--export-metrics")
+    outcome = run_ckpt("kafka", "diff", *at)
+    assert outcome.code == 5
+    assert 'source="0"} 0\n' in outcome.out
+    assert run_ckpt("kafka", "diff", *at, "--format", "json").code == 2

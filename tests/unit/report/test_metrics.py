@@ -1,0 +1,78 @@
+"""What Prometheus reads, as its own client's parser understands it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from ckpttool.kafka.base import BrokerAnswer, Fault, Moment, TimesAnswer, TopicSettings
+from ckpttool.kafka.rules import judge_views
+from ckpttool.kafka.when import with_times
+from ckpttool.report.kafka import KafkaReport
+from ckpttool.report.metrics import render_metrics
+from ckpttool.restart import predict_restart
+from tests.unit.kafka.scenes import GONE, broker, look, query
+
+NOW, DAY = 1_700_000_000_000, 86_400_000
+
+
+def metrics(scene: Any, answer: BrokerAnswer, url: str = "/checkpoint", times: TimesAnswer | None = None) -> Any:
+    """Name → labels without the checkpoint → value, after every family was parsed."""
+    views = look(scene, answer)
+    if times is not None:
+        views = tuple(with_times(view, times, NOW, {}) for view in views)
+    restart = predict_restart(scene.evidence, scene.conditions)
+    judged = judge_views(views, scene)
+    report = KafkaReport(url, scene.release, restart, judged, NOW, tells_when=times is not None)
+    found: dict[str, dict[tuple[str, ...], float]] = {}
+    for family in text_string_to_metric_families(render_metrics(report, 7, 6)):
+        assert family.type == "gauge"
+        assert family.documentation
+        for sample in family.samples:
+            labels = dict(sample.labels)
+            assert labels.pop("checkpoint") == url
+            found.setdefault(sample.name, {})[tuple(labels.values())] = sample.value
+    return found
+
+
+def test_the_figures() -> None:
+    found = metrics(query({"t": {0: 10, 1: 5}}), broker({"t": {0: (0, 50), 1: (8, 9), 2: (0, 4)}}))
+    assert found == {
+        "ckpt_kafka_last_batch": {(): 7},
+        "ckpt_kafka_last_committed_batch": {(): 6},
+        "ckpt_kafka_up": {("0",): 1},
+        "ckpt_kafka_next_offset": {("0", "t", "0"): 10, ("0", "t", "1"): 5, ("0", "t", "2"): 0},
+        "ckpt_kafka_earliest": {("0", "t", "0"): 0, ("0", "t", "1"): 8, ("0", "t", "2"): 0},
+        "ckpt_kafka_latest": {("0", "t", "0"): 50, ("0", "t", "1"): 9, ("0", "t", "2"): 4},
+        "ckpt_kafka_lag": {("0", "t", "0"): 40, ("0", "t", "1"): 4, ("0", "t", "2"): 4},
+        "ckpt_kafka_lost": {("0", "t", "0"): 0, ("0", "t", "1"): 3, ("0", "t", "2"): 0},
+    }
+
+
+def test_times_only_where_they_were_asked_for() -> None:
+    times = TimesAnswer({("t", 0, 10): Moment(NOW - 2500)}, {"t": TopicSettings(DAY)})
+    found = metrics(query({"t": {0: 10}}), broker({"t": {0: (0, 50)}}), times=times)
+    assert found["ckpt_kafka_time_lag_seconds"] == {("0", "t", "0"): 2.5}
+    reached = found["ckpt_kafka_retention_reaches_timestamp_seconds"]
+    assert reached == {("0", "t", "0"): (NOW - 2500 + DAY) / 1000}
+
+
+def test_a_cluster_that_is_down() -> None:
+    found = metrics(query({"t": {0: 10}}), BrokerAnswer("b:1", fault=Fault("unreachable", "no")))
+    assert found["ckpt_kafka_up"] == {("0",): 0}
+    assert "ckpt_kafka_lag" not in found
+    assert found["ckpt_kafka_next_offset"] == {("0", "t", "0"): 10}
+    assert metrics(query({"t": {0: 10}}), broker({"t": GONE}))["ckpt_kafka_up"] == {("0",): 1}
+
+
+@pytest.mark.parametrize("text", ['a"b', "a\\b", "a\nb", "a\\nb", 'a\\"b\\', "{a}=,b", "ü→", "", " "])
+def test_labels_are_what_they_were(text: str) -> None:
+    found = metrics(query({text: {0: 10}}), broker({text: {0: (0, 50)}}), url=f"/data/{text}")
+    assert found["ckpt_kafka_lag"] == {("0", text, "0"): 40}
+
+
+@pytest.mark.parametrize(("text", "shown"), [("\x1b[31m", "\\x1b[31m"), ("\r", "\\r"), ("\ud800", "\\ud800")])
+def test_what_a_terminal_must_not_get(text: str, shown: str) -> None:
+    assert metrics(query({text: {0: 10}}), broker({text: {0: (0, 50)}}))["ckpt_kafka_lag"] == {("0", shown, "0"): 40}
