@@ -99,6 +99,11 @@ class Source:
         return option(self.scene.conditions.options, "kafka.group.id") is not None
 
     @property
+    def splits_partitions(self) -> bool:
+        options = self.scene.conditions.options
+        return any(option(options, name) is not None for name in ("minPartitions", "maxRecordsPerPartition"))
+
+    @property
     def asks_admin(self) -> bool:
         """Older releases ask by a consumer, to which a topic that is not there has no partitions."""
         return not self.scene.is_on(_DEPRECATED, default=self.release < _ADMIN_SINCE)
@@ -399,6 +404,10 @@ def _aged_out(source: Source, aged: Sequence[Part], batch: str) -> Told:
     lost = sum(part.lost or 0 for _, part in aged) if not source.after else _behind(aged)
     verb = "are gone" if source.fails_on_loss else "are gone and passed over"
     why = f"{counted(lost, 'row')} of {_names(aged, of=True)} {verb}: {batch} begins below the earliest offset"
+    if source.splits_partitions and not source.fails_on_loss:
+        why += "; with minPartitions or maxRecordsPerPartition several tasks read a partition, and where they pass over"
+        why += " a loss, one may fail because another uses its consumer (ConcurrentModificationException)"
+        return source.doubt(_READ, "offset-aged-out", why, "leave these options out until the query is past the loss")
     return source.trouble(_READ, errors.aged_out(source.release), why, fails=source.fails_on_loss)
 
 

@@ -65,6 +65,17 @@ def test_a_loss_that_was_allowed_is_a_warning() -> None:
     assert "passed over" in finding.message
 
 
+@pytest.mark.parametrize("splits", ["minPartitions", "maxRecordsPerPartition"])
+def test_tasks_that_share_a_partition_may_trip_over_a_loss(splits: str) -> None:
+    options = {splits: "3"}
+    there = broker({"t": {0: (130, 300)}})
+    obstacle, [finding] = judge(query(START, failOnDataLoss="false", **options), there)
+    assert isinstance(obstacle, Doubt)
+    assert "ConcurrentModificationException" in finding.message
+    assert isinstance(judge(query(START, **options), there)[0], Failure)
+    assert judge(query(START, failOnDataLoss="false", **options), broker({"t": {0: (0, 300)}}))[0] is None
+
+
 def test_everything_was_eaten_by_retention() -> None:
     assert told(judge(query(START), broker({"t": {0: (300, 300)}})))[0] == OUT_OF_RANGE
 
