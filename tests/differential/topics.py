@@ -21,7 +21,7 @@ class Topics:
 
     def __init__(self, address: str, **settings: str) -> None:
         self.address = address
-        self.config = {"bootstrap.servers": address, "log_level": "3", **settings}
+        self.config = {"bootstrap.servers": address, "log_level": "0", **settings}
         self.connection = Connection(address)
         self.admin: Any = admin.AdminClient(self.config)
         self.records: dict[tuple[str, int], list[str]] = {}  # the values, by offset
