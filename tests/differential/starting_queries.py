@@ -18,9 +18,11 @@ def answer(spark: SparkSession, request: dict[str, Any]) -> dict[str, Any]:
     place = jobs.Place(spark, Path(request["root"]), request["checkpoint"])
     source = spark.readStream.format("kafka").options(**request["options"]).load()
     output = place.path(request["output"])
-    jobs.until_caught_up(place.write(source.select("topic", "partition", "offset"), "json", path=output))
-    records = spark.read.schema("topic STRING, partition INT, offset LONG").json(output).collect()
-    return {"records": sorted([record.topic, record.partition, record.offset] for record in records)}
+    records = source.select("topic", "partition", "offset").writeStream
+    writer = records.option("checkpointLocation", place.path(request["checkpoint"]))
+    jobs.until_caught_up(writer.foreachBatch(lambda batch, _: batch.write.mode("append").json(output)))
+    written = spark.read.schema("topic STRING, partition INT, offset LONG").json(output).collect()
+    return {"records": sorted([record.topic, record.partition, record.offset] for record in written)}
 
 
 if __name__ == "__main__":

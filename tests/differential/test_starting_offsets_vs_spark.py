@@ -70,8 +70,8 @@ def test_a_new_query_reads_what_the_old_one_would_read_next(lab: Lab, case: str,
         cluster.grow(topic, 5)
         cluster.fill(topic, 3, 4)
     if case == "aged-out":
-        cluster.trim(topic, 13, 1)
-        cluster.trim(topic, 14, 2)
+        cluster.trim(topic, 15, 1)
+        cluster.trim(topic, 18, 2)
     asked = ("--bootstrap-server", cluster.address) if case in ("grown", "aged-out") else ()
     told = run_ckpt(
         "kafka", "starting-offsets", str(tmp_path / "old"), *asked, *(["--at-least", "earliest"] if loss else [])
