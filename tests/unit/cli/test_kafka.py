@@ -100,3 +100,10 @@ def test_metrics_of_a_cluster_that_is_down(tmp_path: Path) -> None:
     assert outcome.code == 5
     assert 'source="0"} 0\n' in outcome.out
     assert run_ckpt("kafka", "diff", *at, "--format", "json").code == 2
+
+
+def test_without_a_terminal_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    with pytest.raises(Refused) as refused:
+        ask_person()
+    assert "--yes" in (refused.value.next_step or "")
