@@ -147,6 +147,8 @@ END_ABOVE_PREFETCHED = Complaint(
 
 
 def verifies_replay(release: Release) -> bool:
-    """Between SPARK-41387 and SPARK-53560 a batch that runs again is checked against offsets fetched at the start."""
+    """Between SPARK-41387 and SPARK-53560 a batch that runs again is checked against offsets fetched at the start.
+
+    In these releases they are fetched before any batch, with Trigger.AvailableNow."""
     mended = (3, 5, 7) <= release < (4, 0, 0) or release >= (4, 0, 2)
     return release >= (3, 4, 0) and not mended

@@ -109,9 +109,13 @@ class Source:
         return not self.scene.is_on(_DEPRECATED, default=self.release < _ADMIN_SINCE)
 
     @property
+    def fetches_first(self) -> bool:
+        """Whether Trigger.AvailableNow asks for the latest offsets before anything else."""
+        return self.scene.conditions.trigger == "available-now" and errors.verifies_replay(self.release)
+
+    @property
     def verifies_replay(self) -> bool:
-        now = self.scene.conditions.trigger == "available-now"
-        return now and self.view.is_replay and errors.verifies_replay(self.release)
+        return self.view.is_replay and self.fetches_first
 
     @property
     def path(self) -> str:
@@ -271,7 +275,8 @@ def _new_batch(source: Source) -> Iterator[Told]:
         yield from _unreachable(source, _DOUBTED)
     if source.view.fault is not None:
         return
-    refused = _topic_unknown(source, _ASK, "batch")
+    first = source.fetches_first and not source.after
+    refused = _topic_unknown(source, _PREFETCH, "init") if first else _topic_unknown(source, _ASK, "batch")
     if refused:
         yield refused
     if not source.view.has_start:

@@ -25,6 +25,9 @@ IMPATIENT = {
     "fetchOffset.numRetries": "2",
 }
 
+# What of the query's thread is about a batch.
+BATCH = ("constructNextBatch", "runBatch", "executeOneBatch")
+
 
 def read(spark: SparkSession, options: dict[str, str]) -> DataFrame:
     data = spark.readStream.format("kafka").options(**IMPATIENT, **options).load()
@@ -59,8 +62,8 @@ def answer(spark: SparkSession, request: dict[str, Any]) -> dict[str, Any]:
     batches = {one["batchId"]: _read(one) for one in jobs.progress_of(query) if one["batchId"] >= 0}
     failure = query._jsq.exception()
     causes = chain(spark, failure.get()) if failure.isDefined() else []
-    in_init = any("populateStartOffsets" in cause["in"] for cause in causes)
-    return {"failed": ("init" if in_init else "batch") if causes else None, "causes": causes, "batches": batches}
+    in_batch = any(frame in cause["in"] for cause in causes for frame in BATCH)
+    return {"failed": ("batch" if in_batch else "init") if causes else None, "causes": causes, "batches": batches}
 
 
 def _read(progress: dict[str, Any]) -> dict[str, Any]:

@@ -370,3 +370,21 @@ def test_the_verdict(has: Any, options: dict[str, str], verdict: str) -> None:
 def test_what_is_read_twice_without_a_word_from_spark_is_not_fine() -> None:
     scene = query(START, {"t": {0: 60}}, replay=True, failOnDataLoss="false")
     assert judged(scene, broker({"t": {0: (0, 300)}})).verdict == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("release", "trigger", "phase"),
+    [
+        ((3, 4, 4), "available-now", "init"),
+        ((4, 0, 0), "available-now", "init"),
+        ((4, 0, 0), "default", "batch"),
+        ((4, 0, 4), "available-now", "batch"),
+        (OLD, "available-now", "batch"),
+        (NEW, "available-now", "batch"),
+    ],
+)
+def test_when_a_topic_is_missed(release: Release, trigger: str, phase: str) -> None:
+    obstacle, _ = judge(query(START, release=release, trigger=trigger, subscribe="t"), broker({"t": GONE}))
+    assert isinstance(obstacle, Failure)
+    assert (obstacle.phase, obstacle.class_name) == (phase, UNKNOWN_TOPIC)
+    assert obstacle.batch_id == (1 if phase == "batch" else None)
