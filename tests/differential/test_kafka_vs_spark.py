@@ -259,7 +259,7 @@ def check_log(run: Run) -> None:
     """Where it plans a batch over a loss, Spark warns, and so do we."""
     told = [one["id"] for one in run.diff["findings"] if one["severity"] == "warning" and one["id"] not in TOLD_QUIETLY]
     warned = [line for line in run.log.splitlines() if any(words in line for words in PASSED_OVER)]
-    is_planned = run.has("offsets", run.restart["batch_id"])
+    is_planned = run.has("offsets", run.diff["next_batch"]["batch_id"])
     assert bool(warned) == bool(told and is_planned), (warned, told)
 
 
