@@ -16,7 +16,7 @@ from ckpttool.formats.envelope import parse_json
 from ckpttool.formats.state.compression import Codec, decompress
 from ckpttool.formats.state.hdfs import sniffed
 from ckpttool.formats.state.java_io import JavaReader
-from ckpttool.formats.state.records import EOF, PLAIN, TYPED, Records, frame_records
+from ckpttool.formats.state.records import EOF, PLAIN, TYPED, Grammar, Records, frame_records
 from ckpttool.formats.values import MAPPING, Fields
 from ckpttool.model import Position
 
@@ -35,21 +35,28 @@ class Changelog:
 
 
 def parse_changelog(data: bytes, codec: Codec | None = None) -> Changelog:
+    header, grammar, pieces = open_changelog(data, codec)
+    return Changelog(header.version, frame_records(pieces, grammar, header.size), header.lineage)
+
+
+def open_changelog(data: bytes, codec: Codec | None = None) -> tuple[Header, Grammar, Iterator[bytes]]:
+    """The header, and what its records are to be read by and from."""
     pieces = decompress(data, codec or sniffed(data))
     header, read = _header(pieces)
     grammar = TYPED if header.version in TYPED_VERSIONS else PLAIN
-    records = frame_records(chain([read[header.size :]], pieces), grammar, header.size)
-    return Changelog(header.version, records, header.lineage)
+    return header, grammar, chain([read[header.size :]], pieces)
 
 
 @dataclass(frozen=True, slots=True)
-class _Header:
+class Header:
+    """`size`: its own, in bytes."""
+
     version: int
     size: int = 0
     lineage: tuple[tuple[int, str], ...] | None = None
 
 
-def _header(pieces: Iterator[bytes]) -> tuple[_Header, bytes]:
+def _header(pieces: Iterator[bytes]) -> tuple[Header, bytes]:
     """The header and what was read for it: no more pieces than it takes, since a later one may be damaged."""
     read = next(pieces, b"")
     while True:
@@ -60,7 +67,7 @@ def _header(pieces: Iterator[bytes]) -> tuple[_Header, bytes]:
             if piece is None:
                 if error.after_version:
                     raise
-                return _Header(1), read
+                return Header(1), read
             read += piece
 
 
@@ -72,16 +79,16 @@ class EndsInside(MalformedFile):
         self.after_version = after_version
 
 
-def _parse_header(read: bytes) -> _Header:
+def _parse_header(read: bytes) -> Header:
     reader = JavaReader(read)
     version = _version(_text(reader, after_version=False))
     if version == 1:
-        return _Header(1)
+        return Header(1)
     if version not in _LINEAGE_VERSIONS:
-        return _Header(version, reader.position)
+        return Header(version, reader.position)
     at = reader.position
     lineage = _lineage(_text(reader, after_version=True), at)
-    return _Header(version, reader.position, lineage)
+    return Header(version, reader.position, lineage)
 
 
 def _text(reader: JavaReader, after_version: bool) -> str:

@@ -29,6 +29,8 @@ IO = SparkError("java.io.IOException")
 
 _PIECE_BYTES = 2**20
 _LARGEST_FRAME_BYTES = 2**29  # decompressed; a zstd frame cannot be taken apart
+_HARMLESS_BYTES = 2**28
+_LARGEST_GROWTH = 64  # times; rows of zeros are compressed thirtyfold
 _LZ4_HEADER = Struct("<8sBiiI")  # magic, token, compressed size, size, checksum
 _LZ4_SEED = 0x9747B28C
 _LZ4_STORED, _LZ4_COMPRESSED = 0x10, 0x20
@@ -44,6 +46,18 @@ def sniff_compression(head: bytes) -> Codec | None:
 def decompress(data: bytes, codec: Codec) -> Iterator[bytes]:
     """The contents, in order; ends with the data, or in `MalformedFile` where it cannot go on."""
     return _DECOMPRESSORS[codec](data)
+
+
+def bounded(pieces: Iterator[bytes], stored: int) -> Iterator[bytes]:
+    """The pieces, for whoever holds on to them: no more than a file of so many bytes can honestly become."""
+    total = 0
+    for piece in pieces:
+        total += len(piece)
+        if total > _HARMLESS_BYTES and total > stored * _LARGEST_GROWTH:
+            raise LeftUnread(
+                f"{stored:,} bytes that become more than {total:,}", expected=f"at most {_LARGEST_GROWTH} times as many"
+            )
+        yield piece
 
 
 def _cramjam_error() -> type[Exception]:

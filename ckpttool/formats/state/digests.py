@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 from struct import Struct
+from typing import Any
 
 _WORD = 0xFFFFFFFF
 _STRIPE = Struct("<4I")
@@ -21,6 +22,9 @@ _CRC32C_POLYNOMIAL = 0x82F63B78
 
 def xxh32(data: bytes | memoryview, seed: int) -> int:
     """The seed only enters the first stripe: adding it there gives the frame's hash, whose seed is zero."""
+    if (fast := _xxhash()) is not None:
+        value: int = fast(data, seed)
+        return value
     if len(data) < _STRIPE.size:
         return _xxh32_of_little(bytes(data), seed)
     from cramjam import lz4
@@ -29,6 +33,16 @@ def xxh32(data: bytes | memoryview, seed: int) -> int:
     seeded = bytearray(data)
     _STRIPE.pack_into(seeded, 0, *((word + shift) & _WORD for word in _STRIPE.unpack_from(data)))
     return int.from_bytes(bytes(lz4.compress(seeded, level=1))[-4:], "little")
+
+
+@cache
+def _xxhash() -> Any:
+    """The function of the package xxhash, which is ten times faster still and comes with the extra `state`."""
+    try:
+        import xxhash
+    except ImportError:
+        return None
+    return xxhash.xxh32_intdigest
 
 
 def _xxh32_of_little(data: bytes, seed: int) -> int:

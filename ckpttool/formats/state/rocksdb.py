@@ -22,6 +22,7 @@ SST_DIRECTORY, LOG_DIRECTORY = "SSTs", "logs"
 SST_MAGICS = (0x88E241B785F4CFF7, 0xDB4775248B80FB57)  # of block-based tables, and of the oldest ones
 
 _LARGEST_ENTRY_BYTES = 2**26
+_LARGEST_ZIP_BYTES = 2**27  # all entries together
 _HEADER = Struct("<4sHHHHHIIIHH")
 _HEADER_MAGIC, _DESCRIPTOR_MAGIC = b"PK\x03\x04", b"PK\x07\x08"
 _ENCRYPTED, _HAS_DESCRIPTOR = 0x1, 0x8
@@ -124,7 +125,7 @@ def _ids(fields: Fields, families: Json) -> Mapping[str, int] | None:
 def read_zip_entries(data: bytes) -> dict[str, bytes]:
     """Name → contents. Whatever does not begin like an entry ends the zip, be it its directory or damage."""
     entries: dict[str, bytes] = {}
-    at = 0
+    at = total = 0
     while len(data) - at >= _HEADER.size and data.startswith(_HEADER_MAGIC, at):
         header = _HEADER.unpack_from(data, at)
         flags, method, crc, stored, size, name_bytes, extra_bytes = header[2], header[3], *header[6:]
@@ -143,6 +144,9 @@ def read_zip_entries(data: bytes) -> dict[str, bytes]:
         if zlib.crc32(content) != crc:
             raise _bad(at, f"{name!r} has another checksum than its header says")
         entries[name.rpartition("/")[2]] = content
+        total += len(content)
+        if total > _LARGEST_ZIP_BYTES:
+            raise LeftUnread("a zip whose entries are too large to be looked into", expected="RocksDB's small files")
         at = end
     return entries
 

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from ckpttool.formats.state import digests
 from ckpttool.formats.state.digests import CRC32C_CHUNK_BYTES, crc32c, xxh32
 
 
@@ -37,7 +38,9 @@ def test_crc32c_across_chunks(size: int) -> None:
         (b"Nobody inspects the spammish repetition", 0, 0xE2293B2F),
     ],
 )
-def test_xxh32(data: bytes, seed: int, expected: int) -> None:
+def test_xxh32(data: bytes, seed: int, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert xxh32(data, seed) == expected
+    monkeypatch.setattr(digests, "_xxhash", lambda: None)
     assert xxh32(data, seed) == expected
 
 
@@ -71,6 +74,9 @@ def slow_xxh32(data: bytes, seed: int) -> int:
 
 
 @pytest.mark.parametrize("size", [0, 3, 15, 16, 17, 31, 32, 1000, 32_768])
-def test_xxh32_with_a_seed(size: int) -> None:
+@pytest.mark.parametrize("with_package", [True, False])
+def test_xxh32_with_a_seed(size: int, with_package: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not with_package:
+        monkeypatch.setattr(digests, "_xxhash", lambda: None)
     data = random.Random(size).randbytes(size)
     assert xxh32(data, 0x9747B28C) == slow_xxh32(data, 0x9747B28C)

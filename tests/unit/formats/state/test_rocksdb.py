@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 
 import pytest
 
-from ckpttool.errors import MalformedFile
+from ckpttool.errors import LeftUnread, MalformedFile
 from ckpttool.formats.state.rocksdb import (
     ImmutableFile,
     NoMetadata,
@@ -84,3 +86,12 @@ def test_tables_end_in_a_magic_number() -> None:
     for data in (b"", bytes(100), made.sst()[:-1]):
         with pytest.raises(MalformedFile):
             check_sst(data)
+
+
+def test_entries_that_are_too_large_together_are_left() -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
+        for number in range(40):
+            made.writestr(f"{number}.log", bytes(2**22))
+    with pytest.raises(LeftUnread, match="too large"):
+        read_zip_entries(out.getvalue())

@@ -1,0 +1,105 @@
+"""Spark's data types, from the JSON of a schema file to a tree that decoders are compiled from.
+
+A name that is not known here becomes `unknown`, whose values stay raw bytes: a newer type must not hide the others.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from ckpttool.errors import MalformedFile
+from ckpttool.model import Json
+
+DEEPEST = 64  # levels of nesting
+_DECIMAL = re.compile(r"decimal(?:\(\s*(\d{1,2})\s*,\s*(-?\d{1,2})\s*\))?\Z")
+_STRING = re.compile(r"string(?: collate \w+)?\Z|(?:char|varchar)\(\s*\d+\s*\)\Z")
+_YEAR_MONTH = re.compile(r"interval (year|month)(?: to (year|month))?\Z")
+_DAY_TIME = re.compile(r"interval (day|hour|minute|second)(?: to (day|hour|minute|second))?\Z")
+_NANOS = re.compile(r"timestamp_(ltz|ntz)\(\s*(\d)\s*\)\Z")
+_TIME = re.compile(r"time\(\s*\d\s*\)\Z")
+_SAME = {"null": "void", "timestamp_ltz": "timestamp", "interval": "calendar", "calendarinterval": "calendar"}
+_PLAIN = frozenset(
+    ("void", "boolean", "byte", "short", "integer", "long", "float", "double", "date", "timestamp", "timestamp_ntz",
+     "binary", "variant", "calendar")
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class DataType:
+    """`kind` is Spark's name of the type without its parameters; only those fields mean something that it has."""
+
+    kind: str
+    name: str
+    fields: tuple[Field, ...] = ()
+    element: DataType | None = None
+    value: DataType | None = None
+    precision: int = 0
+    scale: int = 0
+    units: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    name: str
+    type: DataType
+    metadata: Any = None
+
+
+VOID = DataType("void", "void")
+LONG = DataType("long", "long")
+BINARY = DataType("binary", "binary")
+
+
+def struct(*fields: tuple[str, DataType]) -> DataType:
+    return DataType("struct", "struct", fields=tuple(Field(name, kind) for name, kind in fields))
+
+
+def parse_type(schema: Json, depth: int = 0) -> DataType:
+    if depth > DEEPEST:
+        raise MalformedFile("a schema nested too deeply", expected=f"at most {DEEPEST} levels")
+    if isinstance(schema, str):
+        return _named(schema)
+    if not isinstance(schema, dict):
+        raise _no_type(schema)
+    kind = schema.get("type")
+    if kind == "struct" and isinstance(schema.get("fields"), list):
+        return DataType("struct", "struct", fields=tuple(_field(one, depth) for one in schema["fields"]))
+    if kind == "array":
+        return DataType("array", "array", element=parse_type(schema.get("elementType"), depth + 1))
+    if kind == "map":
+        key = parse_type(schema.get("keyType"), depth + 1)
+        return DataType("map", "map", element=key, value=parse_type(schema.get("valueType"), depth + 1))
+    if kind == "udt":
+        return parse_type(schema.get("sqlType"), depth + 1)
+    raise _no_type(schema)
+
+
+def _field(schema: Json, depth: int) -> Field:
+    if not isinstance(schema, dict) or not isinstance(schema.get("name"), str):
+        raise _no_type(schema)
+    return Field(schema["name"], parse_type(schema.get("type"), depth + 1), schema.get("metadata"))
+
+
+def _named(name: str) -> DataType:
+    kind = _SAME.get(name, name)
+    if kind in _PLAIN:
+        return DataType(kind, name)
+    if found := _DECIMAL.match(name):
+        precision, scale = found[1] or "10", found[2] or "0"
+        return DataType("decimal", name, precision=int(precision), scale=int(scale))
+    if _STRING.match(name):
+        return DataType("string", name)
+    if found := _YEAR_MONTH.match(name):
+        return DataType("year-month", name, units=(found[1], found[2] or found[1]))
+    if found := _DAY_TIME.match(name):
+        return DataType("day-time", name, units=(found[1], found[2] or found[1]))
+    if found := _NANOS.match(name):
+        kind = "timestamp" if found[1] == "ltz" else "timestamp_ntz"
+        return DataType(kind if int(found[2]) <= 6 else f"{kind}-nanos", name, precision=int(found[2]))
+    return DataType("time" if _TIME.match(name) else "unknown", name)
+
+
+def _no_type(schema: Json) -> MalformedFile:
+    return MalformedFile(f"no data type: {str(schema)[:60]}", expected="a data type of Spark as JSON")

@@ -1,0 +1,247 @@
+"""`UnsafeRow`, the bytes that keys and values of the state are: decoders compiled from a schema.
+
+Writers: `UnsafeRowWriter`, `UnsafeArrayWriter`, `UnsafeMapData`. Little-endian, in words of eight bytes: first a bit
+for each null, then a word per field, then what does not fit in a word, found by offset and length. Every offset and
+length is held against the row before it is used.
+
+Values are Python's, without loss: numbers, texts and bytes as they are, decimals exact, dates and times as the integers
+that Spark stores (days, microseconds, nanoseconds for `time`), structs as tuples, arrays as lists, maps as lists of
+pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Context, Decimal
+from struct import Struct, unpack_from
+from typing import Any, NamedTuple
+
+from ckpttool.errors import MalformedFile
+from ckpttool.formats.state.types import DataType
+
+# The value of a field whose word is given: data, start and size of what the word's offset is relative to, the word.
+Fix = Callable[[bytes, int, int, int], Any]
+# The value of something that begins at `start` and has `size` bytes.
+Read = Callable[[bytes, int, int], Any]
+
+LARGEST_LONG_DECIMAL = 18  # digits; more are bytes
+_EXACT = Context(prec=100)
+_IN_ROW = {
+    "boolean": "?7x", "byte": "b7x", "short": "h6x", "integer": "i4x", "date": "i4x", "year-month": "i4x",
+    "float": "f4x", "double": "d",
+}  # fmt: skip
+_IN_ARRAY = {
+    "boolean": "?", "byte": "b", "short": "h", "integer": "i", "date": "i", "year-month": "i", "float": "f",
+    "double": "d",
+}  # fmt: skip
+_INTERVAL = Struct("<iiq")
+_NANOS = Struct("<qq")
+
+
+class CalendarInterval(NamedTuple):
+    months: int
+    days: int
+    microseconds: int
+
+
+class Variant(NamedTuple):
+    value: bytes
+    metadata: bytes
+
+
+class TimestampNanos(NamedTuple):
+    microseconds: int
+    nanoseconds: int
+
+
+class BadRow(MalformedFile):
+    """The bytes do not fit the schema, or are no row at all."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, expected="a row of the recorded schema")
+
+
+def row_reader(schema: DataType) -> Read:
+    """The fields of a struct, as a tuple."""
+    count = len(schema.fields)
+    words = (count + 63) // 64
+    types = [field.type for field in schema.fields]
+    layout = Struct(f"<{words}Q" + "".join(_IN_ROW.get(kind.kind, "q") for kind in types))
+    fixes = [(at, fix) for at, kind in enumerate(types) if (fix := _fix(kind)) is not None]
+    least, unpack = layout.size, layout.unpack_from
+
+    def read(data: bytes, start: int, size: int) -> tuple[Any, ...]:
+        if size < least or start + size > len(data):
+            raise BadRow(f"{size} bytes, where a row of {count} fields has at least {least}")
+        nulls, *values = unpack(data, start)
+        if nulls:
+            for at in range(count):
+                if nulls >> at & 1:
+                    values[at] = None
+        for at, fix in fixes:
+            if values[at] is not None:
+                values[at] = fix(data, start, size, values[at])
+        return tuple(values)
+
+    def read_wide(data: bytes, start: int, size: int) -> tuple[Any, ...]:
+        if size < least or start + size > len(data):
+            raise BadRow(f"{size} bytes, where a row of {count} fields has at least {least}")
+        values = list(unpack(data, start)[words:])
+        nulls = int.from_bytes(data[start : start + 8 * words], "little")
+        for at in range(count):
+            if nulls >> at & 1:
+                values[at] = None
+        for at, fix in fixes:
+            if values[at] is not None:
+                values[at] = fix(data, start, size, values[at])
+        return tuple(values)
+
+    return read if words == 1 else read_wide
+
+
+def smallest_row(schema: DataType) -> int:
+    """How many bytes a row of this struct has at least."""
+    count = len(schema.fields)
+    return 8 * ((count + 63) // 64 + count)
+
+
+def is_null_row(data: bytes) -> bool:
+    """Whether this is a row of a single field that is null, whatever the schema says."""
+    return len(data) == 16 and data[0] == 1 and not any(data[1:])
+
+
+def _fix(kind: DataType) -> Fix | None:
+    """How a word becomes the value; None where it is the value."""
+    if kind.kind in _IN_ROW or kind.kind in ("long", "timestamp", "timestamp_ntz", "time", "day-time"):
+        return None
+    if kind.kind == "void":
+        return lambda *_: None
+    if kind.kind == "decimal" and kind.precision <= LARGEST_LONG_DECIMAL:
+        scale = -kind.scale
+        return lambda _data, _start, _size, word: _EXACT.scaleb(word, scale)
+    if kind.kind == "unknown":
+        return _unknown
+    return _placed(_reader(kind))
+
+
+def _placed(read: Read) -> Fix:
+    """Offset and length are the halves of the word."""
+
+    def fix(data: bytes, start: int, size: int, word: int) -> Any:
+        offset, length = word >> 32, word & 0xFFFFFFFF
+        if offset < 0 or offset + length > size:
+            raise BadRow(f"a field of {length} bytes at byte {offset} of {size}")
+        return read(data, start + offset, length)
+
+    return fix
+
+
+def _unknown(data: bytes, start: int, size: int, word: int) -> bytes:
+    """What a field of a type that is not known points at, or the word itself where it points at nothing."""
+    offset, length = word >> 32, word & 0xFFFFFFFF
+    if offset > 0 and offset + length <= size:
+        return data[start + offset : start + offset + length]
+    return word.to_bytes(8, "little", signed=True)
+
+
+def _reader(kind: DataType) -> Read:
+    if kind.kind == "struct":
+        return row_reader(kind)
+    if kind.kind == "array":
+        assert kind.element
+        return _array_reader(kind.element)
+    if kind.kind == "map":
+        assert kind.element
+        assert kind.value
+        return _map_reader(kind.element, kind.value)
+    if kind.kind == "decimal":
+        scale = -kind.scale
+        return lambda data, start, size: _EXACT.scaleb(_big_integer(data, start, size), scale)
+    return _READERS[kind.kind]
+
+
+def _text(data: bytes, start: int, size: int) -> str:
+    return data[start : start + size].decode("utf-8", "replace")
+
+
+def _bytes(data: bytes, start: int, size: int) -> bytes:
+    return bytes(data[start : start + size])
+
+
+def _big_integer(data: bytes, start: int, size: int) -> Decimal:
+    if size > 16:
+        raise BadRow(f"a decimal of {size} bytes")
+    return Decimal(int.from_bytes(data[start : start + size], "big", signed=True))
+
+
+def _interval(data: bytes, start: int, size: int) -> CalendarInterval:
+    if size != _INTERVAL.size:
+        raise BadRow(f"an interval of {size} bytes")
+    return CalendarInterval(*_INTERVAL.unpack_from(data, start))
+
+
+def _nanos(data: bytes, start: int, size: int) -> TimestampNanos:
+    if size != _NANOS.size:
+        raise BadRow(f"a timestamp of {size} bytes")
+    return TimestampNanos(*_NANOS.unpack_from(data, start))
+
+
+def _variant(data: bytes, start: int, size: int) -> Variant:
+    value_size = int.from_bytes(data[start : start + 4], "little", signed=True) if size >= 4 else -1
+    if not 0 <= value_size <= size - 4:
+        raise BadRow(f"a variant of {size} bytes that says its value has {value_size}")
+    middle = start + 4 + value_size
+    return Variant(bytes(data[start + 4 : middle]), bytes(data[middle : start + size]))
+
+
+_READERS: dict[str, Read] = {
+    "string": _text,
+    "binary": _bytes,
+    "calendar": _interval,
+    "variant": _variant,
+    "timestamp-nanos": _nanos,
+    "timestamp_ntz-nanos": _nanos,
+}
+
+
+def _array_reader(element: DataType) -> Read:
+    code = _IN_ARRAY.get(element.kind, "q")
+    width = Struct(f"<{code}").size
+    fix = _fix(element)
+    is_void = element.kind == "void"
+
+    def read(data: bytes, start: int, size: int) -> list[Any]:
+        count = int.from_bytes(data[start : start + 8], "little", signed=True) if size >= 8 else -1
+        header = 8 + (count + 63) // 64 * 8
+        if count < 0 or header + (0 if is_void else count * width) > size:
+            raise BadRow(f"an array of {count} elements in {size} bytes")
+        if is_void:
+            return [None] * count
+        nulls = int.from_bytes(data[start + 8 : start + header], "little")
+        values: list[Any] = list(unpack_from(f"<{count}{code}", data, start + header))
+        for at in range(count) if nulls or fix else ():
+            if nulls >> at & 1:
+                values[at] = None
+            elif fix:
+                values[at] = fix(data, start, size, values[at])
+        return values
+
+    return read
+
+
+def _map_reader(key: DataType, value: DataType) -> Read:
+    read_keys, read_values = _array_reader(key), _array_reader(value)
+
+    def read(data: bytes, start: int, size: int) -> list[tuple[Any, Any]]:
+        key_bytes = int.from_bytes(data[start : start + 8], "little", signed=True) if size >= 8 else -1
+        if not 0 <= key_bytes <= size - 8:
+            raise BadRow(f"a map of {size} bytes whose keys have {key_bytes}")
+        keys = read_keys(data, start + 8, key_bytes)
+        values = read_values(data, start + 8 + key_bytes, size - 8 - key_bytes)
+        if len(keys) != len(values):
+            raise BadRow(f"a map of {len(keys)} keys and {len(values)} values")
+        if any(key is None for key in keys):
+            raise BadRow("a map with a key that is null")
+        return list(zip(keys, values, strict=True))
+
+    return read

@@ -1,0 +1,96 @@
+"""How values are printed: as by Spark's own `to_json`, or as the contract says instead."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from ckpttool.errors import MalformedFile
+from ckpttool.formats.state.spark_json import json_renderer
+from ckpttool.formats.state.types import parse_type
+from ckpttool.formats.state.unsafe import CalendarInterval, TimestampNanos, Variant
+from tests.unsafe_rows import array_of, map_of, schema
+
+DAY = 86_400_000_000
+
+PRINTED: list[tuple[Any, Any, str]] = [
+    ("boolean", True, "true"),
+    ("byte", -3, "-3"),
+    ("float", 1.100000023841858, "1.1"),
+    ("float", 16777216.0, "16777216.0"),
+    ("double", float("nan"), '"NaN"'),
+    ("double", float("-inf"), '"-Infinity"'),
+    ("double", 0.1, "0.1"),
+    ("decimal(38,18)", Decimal((1, tuple(map(int, "123456789012345678901234567890")), -18)),
+     "-123456789012.345678901234567890"),
+    ("decimal(38,18)", Decimal((0, (0,), -18)), "0E-18"),
+    ("string", 'a"b\x00ü', '"a\\"b\\u0000\\u00fc"'),
+    ("binary", b"\x00\xff", '"AP8="'),
+    ("date", 19_723, '"2024-01-01"'),
+    ("date", -719_529, '"-0001-12-31"'),
+    ("date", 2_932_897, '"+10000-01-01"'),
+    ("timestamp", 34_000_000 + 19_723 * DAY, '"2024-01-01T00:00:34.000Z"'),
+    ("timestamp", -1, '"1969-12-31T23:59:59.999Z"'),
+    ("timestamp_ntz", 123_456, '"1970-01-01T00:00:00.123"'),
+    ("timestamp_ntz(9)", TimestampNanos(123_456, 789), '"1970-01-01T00:00:00.123456789"'),
+    ("time(6)", 45_296_789_012_000, '"12:34:56.789012"'),
+    ("interval year to month", -15, "\"INTERVAL '-1-3' YEAR TO MONTH\""),
+    ("interval month", -15, "\"INTERVAL '-15' MONTH\""),
+    ("interval day to second", -90_061_500_000, "\"INTERVAL '-1 01:01:01.5' DAY TO SECOND\""),
+    ("interval hour to minute", 90_000_000_000, "\"INTERVAL '25:00' HOUR TO MINUTE\""),
+    ("interval second", 1_000_000, "\"INTERVAL '01' SECOND\""),
+    ("interval", CalendarInterval(14, -2, -5_250_000), '"1 years 2 months -2 days -5.25 seconds"'),
+    ("interval", CalendarInterval(0, 0, 0), '"0 seconds"'),
+    ("void", None, "null"),
+    (array_of("long"), [1, None], "[1,null]"),
+    (map_of("string", "long"), [("a", 1), ("b", None)], '{"a":1,"b":null}'),
+    (map_of("integer", "string"), [(1, "a")], '[[1,"a"]]'),
+    (schema(("n", "long"), ("n", "string")), (1, "x"), '{"n":1,"n":"x"}'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "value", "text"), PRINTED, ids=[f"{kind}"[:40] for kind, _, _ in PRINTED])
+def test_values_are_printed_as_spark_prints_them(kind: Any, value: Any, text: str) -> None:
+    assert json_renderer(parse_type(kind))(value) == text
+
+
+METADATA = bytes.fromhex("0102000102") + b"ab"  # two names of one letter
+
+VARIANTS = [
+    ("00", "null"),
+    ("04", "true"),
+    ("08", "false"),
+    ("0cff", "-1"),
+    ("180000000000000080", "-9223372036854775808"),
+    ("1c000000000000f83f", "1.5"),
+    ("200219000000", "0.25"),
+    ("20026400000000"[:12], "1"),
+    ("2c0b4d0000", '"2024-01-01"'),
+    ("3080d0b8e29d0d0600", None),
+    ("0d616263", '"abc"'),
+    ("3c020000000001", '"AAE="'),
+    ("02020001000203" + "0c01" + "00", '{"a":1,"b":null}'),
+    ("0302000203" + "0c07" + "04", "[7,true]"),
+    ("50" + "00112233445566778899aabbccddeeff", '"00112233-4455-6677-8899-aabbccddeeff"'),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), VARIANTS)
+def test_variants_are_printed_as_json(value: str, text: str | None) -> None:
+    shown = json_renderer(parse_type("variant"))(Variant(bytes.fromhex(value), METADATA))
+    assert text is None or shown == text
+
+
+@pytest.mark.parametrize("value", ["", "03", "0201", "ff", "0dff", "7c00000000", "02ff0000"])
+def test_damaged_variants_are_refused(value: str) -> None:
+    with pytest.raises(MalformedFile):
+        json_renderer(parse_type("variant"))(Variant(bytes.fromhex(value), METADATA))
+
+
+def test_a_variant_that_holds_itself_is_refused() -> None:
+    """Offsets may lead back: an array of one element that begins where the array does, by a wrapped offset."""
+    value = bytes.fromhex("0f01000000" + "fcffffff" + "00000000")
+    with pytest.raises(MalformedFile):
+        json_renderer(parse_type("variant"))(Variant(value, METADATA))
