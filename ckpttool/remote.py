@@ -122,6 +122,13 @@ class FsspecStore:
             raise body
         return body
 
+    def read_range(self, path: str, start: int, end: int) -> bytes:
+        full = self._full(path)
+        try:
+            return bytes(self._backend.ask(lambda: self._backend.fs.cat_file(full, start, end)))
+        except Exception as error:
+            raise remote_error(error, path) from None
+
     def read_all(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | CkptError]]:
         for portion in self._portions(paths):
             yield from zip(portion, self._read_together(portion), strict=True)

@@ -6,7 +6,7 @@ holds them against their checksums; of RocksDB's tables it only looks at size, e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ckpttool.errors import CkptError, LeftUnread, MalformedFile, NotFound, Unavailable
@@ -26,7 +26,7 @@ from ckpttool.formats.state.rocksdb import (
     check_sst,
     parse_snapshot_zip,
 )
-from ckpttool.model import Checkpoint, Finding, Operator, Position, SparkError
+from ckpttool.model import Checkpoint, ColumnFamilySchema, Finding, Operator, Position, SparkError
 from ckpttool.state_chain import (
     Fault,
     FaultKind,
@@ -73,12 +73,14 @@ def load_state_files(
     partitions: int | None = None,
     unique_ids: UniqueIds | None = None,
     mode: Mode = "quick",
+    chosen: Callable[[StoreFiles], bool] | None = None,
 ) -> StateFiles:
     """What is there of `version`. `partitions`: how many the offset log pins; without it, those that have a directory.
-    `unique_ids`: those of the commit before, where it has any (`CommitLogEntry.state_unique_ids`)."""
+    `unique_ids`: those of the commit before, where it has any (`CommitLogEntry.state_unique_ids`). `chosen`: of which
+    stores, of all if it does not say."""
     local = "://" not in store.url or store.url.startswith("file:")
-    loader = _Loader(store, checkpoint, version, local)
-    stores = loader.list_stores(partitions, unique_ids or {})
+    loader = StateLoader(store, checkpoint, version, local)
+    stores = [one for one in loader.list_stores(partitions, unique_ids or {}) if chosen is None or chosen(one)]
     return StateFiles(
         version=version,
         mode=mode,
@@ -90,7 +92,7 @@ def load_state_files(
     )
 
 
-class _Loader:
+class StateLoader:
     def __init__(self, store: Store, checkpoint: Checkpoint, version: int, local: bool) -> None:
         self.store = store
         self.checkpoint = checkpoint
@@ -317,15 +319,22 @@ class _Loader:
 def expected_partitions(operator: Operator, pinned: int | None, inside: Iterable[str]) -> range:
     """Global limits and aggregations without a key have a single partition, whatever the offset log pins."""
     schemas = [store.schema for store in operator.stores if store.schema]
-    keyless = any(
-        family.key.get("fields") == [] for schema in schemas for family in schema.column_families if schema.version < 3
-    )
-    if operator.name == "globalLimit" or (keyless and operator.name in (None, "stateStoreSave")):
+    keyless = any(is_keyless(family) for schema in schemas for family in schema.column_families if schema.version < 3)
+    if operator.name == "globalLimit" or (
+        keyless and operator.name in (None, "stateStoreSave", "StatefulStreamlineAggregate")
+    ):
         return range(1)
     there = 1 + max((int(name) for name in inside if name.isdecimal() and len(name) < _LONGEST_PARTITION), default=-1)
     if pinned is None:
         return range(max(1, there))
     return range(min(pinned, there + 1))  # beyond the last directory one is like the next: missing
+
+
+def is_keyless(family: ColumnFamilySchema) -> bool:
+    """Of an aggregation without a key, or of a global limit, whose key is a single null."""
+    keys, values = family.key.get("fields") or [], family.value.get("fields") or []
+    names = [[field.get("name") for field in fields if isinstance(field, dict)] for fields in (keys, values)]
+    return not keys or (names == [["key"], ["value"]] and keys[0].get("type") in ("void", "null"))
 
 
 def expected_stores(operator: Operator) -> tuple[str, ...]:

@@ -40,6 +40,9 @@ class Store(Protocol):
     def read(self, path: str) -> bytes:
         """The whole file; raises NotFound, Unavailable, or MalformedFile for what is not a readable file."""
 
+    def read_range(self, path: str, start: int, end: int) -> bytes:
+        """The bytes from `start` up to `end`, of a file that has them; raises what `read` would."""
+
     def read_all(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | CkptError]]:
         """Many files, as concurrently as the store allows; what `read` would raise stands in its place."""
 
@@ -55,6 +58,17 @@ def open_store(url: str, storage_options: Mapping[str, str] | None = None) -> St
     from ckpttool.remote import open_remote
 
     return open_remote(url, target, options, storage_options or {})
+
+
+def read_pieces(store: Store, path: str) -> Iterator[bytes]:
+    """A file of any size, in pieces of at most what `read` would take as a whole."""
+    found = store.stat(path)
+    size = found.size_bytes if found and not found.is_directory else None
+    if size is None or size <= READ_LIMIT_BYTES:
+        yield store.read(path)
+        return
+    for start in range(0, size, READ_LIMIT_BYTES):
+        yield store.read_range(path, start, min(start + READ_LIMIT_BYTES, size))
 
 
 def is_directory(store: Store, path: str) -> bool:
@@ -95,12 +109,29 @@ class LocalStore:
         except (OSError, ValueError) as error:
             raise _local_error(error, path) from None
 
+    def read_range(self, path: str, start: int, end: int) -> bytes:
+        try:
+            with open(self._inside(path), "rb") as file:
+                file.seek(start)
+                return file.read(end - start)
+        except (OSError, ValueError) as error:
+            raise _local_error(error, path) from None
+
     def read_all(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | CkptError]]:
         for path in paths:
             try:
                 yield path, self.read(path)
             except CkptError as error:
                 yield path, error
+
+    def real_path(self, path: str) -> str:
+        """Where a file is, for libraries that open files themselves; raises what `read` would."""
+        try:
+            real = os.path.realpath(self._inside(path))
+            os.stat(real)
+        except (OSError, ValueError) as error:
+            raise _local_error(error, path) from None
+        return real
 
     def at(self, path: str) -> LocalStore:
         return LocalStore(os.path.normpath(os.path.join(self.url, path)))
@@ -130,6 +161,9 @@ class NothingStore:
 
     def read(self, path: str) -> bytes:
         raise NotFound(f"{path} does not exist")
+
+    def read_range(self, path: str, start: int, end: int) -> bytes:  # noqa: ARG002
+        return self.read(path)
 
     def read_all(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | CkptError]]:
         for path in paths:

@@ -104,11 +104,13 @@ def checkpoint(
     provider: str = HDFS,
     partitions: int = 1,
     unique_ids: Sequence[str] = (),
+    conf: Mapping[str, str] | None = None,
 ) -> Path:
     """A checkpoint whose batch is committed, so that version `batch + 1` is needed, and these files below `state/`."""
     conf = {
         "spark.sql.streaming.stateStore.providerClass": provider,
         "spark.sql.shuffle.partitions": str(partitions),
+        **(conf or {}),
     }
     head = json.dumps({"batchWatermarkMs": 0, "batchTimestampMs": 1, "conf": conf})
     ids = {"stateUniqueIds": {"0": [[one] for one in unique_ids]}} if unique_ids else {}

@@ -430,6 +430,14 @@ JSON_RUNS = (
     ("kafka", "starting-offsets", "sample_checkpoints/3.5.7-kafka-to-kafka-sound/checkpoint"),
     ("log", SAMPLE),
     ("diff", f"{SAMPLE}:1", SAMPLE),
+    ("state", "list", SAMPLE),
+    ("state", "list", "sample_checkpoints"),
+    ("state", "count", SAMPLE),
+    ("state", "rows", SAMPLE),
+    ("state", "diff", SAMPLE, "--batch", "0", "--batch", "4"),
+    ("state", "verify", SAMPLE),
+    ("state", "verify", "sample_checkpoints/4.2.0-windowed-agg-hdfs-state-directory-missing/checkpoint"),
+    ("state", "size", SAMPLE),
 )
 
 

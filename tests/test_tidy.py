@@ -19,11 +19,11 @@ LAYERS: list[tuple[str, ...]] = [
     ("errors", "model", ""),
     ("formats", "connectors", "releases"),
     ("urls", "storage", "remote", "batches", "evidence", "restart", "rules", "checks", "protocol", "state_chain",
-     "state_errors", "state_verdict", "planner", "sinks.base", "sinks.compaction", "sinks.failures",
-     "sinks.findings", "sinks.judge", "sinks.lineage", "inputs.base", "inputs.judge", "inputs.delta_rules",
-     "inputs.delta_schema", "inputs.delta_errors", "kafka"),
+     "state_errors", "state_verdict", "state.tables", "state.replay", "state.joined", "planner", "sinks.base",
+     "sinks.compaction", "sinks.failures", "sinks.findings", "sinks.judge", "sinks.lineage", "inputs.base",
+     "inputs.judge", "inputs.delta_rules", "inputs.delta_schema", "inputs.delta_errors", "kafka"),
     ("recognise", "sinks", "ledger", "state_files", "checkpoint", "inspection", "comparison", "outlook", "inputs",
-     "recovery", "report"),
+     "recovery", "state", "report"),
     ("harness", "spark"),
     ("cli",),
 ]  # fmt: skip
@@ -46,6 +46,9 @@ PURE = tuple(
         "state_chain",
         "state_errors",
         "state_verdict",
+        "state.joined",
+        "state.replay",
+        "state.tables",
         "sinks.base",
         "sinks.compaction",
         "sinks.failures",
@@ -123,10 +126,18 @@ def test_only_the_command_line_prints(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_reading_never_opens_for_writing(path: Path) -> None:
-    """No writing method exists yet; whoever adds one changes this rule to name its only caller."""
+    """Whoever adds a writing method changes this rule to name its only caller. A database is put together in a
+    temporary directory of its own; an export is written where nothing is, outside the checkpoint."""
     if name_of(path).startswith("ckpttool.harness"):
         return
     source = path.read_text(encoding="utf-8")
+    if name_of(path) == "ckpttool.state.rocksdb":
+        assert source.count('"wb"') == 1
+        assert "tempfile.TemporaryDirectory" in source
+        source = source.replace('"wb"', "")
+    if name_of(path) == "ckpttool.state.export":
+        assert "is inside the checkpoint" in source
+        source = source.replace("unfinished.unlink()", "")
     for writing in ("O_WRONLY |", "O_CREAT", "O_RDWR", '"wb"', '"w"', '"xb"', "os.replace", "os.remove", "unlink(",
                     "rmtree", "pipe_file", "put_file", ".mkdir("):  # fmt: skip
         assert writing not in source

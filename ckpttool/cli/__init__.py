@@ -16,6 +16,7 @@ from ckpttool.errors import CkptError
 COMMANDS = {
     "inspect": ("ckpttool.cli.inspect", "Show what a checkpoint holds, where it stands and what is wrong."),
     "plan-recovery": ("ckpttool.cli.plan_recovery", "Say what a restart of the query will do, and plan the ways out."),
+    "state": ("ckpttool.cli.state", "Read the rows that stateful operators keep."),
     "log": ("ckpttool.cli.log", "Print one line per batch, oldest first; go on with --follow."),
     "diff": ("ckpttool.cli.diff", "Compare two batches or two checkpoints."),
     "kafka": ("ckpttool.cli.kafka", "Compare the query's Kafka sources with their brokers."),

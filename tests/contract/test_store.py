@@ -146,6 +146,18 @@ def below(url: str, path: str) -> str:
 # -- list --------------------------------------------------------------------------------------------------------------
 
 
+def test_a_file_of_any_size_is_read_in_pieces(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.list("a/b/c")
+    monkeypatch.setattr(storage, "READ_LIMIT_BYTES", 3)
+    if store.url.startswith("http"):  # a server may ignore ranges, so nothing larger than the limit is asked of it
+        with pytest.raises(MalformedFile, match="larger than"):
+            list(storage.read_pieces(store, "a/b/c/deep"))
+        return
+    assert list(storage.read_pieces(store, "a/b/c/deep")) == [b"dee", b"p"]
+    with pytest.raises(NotFound):
+        list(storage.read_pieces(store, "a/b/c/nothing"))
+
+
 def test_lists_the_names_in_a_directory(store: Store) -> None:
     assert sorted(store.list("offsets")) == [".1.crc", "0", "1", "10", "empty"]
 

@@ -31,6 +31,8 @@ def commands(name: str, root: Path) -> list[list[str]]:
     listed.append(["plan-recovery", checkpoint, *(part for sink in sinks for part in ("--sink", sink))])
     if len(batches) > 1:
         listed.append(["diff", f"{checkpoint}:{batches[0]}", f"{checkpoint}:{batches[-1]}"])
+    if (root / checkpoint / "state" / "0").is_dir():
+        listed += [["state", command, checkpoint] for command in ("list", "rows", "verify", "size")]
     return listed
 
 

@@ -8,7 +8,7 @@ from ckpttool.checkpoint import load_checkpoint
 from ckpttool.errors import Unavailable
 from ckpttool.formats.checksums import encode_hadoop_crc
 from ckpttool.formats.state.digests import crc32c
-from ckpttool.model import Operator, OperatorStore, StateSchema
+from ckpttool.model import ColumnFamilySchema, Operator, OperatorStore, StateSchema
 from ckpttool.state_chain import Mode, StateFiles
 from ckpttool.state_files import JOIN_STORES, expected_partitions, expected_stores, load_state_files
 from ckpttool.storage import LocalStore
@@ -177,3 +177,21 @@ def test_what_tells_that_a_query_has_state(tmp_path: Path) -> None:
     assert (files.entries, files.is_stateful) == (None, False)
     (root / "state/0/0").mkdir(parents=True)
     assert (load(root).entries, load(root).is_stateful) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "single"),
+    [
+        ([], ["count"], True),
+        ([("key", "void")], ["value"], True),
+        ([("key", "void")], ["count"], False),
+        ([("key", "long")], ["value"], False),
+    ],
+)
+def test_what_has_no_key_has_one_partition(key: list[tuple[str, str]], value: list[str], single: bool) -> None:
+    """Spark before 4.0 left no metadata that names a global limit."""
+    keys = {"type": "struct", "fields": [{"name": name, "type": kind} for name, kind in key]}
+    values = {"type": "struct", "fields": [{"name": name, "type": "long"} for name in value]}
+    schema = StateSchema(2, (ColumnFamilySchema("default", keys, values),))
+    operator = Operator(0, None, (OperatorStore("default", None, "hdfs", schema),))
+    assert expected_partitions(operator, 3, ("0", "1", "2")) == range(1 if single else 3)

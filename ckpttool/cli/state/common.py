@@ -1,0 +1,104 @@
+"""What the commands of `ckpt state` share: options, opening, and choosing a table."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ckpttool.cli.options import echo
+from ckpttool.errors import NotFound
+
+if TYPE_CHECKING:
+    from ckpttool.state.reader import StateReader
+    from ckpttool.state.tables import Table
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_PIECES_AT_ONCE = 1000
+
+
+def batch_option(command: F) -> F:
+    return click.option(
+        "--batch", type=click.IntRange(min=0), help="The state after this batch. Default: the last committed one."
+    )(command)
+
+
+def table_options(command: F) -> F:
+    command = click.option(
+        "--store",
+        metavar="NAME",
+        help="Which store of the operator, or which state variable of transformWithState; see ckpt state list. "
+        "Of a join also left or right: the rows that a side keeps.",
+    )(command)
+    return click.option("--operator", type=click.IntRange(min=0), help="Which operator. Default: 0, or the only one.")(
+        command
+    )
+
+
+def open_reader(path: str, options: dict[str, str], batch: int | None, batches: int = 1) -> StateReader:
+    from ckpttool.state.reader import open_state
+    from ckpttool.storage import open_store
+
+    return open_state(open_store(path, options), batch, batches=batches)
+
+
+def chosen_tables(reader: StateReader, operator: int | None, store: str | None) -> list[Table]:
+    """All tables that the options leave; those that Spark keeps for itself only by name."""
+    there = [table for table in reader.tables if operator is None or table.operator == operator]
+    if not there:
+        numbers = ", ".join(str(number) for number in reader.operators)
+        raise NotFound(f"there is no operator {operator}", f"operators: {numbers}")
+    chosen = [table for table in there if table.name == store or (store is None and not table.is_internal)]
+    if not chosen:
+        names = dict.fromkeys(table.name for table in there)
+        raise NotFound(f"there is no store {store!r}", f"stores: {', '.join(names)}")
+    return chosen
+
+
+def one_table(reader: StateReader, operator: int | None, store: str | None) -> Table:
+    chosen = chosen_tables(reader, 0 if operator is None and len(reader.operators) > 1 else operator, store)
+    if len(chosen) > 1:
+        names = ", ".join(table.name for table in chosen)
+        raise click.UsageError(f"operator {chosen[0].operator} has several stores; choose with --store: {names}")
+    return chosen[0]
+
+
+def echo_json(fields: dict[str, Any]) -> None:
+    from ckpttool.report.json import render_json
+
+    echo(render_json(fields))
+
+
+def write_pieces(pieces: Iterable[str], end: str = "") -> None:
+    """Many pieces at a time: a call for each row would cost more than the row."""
+    waiting: list[str] = []
+    for piece in pieces:
+        waiting.append(piece)
+        if len(waiting) == _PIECES_AT_ONCE:
+            _write("".join(waiting))
+            waiting.clear()
+    _write("".join(waiting) + end)
+
+
+def _write(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        echo("")  # which knows what to do then
+        raise click.exceptions.Exit(0) from None
+
+
+def tell_findings(reader: StateReader) -> None:
+    """Beside rows there is no room for findings: they go to standard error."""
+    from ckpttool.report.layout import printable
+
+    for finding in reader.findings:
+        click.echo(f"ckpt: {finding.path}: {printable(finding.message)}", err=True)
+
+
+def exit_code(reader: StateReader) -> int:
+    return 1 if any(finding.severity == "error" for finding in reader.findings) else 0

@@ -1,0 +1,236 @@
+"""Tables of state and their rows, as text, JSON, CSV and lines of JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from ckpttool.formats.state.spark_json import json_renderer
+from ckpttool.formats.state.types import DataType
+from ckpttool.model import Finding
+from ckpttool.report.json import Fields, finding_fields, header
+from ckpttool.report.layout import printable, table
+from ckpttool.report.style import Style, plain
+from ckpttool.report.text import render_findings
+from ckpttool.state.reader import Row, StateReader
+from ckpttool.state.survey import Survey
+from ckpttool.state.tables import Table
+
+Text = Callable[[Any], str]
+
+
+# -- the list ----------------------------------------------------------------------------------------------------------
+
+
+def list_fields(reader: StateReader, surveys: Sequence[Survey]) -> Fields:
+    return {
+        **header("state-list", reader.store.url),
+        "batch": reader.batch,
+        "version": reader.version,
+        "stores": [survey_fields(reader, one) for one in surveys],
+        "findings": [finding_fields(one) for one in reader.findings],
+    }
+
+
+def survey_fields(reader: StateReader, survey: Survey) -> Fields:
+    of = survey.table
+    return {
+        "operator": of.operator,
+        "name": of.operator_name,
+        "name_inferred": of.is_inferred,
+        "store": of.name,
+        "directory": of.store,
+        "column_family": of.family,
+        "shape": of.shape,
+        "partitions": survey.partitions,
+        "provider": of.provider,
+        "batch": reader.batch,
+        "rows": survey.rows,
+        "rows_unknown_why": survey.why,
+        "bytes": survey.size_bytes,
+        "versions": {"first": survey.versions[0], "last": survey.versions[1]} if survey.versions else None,
+        "columns": columns_fields(of),
+    }
+
+
+def columns_fields(of: Table) -> list[Fields]:
+    return [{"name": column.name, "type": spell_type(column.type)} for column in of.columns]
+
+
+def spell_type(kind: DataType) -> str:
+    """As Spark's `simpleString`."""
+    if kind.kind == "struct":
+        return f"struct<{','.join(f'{field.name}:{spell_type(field.type)}' for field in kind.fields)}>"
+    if kind.kind == "array":
+        assert kind.element
+        return f"array<{spell_type(kind.element)}>"
+    if kind.kind == "map":
+        assert kind.element
+        assert kind.value
+        return f"map<{spell_type(kind.element)},{spell_type(kind.value)}>"
+    return {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}.get(kind.name, kind.name)
+
+
+def render_list(reader: StateReader, surveys: Sequence[Survey], style: Style = plain) -> str:
+    head = ("Operator", "Name", "Store", "Partitions", "Provider", "Versions", "Rows", "Bytes")
+    rows = [
+        (
+            str(one.table.operator),
+            _spell_operator(one.table),
+            one.table.name,
+            str(one.partitions),
+            one.table.provider,
+            f"{one.versions[0]}–{one.versions[1]}" if one.versions else "none",
+            f"{one.rows:,}" if one.rows is not None else "?",
+            f"{one.size_bytes:,}",
+        )
+        for one in surveys
+    ]
+    lines = [f"State after batch {reader.batch}: version {reader.version}", ""]
+    lines += table(head, rows, style, right=(3, 6, 7))
+    unknown = dict.fromkeys(one.why for one in surveys if one.why)
+    lines += [f"  Rows of some are not known: {printable(why)}" for why in unknown if why]
+    if surveys:
+        first = surveys[0].table
+        lines += [
+            "",
+            f"  See rows: ckpt state rows {reader.store.url} --operator {first.operator} --store {first.name}",
+        ]
+    return "\n".join([*lines, *_findings(reader.findings, style)]) + "\n"
+
+
+def _spell_operator(of: Table) -> str:
+    if of.operator_name is None:
+        return "unknown"
+    return f"{of.operator_name} (inferred)" if of.is_inferred else of.operator_name
+
+
+def _findings(findings: Sequence[Finding], style: Style) -> list[str]:
+    return ["", *render_findings(findings, style)] if findings else []
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def line_renderer(of: Table) -> Callable[[Row], str]:
+    """A row as one object of JSON."""
+    columns = [(json.dumps(column.name), json_renderer(column.type)) for column in of.columns]
+
+    def render(row: Row) -> str:
+        values = [f"{name}:{text(value)}" for (name, text), value in zip(columns, row.values, strict=True)]
+        return f'{{"partition":{row.partition},{",".join(values)}}}'
+
+    return render
+
+
+def rows_as_json(reader: StateReader, of: Table, rows: Iterable[Row]) -> Iterator[str]:
+    """One object, in pieces: what is known before the rows, the rows, and what was found while they were read."""
+    head = {**header("state-rows", reader.store.url), "batch": reader.batch, "operator": of.operator, "store": of.name}
+    head["columns"] = columns_fields(of)
+    yield json.dumps(head)[:-1] + ', "rows": ['
+    render, separator = line_renderer(of), "\n"
+    for row in rows:
+        yield separator + render(row)
+        separator = ",\n"
+    yield f'\n], "findings": {json.dumps([finding_fields(one) for one in reader.findings])}}}'
+
+
+def cell_names(of: Table) -> list[str]:
+    """Structs at the top are spread over columns of their own."""
+    names = ["partition"]
+    for column in of.columns:
+        inner = column.type.fields if column.type.kind == "struct" else ()
+        names += [f"{column.name}.{field.name}" for field in inner] or [column.name]
+    return names
+
+
+def cell_renderer(of: Table) -> Callable[[Row], list[str]]:
+    """The cells of a row: texts bare, nulls empty, everything else as in JSON."""
+    columns = [
+        [_cell(field.type) for field in column.type.fields] or None if column.type.kind == "struct" else None
+        for column in of.columns
+    ]
+    whole = [_cell(column.type) for column in of.columns]
+
+    def render(row: Row) -> list[str]:
+        cells = [str(row.partition)]
+        for texts, text, value in zip(columns, whole, row.values, strict=True):
+            if texts is None:
+                cells.append(text(value))
+            elif value is None:
+                cells += [""] * len(texts)
+            else:
+                cells += [one(part) for one, part in zip(texts, value, strict=True)]
+        return cells
+
+    return render
+
+
+def _cell(kind: DataType) -> Text:
+    if kind.kind == "string":
+        return lambda value: "" if value is None else value
+    render = json_renderer(kind)
+    return lambda value: "" if value is None else _unquoted(render(value))
+
+
+def _unquoted(text: str) -> str:
+    return str(json.loads(text)) if text.startswith('"') else text
+
+
+def csv_line(cells: Sequence[str]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="").writerow(cells)
+    return out.getvalue()
+
+
+def render_rows(of: Table, rows: Sequence[Row], style: Style = plain) -> list[str]:
+    cells = cell_renderer(of)
+    names = cell_names(of)
+    numeric = {at for at in range(len(names)) if rows and all(_is_number(cells(row)[at]) for row in rows)}
+    return table([printable(name) for name in names], [cells(row) for row in rows], style, right=numeric)
+
+
+def _is_number(text: str) -> bool:
+    return not text or text.lstrip("-").replace(".", "", 1).isdecimal()
+
+
+# -- counts ------------------------------------------------------------------------------------------------------------
+
+
+def count_fields(reader: StateReader, counts: Sequence[tuple[Table, dict[int, int]]]) -> Fields:
+    return {
+        **header("state-count", reader.store.url),
+        "batch": reader.batch,
+        "stores": [
+            {
+                "operator": of.operator,
+                "name": of.operator_name,
+                "store": of.name,
+                "rows": sum(by_partition.values()),
+                "rows_by_partition": [
+                    {"partition": partition, "rows": rows} for partition, rows in by_partition.items()
+                ],
+            }
+            for of, by_partition in counts
+        ],
+        "findings": [finding_fields(one) for one in reader.findings],
+    }
+
+
+def render_counts(reader: StateReader, counts: Sequence[tuple[Table, dict[int, int]]], style: Style = plain) -> str:
+    head = ("Operator", "Name", "Store", "Rows", "Most in a partition")
+    rows = [
+        (
+            str(of.operator),
+            _spell_operator(of),
+            of.name,
+            f"{sum(found.values()):,}",
+            f"{max(found.values(), default=0):,}",
+        )
+        for of, found in counts
+    ]
+    lines = [f"State after batch {reader.batch}: version {reader.version}", ""]
+    return "\n".join([*lines, *table(head, rows, style, right=(3, 4)), *_findings(reader.findings, style)]) + "\n"

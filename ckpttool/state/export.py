@@ -1,0 +1,109 @@
+"""Writes the rows of a table to files of their own, one per partition: Parquet, Arrow, CSV or lines of JSON.
+
+Nothing is written into the checkpoint, and nothing over what is there. A file gets its name when it is whole.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ckpttool.errors import CkptError, Refused
+from ckpttool.report.state import cell_names, cell_renderer, csv_line, line_renderer
+from ckpttool.state.reader import Row, StateReader
+from ckpttool.state.tables import Table
+from ckpttool.storage import LocalStore
+
+Form = Literal["parquet", "arrow", "csv", "jsonl"]
+SUFFIXES: dict[Form, str] = {"parquet": "parquet", "arrow": "arrow", "csv": "csv", "jsonl": "jsonl"}
+
+_GROUP_ROWS = 2**17  # of a row group of Parquet, which is put together in memory
+
+# Writes a partition to a path, and tells how many rows it has.
+Writer = Callable[[str, StateReader, int], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    partition: int
+    path: str
+    rows: int
+
+
+def export_table(reader: StateReader, table: Table, directory: str, form: Form) -> Iterator[Exported]:
+    """`part-<partition>.<form>` in the directory, which is made; one partition after the other."""
+    target = Path(directory)
+    if isinstance(reader.store, LocalStore) and target.resolve().is_relative_to(Path(reader.store.url).resolve()):
+        raise Refused(f"{directory} is inside the checkpoint", "export to a directory outside it")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise Refused(f"{directory} is there and not empty", "export to a directory that is new or empty")
+    os.makedirs(target, exist_ok=True)
+    writer = _arrow_writer(table, form) if form in ("parquet", "arrow") else _text_writer(table, form)
+    for partition in reader.partitions(table.operator):
+        path = target / f"part-{partition:05}.{SUFFIXES[form]}"
+        unfinished = target / f".{path.name}.unfinished"
+        try:
+            rows = writer(str(unfinished), reader, partition)
+        except CkptError as error:
+            if unfinished.exists():
+                unfinished.unlink()  # half a partition must not be taken for a whole one
+            if isinstance(error, Refused):
+                raise
+            reader.note(f"state/{table.operator}/{partition}", error)
+            continue
+        unfinished.rename(path)
+        yield Exported(partition, str(path), rows)
+
+
+def _text_writer(table: Table, form: Form) -> Writer:
+    line, cells = line_renderer(table), cell_renderer(table)
+
+    def write(path: str, reader: StateReader, partition: int) -> int:
+        count = 0
+        rows = (Row(partition, values) for values in reader.values(table, partition))
+        with open(path, "x", encoding="utf-8") as file:
+            if form == "csv":
+                file.write(csv_line(cell_names(table)) + "\n")
+            for row in rows:
+                file.write((line(row) if form == "jsonl" else csv_line(cells(row))) + "\n")
+                count += 1
+        return count
+
+    return write
+
+
+def _arrow_writer(table: Table, form: Form) -> Writer:
+    try:
+        import numpy  # noqa: F401
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise Refused("writing Parquet and Arrow needs numpy and pyarrow", "pip install 'ckpttool[state]'") from None
+    from ckpttool.state.arrow import table_schema
+    from ckpttool.state.batches import partition_batches
+
+    schema = table_schema(table)
+
+    def write(path: str, reader: StateReader, partition: int) -> int:
+        count = 0
+        with _opened(pyarrow, path, schema, form) as out:
+            for batch in partition_batches(reader, table, partition):
+                for start in range(0, batch.num_rows, _GROUP_ROWS):
+                    out.write_batch(batch.slice(start, _GROUP_ROWS))
+                count += batch.num_rows
+        return count
+
+    return write
+
+
+def _opened(pyarrow: Any, path: str, schema: Any, form: Form) -> Any:
+    if form == "parquet":
+        return pyarrow.parquet.ParquetWriter(path, schema)
+    return pyarrow.ipc.new_file(path, schema)
+
+
+def chosen_forms() -> Sequence[str]:
+    return tuple(SUFFIXES)

@@ -1,0 +1,87 @@
+"""What the tables of a checkpoint amount to: partitions, versions on disk, bytes, and rows where counting is cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ckpttool.errors import CkptError, Refused
+from ckpttool.formats.state.names import parse_state_versions
+from ckpttool.formats.state.rocksdb import parse_snapshot_zip
+from ckpttool.state.reader import StateReader
+from ckpttool.state.rocksdb import MissingRocksdict
+from ckpttool.state.sizes import file_sizes
+from ckpttool.state.tables import Table
+from ckpttool.state_chain import StoreFiles
+
+CHEAP_BYTES = 2**24  # of one table's files; up to here rows are counted by reading them
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """`versions`: first and last that a partition has files of. `rows` None: not known, for the reason in `why`."""
+
+    table: Table
+    partitions: int
+    versions: tuple[int, int] | None
+    size_bytes: int
+    rows: int | None
+    why: str | None = None
+
+
+def survey_tables(reader: StateReader) -> Iterator[Survey]:
+    return (survey_table(reader, table) for table in reader.tables if not table.is_internal)
+
+
+def survey_table(reader: StateReader, table: Table) -> Survey:
+    partitions = reader.partitions(table.operator)
+    stores = [reader.files(table.operator, partition, table.store) for partition in partitions]
+    size = sum(sum(file_sizes(reader, files).values()) for files in stores)
+    versions = sorted({version for files in stores for version in parse_state_versions(files.names)})
+    rows, why = _rows(reader, table, stores, size <= CHEAP_BYTES)
+    ends = (versions[0], versions[-1]) if versions else None
+    return Survey(table, len(partitions), ends, size, rows, why)
+
+
+def _rows(reader: StateReader, table: Table, stores: list[StoreFiles], may_read: bool) -> tuple[int | None, str | None]:
+    if not may_read:
+        recorded = [_recorded(reader, table, files) for files in stores]
+        if None in recorded:
+            return None, "counting would read all of it: ckpt state count"
+        return sum(one or 0 for one in recorded), None
+    before = len(reader.findings)
+    try:
+        counted = sum(count_rows(reader, table, exact=True).values())
+    except MissingRocksdict as error:
+        return None, error.message
+    failed = len(reader.findings) > before
+    return (None, reader.findings[-1].message) if failed else (counted, None)
+
+
+def count_rows(reader: StateReader, table: Table, exact: bool = False) -> dict[int, int]:
+    """By partition; what cannot be read becomes a finding of the reader, and counts as none. Unless `exact`, the number
+    is taken that a snapshot of this very version has recorded."""
+    counts: dict[int, int] = {}
+    for partition in reader.partitions(table.operator):
+        files = reader.files(table.operator, partition, table.store)
+        counts[partition] = 0
+        try:
+            recorded = None if exact else _recorded(reader, table, files)
+            counts[partition] = reader.count(table, partition) if recorded is None else recorded
+        except Refused:
+            raise
+        except CkptError as error:
+            reader.note(f"state/{table.operator}/{partition}", error)
+    return counts
+
+
+def _recorded(reader: StateReader, table: Table, files: StoreFiles) -> int | None:
+    """What the snapshot of this very version says; it counts the keys of all column families together."""
+    name = f"{reader.version}{f'_{files.unique_id}' if files.unique_id else ''}.zip"
+    if table.provider != "rocksdb" or table.family is not None or table.parts or name not in files.names:
+        return None
+    try:
+        keys = parse_snapshot_zip(reader.store.read(f"{files.path}/{name}")).keys
+    except CkptError:
+        return None  # reading it will say what is wrong
+    return keys if keys >= 0 else None

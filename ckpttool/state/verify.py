@@ -1,0 +1,175 @@
+"""Whether the state can be loaded: every file that a version needs, read to its end and held against its checksums.
+
+Beyond what Spark looks at when it loads, the rows themselves are gone through: RocksDB checks its blocks then, row
+checksums are held against their rows, and a snapshot's entries are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from ckpttool.errors import CkptError, Unavailable
+from ckpttool.formats.state.names import parse_state_versions
+from ckpttool.model import Finding
+from ckpttool.releases import NEWEST, Release
+from ckpttool.state.reader import StateReader
+from ckpttool.state.rocksdb import MissingRocksdict
+from ckpttool.state_chain import Chain, StateFiles, StoreFiles, chains
+from ckpttool.state_files import load_state_files
+from ckpttool.state_verdict import Outcome, StateFailure, check_state_files, predict_state
+
+
+@dataclass(frozen=True, slots=True)
+class StoreCheck:
+    """`chain`: the newest way to load the version. `versions`: first and last of each run of versions whose files are
+    all there, as names tell; None where names have ids, which only commits can order. `keys`: how many were read."""
+
+    operator: int
+    partition: int
+    store: str
+    chain: Chain
+    versions: tuple[tuple[int, int], ...] | None
+    keys: int | None
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """`newest_restorable`: the newest batch up to the one asked for that every store can be loaded after; None: none
+    among those looked at. `sample`: so many partitions of how many."""
+
+    batch: int
+    outcome: Outcome
+    why: tuple[str, ...]
+    failures: tuple[StateFailure, ...]
+    stores: tuple[StoreCheck, ...]
+    findings: tuple[Finding, ...]
+    newest_restorable: int | None
+    sample: tuple[int, int] | None = None
+
+    @property
+    def exit_code(self) -> int:
+        if self.outcome == "failure" or any(finding.severity == "error" for finding in self.findings):
+            return 1
+        return 3 if self.outcome == "unknown" else 0
+
+
+def verify_state(reader: StateReader, release: Release = NEWEST, sample: tuple[int, int] | None = None) -> Verification:
+    chosen = _sampler(sample)
+    files = _load(reader, "full", chosen)
+    verdict = predict_state(files, release)
+    failed = {failure.path.rpartition("/")[0] for failure in verdict.failures}
+    checks, why = [], list(verdict.why)
+    for store in files.stores:
+        if store.path in failed or any(path.startswith(f"{store.path}/") for path in failed):
+            checks.append(_check(reader, store, None, None))
+            continue
+        keys, doubt = _keys(reader, store)
+        why += [doubt] if doubt else []
+        checks.append(_check(reader, store, keys, doubt))
+    findings = [*check_state_files(files), *reader.findings]
+    outcome = verdict.outcome
+    if outcome == "loadable" and any(check.why for check in checks):
+        outcome = "unknown"
+    if outcome != "failure" and any(one.severity == "error" for one in reader.findings):
+        outcome = "failure"
+    newest = reader.batch if outcome == "loadable" else _newest_restorable(reader, release, chosen)
+    unique = tuple(dict.fromkeys(why))
+    return Verification(reader.batch, outcome, unique, verdict.failures, tuple(checks), tuple(findings), newest, sample)
+
+
+def _load(reader: StateReader, mode: str, chosen: Callable[[StoreFiles], bool]) -> StateFiles:
+    return load_state_files(
+        reader.store,
+        reader.checkpoint,
+        reader.version,
+        reader.conf.partitions,
+        reader.unique_ids,
+        "full" if mode == "full" else "quick",
+        chosen,
+    )
+
+
+def _sampler(sample: tuple[int, int] | None) -> Callable[[StoreFiles], bool]:
+    """The first `n` of every `t` partitions."""
+    if sample is None:
+        return lambda _: True
+    few, many = sample
+    return lambda store: store.partition % many < few
+
+
+def _keys(reader: StateReader, store: StoreFiles) -> tuple[int | None, str | None]:
+    """How many keys the store has, or why that is not known; damage becomes a finding of the reader."""
+    if reader.version <= 0:
+        return 0, None
+    try:
+        with reader.entries(store) as pairs:
+            keys = sum(1 for _ in pairs)
+    except MissingRocksdict as error:
+        return None, f"tables of RocksDB were not read inside: {error.message}"
+    except Unavailable as error:
+        return None, error.message
+    except CkptError as error:
+        reader.note(store.path, error)
+        return None, None
+    chain = next(chains(store, reader.version))
+    snapshot = store.snapshots.get(chain.base or "")
+    if snapshot and not chain.changes and snapshot.keys >= 0 and keys != snapshot.keys + snapshot.internal_keys:
+        recorded = snapshot.keys + snapshot.internal_keys
+        reader.findings.append(_wrong_number(f"{store.path}/{chain.base}", keys, recorded))
+    return keys, None
+
+
+def _wrong_number(path: str, keys: int, recorded: int) -> Finding:
+    return Finding(
+        id="state-keys-miscounted",
+        severity="warning",
+        path=path,
+        message=f"{keys:,} keys are there, and the snapshot says {recorded:,}",
+        expected="as many as the snapshot says",
+        next_step="restore the snapshot and its tables from a backup, if rows are missing; Spark does not count them",
+    )
+
+
+def _check(reader: StateReader, store: StoreFiles, keys: int | None, why: str | None) -> StoreCheck:
+    return StoreCheck(
+        operator=store.operator,
+        partition=store.partition,
+        store=store.name,
+        chain=next(chains(store, reader.version)),
+        versions=None if store.unique_id is not None else tuple(_runs(_loadable(store))),
+        keys=keys,
+        why=why,
+    )
+
+
+def _loadable(store: StoreFiles) -> Iterator[int]:
+    """Versions whose files are all there."""
+    for version in parse_state_versions(store.names):
+        if any(chain.missing is None and not chain.incomplete for chain in chains(store, version)):
+            yield version
+
+
+def _runs(numbers: Iterator[int]) -> Iterator[tuple[int, int]]:
+    first = last = None
+    for number in numbers:
+        if last is not None and number != last + 1:
+            yield first or 0, last
+            first = number
+        first = number if first is None else first
+        last = number
+    if last is not None:
+        yield first or 0, last
+
+
+def _newest_restorable(reader: StateReader, release: Release, chosen: Callable[[StoreFiles], bool]) -> int | None:
+    """Batches whose commit and offsets were read, from the newest before this one down; names first, then bodies."""
+    known = sorted(set(reader.checkpoint.commits) & set(reader.checkpoint.offsets), reverse=True)
+    for batch in (one for one in known if one < reader.batch):
+        earlier = replace(reader, batch=batch, findings=[])
+        if predict_state(_load(earlier, "quick", chosen), release).outcome == "failure":
+            continue
+        if predict_state(_load(earlier, "full", chosen), release).outcome == "loadable":
+            return batch
+    return None

@@ -1,0 +1,118 @@
+"""Laws of reading state: it does not matter which way leads to a version, nor in what order files are listed, and no
+byte can change without being noticed where a checksum covers it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ckpttool.state.reader import open_state
+from ckpttool.storage import LocalStore
+from tests.state_builders import ROCKSDB, checkpoint, lineage, lz4, plain, snappy, typed, utf, zstd
+
+pytestmark = pytest.mark.property
+
+keys = st.binary(min_size=8, max_size=8)
+values = st.binary(min_size=16, max_size=16)
+batches = st.lists(st.dictionaries(keys, values | st.none(), max_size=6), min_size=1, max_size=8)
+Changes = list[dict[bytes, bytes | None]]
+
+
+def folded(changes: Changes) -> dict[bytes, bytes]:
+    state: dict[bytes, bytes] = {}
+    for batch in changes:
+        for key, value in batch.items():
+            if value is None:
+                state.pop(key, None)
+            else:
+                state[key] = value
+    return state
+
+
+@contextmanager
+def placed(files: dict[str, bytes], batch: int, **more: Any) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as root:
+        yield checkpoint(Path(root), {f"0/0/{name}": data for name, data in files.items()}, batch, **more)
+
+
+def rows_at(store: LocalStore) -> tuple[dict[bytes, bytes], int]:
+    reader = open_state(store)
+    (table,) = reader.tables
+    return dict(row.values for row in reader.rows(table)), len(reader.findings)
+
+
+class Shuffled(LocalStore):
+    """A store that lists in another order."""
+
+    def __init__(self, root: str, order: Callable[[list[str]], list[str]]) -> None:
+        super().__init__(root)
+        self.order = order
+
+    def list(self, path: str = "") -> list[str]:
+        return self.order(super().list(path))
+
+
+@given(batches, st.sampled_from([lz4, zstd, snappy]), st.data())
+def test_every_way_to_a_version_leads_to_the_same_rows(
+    changes: Changes, compress: Callable[[bytes], bytes], data: st.DataObject
+) -> None:
+    """Deltas alone, or any snapshots among them; whatever lies beyond the version does not count."""
+    expected = folded(changes)
+    files = {f"{at}.delta": compress(plain(batch.items())) for at, batch in enumerate(changes, 1)}
+    for version in data.draw(st.sets(st.integers(1, len(changes)))):
+        files[f"{version}.snapshot"] = compress(plain(folded(changes[:version]).items()))
+        if data.draw(st.booleans()):
+            del files[f"{version}.delta"]
+    files[f"{len(changes) + 1}.delta"] = b"not to be opened"
+    files[f"{len(changes) + 2}.snapshot"] = b"not to be opened"
+    with placed(files, len(changes) - 1) as root:
+        assert rows_at(LocalStore(str(root))) == (expected, 0)
+
+
+@given(batches, st.randoms(use_true_random=False))
+def test_the_order_of_listings_does_not_matter(changes: Changes, random: Any) -> None:
+    files = {f"{at}.delta": lz4(plain(batch.items())) for at, batch in enumerate(changes, 1)}
+
+    def shuffled(names: list[str]) -> list[str]:
+        random.shuffle(names)
+        return names
+
+    with placed(files, len(changes) - 1) as root:
+        assert rows_at(Shuffled(str(root), shuffled)) == (folded(changes), 0)
+
+
+@given(batches, st.booleans(), st.booleans())
+def test_changelogs_of_every_version_lead_to_the_same_rows(changes: Changes, with_ids: bool, with_kinds: bool) -> None:
+    def changelog(version: int, batch: dict[bytes, bytes | None]) -> bytes:
+        number = (2 if with_kinds else 1) + (2 if with_ids else 0)
+        head = utf(f"v{number}") if number > 1 else b""
+        if with_ids:
+            head += lineage(*((one, f"id{one}") for one in range(1, version)))
+        if not with_kinds:
+            return lz4(head + plain(batch.items()))
+        return lz4(head + typed((0x10 if value is None else 0x01, key, value) for key, value in batch.items()))
+
+    names = "{0}_id{0}.changelog" if with_ids else "{0}.changelog"
+    files = {names.format(at): changelog(at, batch) for at, batch in enumerate(changes, 1)}
+    more: dict[str, Any] = {"unique_ids": [f"id{len(changes)}"]} if with_ids else {}
+    with placed(files, len(changes) - 1, provider=ROCKSDB, **more) as root:
+        assert rows_at(LocalStore(str(root))) == (folded(changes), 0)
+
+
+@given(batches, st.data())
+def test_a_changed_byte_of_a_block_is_noticed(changes: Changes, data: st.DataObject) -> None:
+    """LZ4 blocks carry a checksum of their contents: a byte that changes is a finding, or it changes nothing."""
+    files = {f"{at}.delta": bytearray(lz4(plain(batch.items()))) for at, batch in enumerate(changes, 1)}
+    changed = files[data.draw(st.sampled_from(sorted(files)))]
+    place = data.draw(st.integers(0, len(changed) - 1))
+    changed[place] ^= data.draw(st.integers(1, 255))
+    with placed({name: bytes(content) for name, content in files.items()}, len(changes) - 1) as root:
+        rows, findings = rows_at(LocalStore(str(root)))
+        assert findings or rows == folded(changes)
