@@ -71,12 +71,14 @@ class Operator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sink:
-    """`app_id`: the txnAppId of foreachBatch with Delta; None: the query's id. `ledger`: it records batch ids."""
+    """`app_id`: the txnAppId of foreachBatch with Delta; None: the query's id. `ledger`: it records batch ids.
+    `effect`: rows are added, or put in place of those with the same identity (MERGE)."""
 
     kind: SinkKind
     path: str
     ledger: bool
     app_id: str | None = None
+    effect: Literal["append", "upsert"] = "append"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +86,8 @@ class Run:
     """What the cases of one file share.
 
     `identity`: the columns that name a row in the sink. `control`: what must be seen, or the judge is blind.
-    `batch_column`: a column of the sink that says which batch wrote the row."""
+    `batch_column`: a column of the sink that says which batch wrote the row. `undisturbed`: the sink's rows after a run
+    without a crash, for jobs whose doing nobody knows (operator `job`)."""
 
     scenario: str
     seed: int
@@ -99,6 +102,7 @@ class Run:
     batch_column: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
     records: tuple[Record, ...]
+    undisturbed: tuple[Fields, ...] | None = None
 
 
 # -- what lay on the disk ----------------------------------------------------------------------------------------------
@@ -242,7 +246,9 @@ class Case:
     """One crash, or several in a row (the second in the recovery of the first), and what came of it.
 
     `name` is unique in its file. `drained`: the last restart read all there was and ended by itself. `after`: the disk
-    then; `after.visible` are the sink's rows. `state`: version → rows, None: the query has none, or `state_why`.
+    then; `after.visible` are the sink's rows. `state`: batch → rows of the state after it (the `batchId` of Spark's
+    `statestore` source), None: the query has none, or it was not read, `state_why`. `probed`: after the recovery the
+    query read more input whose result depends on the state, so that the sink's rows tell of it.
     `run_ids`: of the runs before the crash. `released`: None: nobody watched. `planted`: rows taken out of the sink by
     hand after the drain, which the judge has to miss. `way_out`: the option of plan-recovery that was carried out, and
     `rewound_to` the batch that it kept last. `image`: where the image is kept, `replay`: the command that repeats it.
@@ -256,6 +262,7 @@ class Case:
     after: Disk
     state: Mapping[int, tuple[StateRow, ...]] | None = None
     state_why: str | None = None
+    probed: bool = False
     released: tuple[Released, ...] | None = None
     prediction: Prediction | None = None
     planted: tuple[Fields, ...] = ()
