@@ -77,7 +77,7 @@ def sound_history(shape: Shape) -> History:
         operator=query.operator(),
         sink=Sink(kind=shape.sink, path="/scratch/sink", ledger=shape.has_ledger),
         guarantee="exactly-once" if shape.has_ledger else "at-least-once",
-        control=None if shape.has_ledger else "duplicates",
+        control=None if shape.has_ledger or shape.operator == "job" else "duplicates",
         identity=query.identity(),
         records=tuple(record for batch in query.records for record in batch),
         undisturbed=tuple(row for rows in query.rows for row in rows) if shape.operator == "job" else None,

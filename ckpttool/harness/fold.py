@@ -3,12 +3,14 @@
 Each kind of operator is one function. It takes the batches in order and says what every batch gives to the sink and
 what the state is after it. A window or a duplicate depends on the watermark, and that is computed here too: zero for
 the first batch, then the latest event time of all batches before, less the delay. Times are milliseconds.
+
+Every operator's rows may be given other names and fewer columns: `rename`, old → new, then `columns`, default all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ckpttool.harness.history import Fields, Operator
@@ -54,12 +56,11 @@ def fold(operator: Operator, batches: Sequence[Batch]) -> Folded | str:
     try:
         timed = _with_watermarks(operator.settings, batches)
         folded = folder(operator.settings, timed)
-    except (KeyError, TypeError, ArithmeticError) as error:
+    except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
         return f"the operator {operator.kind} does not fit the input: {type(error).__name__} {error}"
-    if operator.settings.get(EVENT_TIME) is None:
-        return folded
+    rows = {batch: tuple(_chosen(operator.settings, row) for row in given) for batch, given in folded.rows.items()}
     watermarks = {each.batch.batch_id: each.evicted_ms for each in timed}
-    return Folded(folded.rows, folded.store, folded.state, watermarks)
+    return replace(folded, rows=rows, watermarks=None if operator.settings.get(EVENT_TIME) is None else watermarks)
 
 
 def _depends_on_batches(operator: Operator) -> bool:
@@ -83,9 +84,10 @@ def _with_watermarks(settings: Fields, batches: Iterable[Batch]) -> list[Timed]:
 # -- the operators -----------------------------------------------------------------------------------------------------
 
 
-def _map(settings: Fields, batches: Sequence[Timed]) -> Folded:
-    """Row by row. `columns`: those that go on, default all."""
-    return Folded({b.batch.batch_id: tuple(_chosen(settings, row.fields) for row in b.batch.records) for b in batches})
+def _map(_: Fields, batches: Sequence[Timed]) -> Folded:
+    """Row by row, as they are."""
+    rows = {each.batch.batch_id: tuple(record.fields for record in each.batch.records) for each in batches}
+    return Folded(rows)
 
 
 def _dedup(settings: Fields, batches: Sequence[Timed]) -> Folded:
@@ -102,7 +104,7 @@ def _dedup(settings: Fields, batches: Sequence[Timed]) -> Folded:
             key, time_ms = _leaves(row, keys), None if at is None else row[at]
             if (time_ms is not None and time_ms <= timed.late_ms) or key in seen:
                 continue
-            given.append(_chosen(settings, row))
+            given.append(row)
             seen[key] = None if time_ms is None else time_ms + delay if within else time_ms if at in keys else None
         seen = {key: until for key, until in seen.items() if until is None or until > timed.evicted_ms}
         rows[timed.batch.batch_id] = tuple(given)
@@ -156,7 +158,7 @@ def _running(settings: Fields, batches: Sequence[Timed]) -> Folded:
         for record in sorted(timed.batch.records, key=lambda record: record.fields[order]):
             key = _leaves(record.fields, keys)
             _add(totals, key, record.fields, value)
-            given.append({**_chosen(settings, record.fields), **_aggregate((), (), totals[key])})
+            given.append({**record.fields, **_aggregate((), (), totals[key])})
         rows[timed.batch.batch_id] = tuple(given)
         state[timed.batch.batch_id] = dict(totals)
     return Folded(rows, settings.get("store", DEFAULT_STORE), state)
@@ -175,7 +177,8 @@ FOLDS: dict[str, Callable[[Fields, Sequence[Timed]], Folded]] = {
 
 
 def _chosen(settings: Fields, row: Fields) -> dict[str, Json]:
-    names = settings.get("columns")
+    renamed, names = settings.get("rename", {}), settings.get("columns")
+    row = {renamed.get(name, name): value for name, value in row.items()}
     return {name: value for name, value in row.items() if names is None or name in names}
 
 
