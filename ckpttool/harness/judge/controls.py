@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from ckpttool.connectors.base import counted
 from ckpttool.harness.fold import Folded
 from ckpttool.harness.history import Crash, Fields
 from ckpttool.harness.judge.base import Anomaly, Facts, Invalid, Outcome, Unknown, conclude
@@ -44,11 +45,11 @@ def _differences(
     crash: Crash, expected: Expected, extra: Counter[str], due: Counter[str], visible: Sequence[Fields]
 ) -> Iterator[Anomaly]:
     if due and not extra:
-        message = f"{due.total()} rows of batch {crash.batch_id} have to be there twice, and are not"
+        message = f"twice in the sink have to be {counted(due.total(), 'row')} of batch {crash.batch_id}, and none is"
         yield Anomaly("control-silent", message, _rows(expected, expected.all(), due), crash.batch_id)
     elif extra != due:
-        where = crash.window or "this window"
-        message = f"{extra.total()} rows are there twice where {due.total()} have to be ({where})"
+        where = f" in the window {crash.window}" if crash.window else ""
+        message = f"twice in the sink: {counted(extra.total(), 'row')}, and due{where}: {due.total()}"
         yield Anomaly("control-bites-elsewhere", message, _rows(expected, visible, extra - due), crash.batch_id)
 
 
@@ -65,5 +66,5 @@ def _planted_loss_is_found(facts: Facts) -> Outcome:
     missed = facts.named(row for anomaly in lost for row in anomaly.rows)
     if names == {"row-lost"} and missed == facts.named(facts.case.planted):
         return conclude(())
-    message = f"{len(facts.case.planted)} rows were taken out, and {missed.total()} are missed"
+    message = f"taken out: {counted(len(facts.case.planted), 'row')}, missed: {missed.total()}"
     return conclude([Anomaly("planted-loss-not-found", message, facts.case.planted)])

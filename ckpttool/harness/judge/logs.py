@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from ckpttool.connectors import recognise_offset
-from ckpttool.connectors.base import Offset, Order
+from ckpttool.connectors.base import Offset, Order, counted
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.metadata import parse_metadata
 from ckpttool.formats.offsets import parse_offset_log
 from ckpttool.harness.fold import Folded
 from ckpttool.harness.history import Disk
-from ckpttool.harness.judge.base import Anomaly, Facts, Outcome, Unknown, conclude, some
+from ckpttool.harness.judge.base import Anomaly, Facts, Outcome, Unknown, conclude, is_planned_and_uncommitted, some
 from ckpttool.harness.reading import last_commit, last_planned, next_watermark
 
 # The ways out that give the query another id.
@@ -33,7 +33,9 @@ def ranges_tile(facts: Facts) -> Outcome:
     anomalies = list(_went_back(facts))
     if facts.case.drained and reading.unread:
         rows = tuple(record.fields for record in reading.unread)
-        anomalies.append(Anomaly("input-not-read", f"no batch read {len(rows)} rows, and the query says it is", rows))
+        anomalies.append(
+            Anomaly("input-not-read", f"the query ended by itself, and no batch read {counted(len(rows), 'row')}", rows)
+        )
     return conclude(anomalies)
 
 
@@ -92,9 +94,10 @@ def logs_have_their_shape(facts: Facts) -> Outcome:
         return None
     anomalies = [anomaly for when, disk in facts.disks() for anomaly in _heads(when, disk)]
     anomalies += _holes(facts.case.after) if facts.case.way_out is None else ()
-    if facts.case.drained and last_planned(facts.case.after) != facts.committed:
-        message = f"the query ended by itself, and batch {last_planned(facts.case.after)} is not committed"
-        anomalies.append(Anomaly("batch-not-committed", message, batch_id=last_planned(facts.case.after)))
+    left = is_planned_and_uncommitted(facts.case.after)
+    if facts.case.drained and left is not None:
+        message = f"the query ended by itself, and batch {left} is not committed"
+        anomalies.append(Anomaly("batch-not-committed", message, batch_id=left))
     return conclude(anomalies)
 
 

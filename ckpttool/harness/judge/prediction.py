@@ -86,7 +86,8 @@ def _spell(failure: tuple[str | None, str | None, str | None]) -> str:
 
 def _difference_of_sink(prediction: Prediction, facts: Facts, rows: Outcome) -> str | None:
     """Only where the sink's verdict is not itself unknown, and the rows could be judged."""
-    extra = surplus_after(facts)
+    # By a promise of at least once, rows that are there twice are no anomaly.
+    extra = surplus_after(facts) if facts.run.guarantee == "at-least-once" else None
     if not prediction.sinks or "unknown" in prediction.sinks or rows is None or isinstance(rows, Unknown):
         return None
     names = {anomaly.name for anomaly in rows.anomalies} if isinstance(rows, Invalid) else set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ckpttool.connectors.base import counted
 from ckpttool.harness.history import Case, Crash, Failure
 from ckpttool.harness.judge.base import Anomaly, Facts, Outcome, Unknown, Valid, conclude, some
 
@@ -40,8 +41,10 @@ def garbage_does_not_grow(facts: Facts) -> Outcome:
         return None
     grown = sorted(set(after) - {path for paths in disks for path in paths or ()})
     if grown:
-        return conclude([Anomaly("garbage-grows", f"the recovery left {len(grown)} more files: {some(grown)}")])
-    return Valid(f"{len(after)} files that nobody needs" if after else "")
+        return conclude(
+            [Anomaly("garbage-grows", f"the recovery left {counted(len(grown), 'file')} more: {some(grown)}")]
+        )
+    return Valid(f"{counted(len(after), 'file')} that nobody needs" if after else "")
 
 
 def sources_are_released_late(facts: Facts) -> Outcome:

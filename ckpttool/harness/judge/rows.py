@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ckpttool.connectors.base import counted
 from ckpttool.harness.history import Disk, Fields
 from ckpttool.harness.judge.base import (
     UNKNOWN_JOB,
@@ -208,7 +209,7 @@ def _by_batch(facts: Facts, name: str, rows: Iterable[Fields], batches: Mapping[
         by_batch[batches.get(facts.identity(row))].append(row)
     for batch, some in sorted(by_batch.items(), key=lambda item: (item[0] is None, item[0] or 0)):
         whose = "" if batch is None else f" of batch {batch}"
-        count = f"{len(some)} row{'s' if len(some) != 1 else ''}"
+        count = counted(len(some), "row")
         versions = _versions_with(facts, map(facts.identity, some))
         yield Anomaly(name, f"{count}{whose} {_SAID[name]}", tuple(some), batch, versions)
 

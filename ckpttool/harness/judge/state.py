@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
+from ckpttool.connectors.base import counted
 from ckpttool.harness.fold import Leaves, Stored
 from ckpttool.harness.history import StateRow
 from ckpttool.harness.judge.base import UNKNOWN_JOB, Anomaly, Facts, Outcome, Unknown, Valid, canonical, conclude
@@ -56,7 +57,7 @@ def _differences(batch: int, rows: Sequence[StateRow], expected: Stored | None) 
     ]
     for what, witnesses in (("lacks", lost), ("has in excess", more), ("has other values for", altered)):
         if witnesses:
-            count = f"{len(witnesses)} key{'s' if len(witnesses) != 1 else ''}"
+            count = counted(len(witnesses), "key")
             yield Anomaly("state-differs", f"the state after batch {batch} {what} {count}", tuple(witnesses), batch)
 
 
