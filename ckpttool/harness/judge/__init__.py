@@ -103,16 +103,27 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A file of histories, judged."""
+    """A file of histories, judged. `torn`: its last line was cut, and nobody knows what it said."""
 
     run: Run
     judgements: tuple[Judgement, ...]
     controls: tuple[Control, ...]
+    torn: bool = False
+
+    def count(self, verdict: Word) -> int:
+        return sum(judgement.verdict == verdict for judgement in self.judgements)
+
+    @property
+    def verdict(self) -> Word:
+        """Of all together; a control that is silent makes every other verdict worthless."""
+        if self.count("invalid") or any(control.is_silent for control in self.controls):
+            return "invalid"
+        return "unknown" if self.count("unknown") or self.torn or not self.judgements else "valid"
 
 
 def judge(histories: Histories) -> Judged:
     judgements = tuple(judge_case(histories.run, case) for case in histories.cases)
-    return Judged(histories.run, judgements, tuple(_controls(histories.run, judgements)))
+    return Judged(histories.run, judgements, tuple(_controls(histories.run, judgements)), histories.torn)
 
 
 def judge_case(run: Run, case: Case) -> Judgement:
@@ -126,9 +137,16 @@ def judge_case(run: Run, case: Case) -> Judgement:
         verdict=_word(outcomes) if not void else "unknown",
         void=void,
         outcomes=outcomes if not void else {REAL: outcomes[REAL]},
-        prediction=compare_prediction(facts, None if case.planted else outcomes["P1"]),
+        prediction=_compared(facts, outcomes, void),
         defect=None if void else known_defect(facts, outcomes),
     )
+
+
+def _compared(facts: Facts, outcomes: Mapping[str, Outcome], void: bool) -> Comparison:
+    """Where nothing crashed there is nothing to predict."""
+    if void or facts.case.planted:
+        return Comparison("not asked", "nothing", None)
+    return compare_prediction(facts, outcomes["P1"])
 
 
 def _word(outcomes: Mapping[str, Outcome]) -> Word:
