@@ -224,14 +224,16 @@ def _head(judged: Judged, style: Style) -> Iterator[str]:
     yield f"{counted(len(judged.judgements), 'case')}: {verdict}. Promised: {run.guarantee}."
     if summary["void"]:
         yield style(f"  Void, because the crash is not proven: {summary['void']:,}.", "notice")
-    agreed = {word: count for word, count in summary["predictions"].items() if count}
-    if agreed:
-        spelled = ", ".join(f"{count:,} {word}" for word, count in agreed.items())
-        yield f"  Predictions of plan-recovery: {spelled}."
+    said = {"agree": "right", "differ": "wrong", "unknown": "unknown"}
+    spelled = [f"{count:,} {said[word]}" for word, count in summary["predictions"].items() if count]
+    if spelled:
+        yield f"  Predictions of plan-recovery: {', '.join(spelled)}."
     for control in judged.controls:
-        said = "is silent: the judge may be blind" if control.is_silent else "bites"
-        tone = "error" if control.is_silent else "good"
-        yield f"  Control {control.kind}: {style(said, tone)}, {control.shown} of {control.due} times that it has to."
+        bites = style("is silent, so the judge may be blind", "error") if control.is_silent else style("bites", "good")
+        times = (
+            f"{control.shown} of {control.due} times that it has to" if control.due else "no case is where it has to"
+        )
+        yield f"  Control {control.kind}: {bites}: {times}."
     if judged.torn:
         yield style("  The last line of the histories was cut: a crash is missing here.", "notice")
 
@@ -294,7 +296,8 @@ def _told(number: int, judgement: Judgement, style: Style) -> Iterator[str]:
     word = "void" if judgement.void else judgement.verdict
     yield f"{number}. {printable(where)}: {style(word, _TONES[judgement.verdict])}"
     for name, anomaly in _named(judgement):
-        versions = f" (versions {', '.join(map(str, anomaly.versions))})" if anomaly.versions else ""
+        named = f"version{'s' if len(anomaly.versions) > 1 else ''} {', '.join(map(str, anomaly.versions))}"
+        versions = f" ({named})" if anomaly.versions else ""
         yield f"   {anomaly.name} ({name}): {printable(anomaly.message)}{versions}"
         for row in anomaly.rows[:ROWS_IN_TEXT]:
             yield f"     {printable(json.dumps(row, ensure_ascii=False))}"
