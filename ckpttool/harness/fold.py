@@ -56,9 +56,9 @@ def fold(operator: Operator, batches: Sequence[Batch]) -> Folded | str:
     try:
         timed = _with_watermarks(operator.settings, batches)
         folded = folder(operator.settings, timed)
+        rows = {batch: tuple(_chosen(operator.settings, row) for row in given) for batch, given in folded.rows.items()}
     except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
         return f"the operator {operator.kind} does not fit the input: {type(error).__name__} {error}"
-    rows = {batch: tuple(_chosen(operator.settings, row) for row in given) for batch, given in folded.rows.items()}
     watermarks = {each.batch.batch_id: each.evicted_ms for each in timed}
     return replace(folded, rows=rows, watermarks=None if operator.settings.get(EVENT_TIME) is None else watermarks)
 
