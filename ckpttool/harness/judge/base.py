@@ -117,12 +117,14 @@ def canonical(value: object) -> str:
 
 
 def live_commits(commits: Iterable[SinkCommit]) -> tuple[SinkCommit, ...]:
-    """Those whose rows are in the table: a RESTORE takes out what came after the version it goes back to."""
+    """Those whose rows are in the table: a RESTORE takes out what came after the version it goes back to. Itself it
+    adds nothing."""
     live: list[SinkCommit] = []
     for commit in commits:
-        if commit.restored_to is not None:
+        if commit.restored_to is None:
+            live.append(commit)
+        else:
             live = [one for one in live if one.version <= commit.restored_to]
-        live.append(commit)
     return tuple(live)
 
 

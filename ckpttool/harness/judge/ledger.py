@@ -53,7 +53,7 @@ def _app_ids(facts: Facts) -> set[str]:
 
 def _own_commits(facts: Facts, commits: Sequence[SinkCommit]) -> list[SinkCommit]:
     """The batches whose rows are in the table. A commit without rows that only lowers the record is none."""
-    live = [commit for commit in live_commits(commits) if commit.batch_id is not None and commit.restored_to is None]
+    live = [commit for commit in live_commits(commits) if commit.batch_id is not None]
     if facts.case.way_out is None:
         return live
     return [commit for commit in live if commit.rows or commit.files or not _is_in_another(commit, live)]
@@ -69,7 +69,7 @@ def _strangers(facts: Facts, commits: Sequence[SinkCommit]) -> Iterator[Anomaly]
     known = _app_ids(facts)
     for commit in live_commits(commits):
         rows, versions = commit.rows or (), (commit.version,)
-        if commit.batch_id is None and commit.restored_to is None and (rows or commit.files):
+        if commit.batch_id is None and (rows or commit.files):
             message = f"version {commit.version} adds rows and names no batch"
             yield Anomaly("write-without-batch", message, rows, None, versions)
         elif commit.app_id is not None and known and commit.app_id not in known:
