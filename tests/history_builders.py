@@ -33,7 +33,7 @@ Row = dict[str, Any]
 QUERY_ID = "2abd3c3e-3179-4a4c-8fdc-0a4cd3a6a0a1"
 STEP_MS, SPAN_MS = 1_000, 4_000
 KEYS = "abc"
-STEP_OF = {"rebuilt": 2, "replayed": 4, "in-effect": 7, "doubled": 7, "done": 8}
+STEP_OF: dict[Window, int] = {"rebuilt": 2, "replayed": 4, "in-effect": 7, "doubled": 7, "done": 8}
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from ckpttool.harness.history import SCHEMA, Case, Histories, Run
 from ckpttool.model import Json, Position
 
 T = TypeVar("T")
+DEEPEST = 100  # deeper values than any row has would break what walks through them
 
 
 def encode_run(run: Run) -> str:
@@ -136,7 +137,18 @@ def _object(line: str, number: int) -> dict[str, Json]:
         value = None
     if not isinstance(value, dict):
         raise _malformed(number, "it is not a JSON object", "one object per line")
+    if _depth(value) > DEEPEST:
+        raise _malformed(number, "it is nested too deeply", f"at most {DEEPEST} values in each other")
     return value
+
+
+def _depth(value: Json) -> int:
+    depth, level = 0, [value]
+    while level and depth <= DEEPEST:
+        depth += 1
+        inner = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list))
+        level = [item for items in inner for item in items]
+    return depth
 
 
 def _parse(kind: type[T], value: Json, number: int, name: str) -> T:
