@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ckpttool.errors import Refused
-from ckpttool.planner.steps import SET_ASIDE, Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Write
+from ckpttool.planner.steps import SET_ASIDE, Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Write, spell
 from ckpttool.sinks.compaction import LOG
 from ckpttool.urls import parse_url
 
@@ -52,20 +52,6 @@ def take_steps(steps: Sequence[Step], checkpoint: Path, scratch: Path) -> Taken:
                 taken.conf[step.k] = step.v
         taken.told.append(f"{spell(step)}: {step.why}")
     return taken
-
-
-def spell(step: Step) -> str:
-    match step:
-        case SetAside() | Write():
-            return f"{step.kind} {step.path}"
-        case DeltaRestore():
-            return f"restore {step.table} to version {step.version}"
-        case DeltaTxn():
-            return f"record batch {step.version} of {step.app_id} in {step.table}"
-        case Conf():
-            return f"{step.k}={step.v}"
-    assert isinstance(step, Manual)
-    return step.text
 
 
 # -- before anything is changed ----------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ def test_settings_are_handed_on(checkpoint: Path, scratch: Path) -> None:
     before = files_below(checkpoint)
     taken = take_steps([session_conf("spark.x", "1", "it has to")], checkpoint, scratch)
     assert taken.conf == {"spark.x": "1"}
-    assert taken.told == ["spark.x=1: it has to"]
+    assert taken.told == ["start with spark.x=1: it has to"]
     assert files_below(checkpoint) == before
 
 
