@@ -283,16 +283,17 @@ class _Query:
             after=self.disk(count, count, count, every + doubled),
             state=self.state(),
             released=tuple(Released(source=0, batch_id=one, committed=one) for one in range(count)),
-            prediction=self._prediction(planned, committed, doubled),
+            prediction=self._prediction(planned, committed, written, doubled),
             replay="ckpt crash-test replay image-1",
             seconds=0.9,
         )
 
-    def _prediction(self, planned: int, committed: int, doubled: list[Row]) -> Prediction:
-        sinks = ("duplicated" if doubled else "written",)
-        if planned > committed:
-            return Prediction(outcome="replay", batch_id=planned - 1, sinks=sinks)
-        return Prediction(outcome="new_batch" if planned else "fresh_start", batch_id=planned, sinks=sinks)
+    def _prediction(self, planned: int, committed: int, written: int, doubled: list[Row]) -> Prediction:
+        if planned == committed:
+            return Prediction(outcome="new_batch" if planned else "fresh_start", batch_id=planned, sinks=("written",))
+        skips = self.shape.has_ledger and written == planned and self.rows[planned - 1]
+        word = "duplicated" if doubled else "skipped_already_written" if skips else "written"
+        return Prediction(outcome="replay", batch_id=planned - 1, sinks=(word,))
 
 
 def _iso(time_ms: int) -> str:

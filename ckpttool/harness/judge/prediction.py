@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ckpttool.harness.history import Prediction, Restart
-from ckpttool.harness.judge.base import Facts, Invalid, Outcome, Unknown, is_planned_and_uncommitted
+from ckpttool.harness.history import Failure, Prediction, Restart
+from ckpttool.harness.judge.base import Facts, Invalid, Outcome, Unknown, is_planned_and_uncommitted, live_commits
 from ckpttool.harness.judge.recovery import spell_failure
 from ckpttool.harness.judge.rows import surplus_after
 
 Agreement = Literal["agrees", "differs", "unknown", "not asked"]
 GOES_ON = ("replay", "new_batch", "fresh_start")
-LOSES, DOUBLES = "skipped_rows_lost", "duplicated"
+SKIPPED, LOSES, DOUBLES = "skipped_already_written", "skipped_rows_lost", "duplicated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,7 @@ def observe(facts: Facts) -> tuple[str, int | None]:
 def _difference_of_restart(prediction: Prediction, restart: Restart, facts: Facts) -> str | None:
     failure = restart.failure
     if prediction.outcome == "error":
-        if failure is None:
-            return f"predicted to fail with {prediction.condition or prediction.class_name}, and goes on"
-        said = (prediction.class_name, prediction.condition, prediction.phase or failure.phase)
-        seen = (failure.class_name, failure.condition, failure.phase or prediction.phase)
-        return None if said == seen else f"predicted to fail with {_spell(said)}, fails with {_spell(seen)}"
+        return _difference_of_failure(prediction, failure)
     if failure and not (_is_told(prediction, restart) and prediction.findings):
         return f"predicted to go on ({prediction.outcome}), fails with {spell_failure(failure)}"
     observed, batch = observe(facts)
@@ -71,6 +67,19 @@ def _difference_of_restart(prediction: Prediction, restart: Restart, facts: Fact
         return f"predicted {prediction.outcome} {prediction.batch_id}, did {observed} {batch}"
     if failure is None and observed == "nothing" and prediction.outcome == "replay":
         return f"predicted to replay batch {prediction.batch_id}, ran none"
+    return None
+
+
+def _difference_of_failure(prediction: Prediction, failure: Failure | None) -> str | None:
+    """What the recorder could not tell is not held against the prediction."""
+    if failure is None:
+        return f"predicted to fail with {prediction.condition or prediction.class_name}, and goes on"
+    said = (prediction.class_name, prediction.condition, prediction.phase or failure.phase)
+    seen = (failure.class_name, failure.condition, failure.phase or prediction.phase)
+    if said != seen:
+        return f"predicted to fail with {_spell(said)}, fails with {_spell(seen)}"
+    if None not in (prediction.batch_id, failure.batch_id) and prediction.batch_id != failure.batch_id:
+        return f"predicted to fail in batch {prediction.batch_id}, fails in batch {failure.batch_id}"
     return None
 
 
@@ -86,14 +95,34 @@ def _spell(failure: tuple[str | None, str | None, str | None]) -> str:
 
 def _difference_of_sink(prediction: Prediction, facts: Facts, rows: Outcome) -> str | None:
     """Only where the sink's verdict is not itself unknown, and the rows could be judged."""
-    # By a promise of at least once, rows that are there twice are no anomaly.
-    extra = surplus_after(facts) if facts.run.guarantee == "at-least-once" else None
     if not prediction.sinks or "unknown" in prediction.sinks or rows is None or isinstance(rows, Unknown):
         return None
+    # By a promise of at least once, rows that are there twice are no anomaly.
+    extra = surplus_after(facts) if facts.run.guarantee == "at-least-once" else None
     names = {anomaly.name for anomaly in rows.anomalies} if isinstance(rows, Invalid) else set()
     seen = {DOUBLES: bool(extra) or "row-duplicated" in names, LOSES: "row-lost" in names}
+    told = " and ".join(prediction.sinks)
     for word, happened in seen.items():
         if happened != (word in prediction.sinks):
-            told = " and ".join(prediction.sinks)
             return f"predicted {told}, and {'' if happened else 'no '}rows are {'lost' if word == LOSES else 'doubled'}"
-    return None
+    skipped = _was_there(prediction, facts)
+    if skipped is not None and not any(seen.values()) and skipped != (SKIPPED in prediction.sinks):
+        return f"predicted {told}, and the sink's log {'had' if skipped else 'did not have'} the batch at the crash"
+    return _false_alarm(prediction, facts, any(seen.values()))
+
+
+def _was_there(prediction: Prediction, facts: Facts) -> bool | None:
+    """Whether the sink's log had the batch already that the restart ran, if that batch has rows."""
+    if not facts.run.sink.ledger or not facts.crash or facts.crash.disk.sink is None or prediction.batch_id is None:
+        return None
+    if isinstance(facts.folded, str) or not facts.folded.rows.get(prediction.batch_id):
+        return None
+    return any(commit.batch_id == prediction.batch_id for commit in live_commits(facts.crash.disk.sink))
+
+
+def _false_alarm(prediction: Prediction, facts: Facts, harmed: bool) -> str | None:
+    """Errors that were told of files as Spark left them, and nothing came of them."""
+    failed = any(restart.failure for restart in facts.case.restarts)
+    if not prediction.findings or harmed or failed or facts.is_damaged:
+        return None
+    return f"told errors ({', '.join(prediction.findings)}), and nothing is wrong"

@@ -225,6 +225,8 @@ def test_two_crashes_in_a_row_add_up() -> None:
         (Prediction(outcome="error", class_name="x"), "differs"),
         (Prediction(outcome="replay", batch_id=2, sinks=("duplicated",)), "differs"),
         (Prediction(outcome="replay", batch_id=2, sinks=("skipped_rows_lost",)), "differs"),
+        (Prediction(outcome="replay", batch_id=2, sinks=("written",)), "differs"),
+        (Prediction(outcome="replay", batch_id=2, sinks=("skipped_already_written",), findings=("x",)), "differs"),
         (Prediction(outcome="replay", batch_id=2, sinks=("unknown",)), "agrees"),
         (Prediction(outcome="unknown", why="too little"), "unknown"),
         (None, "not asked"),
@@ -239,6 +241,7 @@ def test_what_was_predicted_is_held_against_what_happened(prediction: Prediction
     [
         (Prediction(outcome="error", phase="init", class_name=FAILURE.class_name), "agrees"),
         (Prediction(outcome="error", phase="batch", class_name=FAILURE.class_name), "differs"),
+        (Prediction(outcome="error", phase="init", class_name=FAILURE.class_name, batch_id=9), "agrees"),
         (Prediction(outcome="error", phase="init", class_name="java.lang.Error"), "differs"),
         (Prediction(outcome="error", phase="init", class_name=FAILURE.class_name, condition="X"), "differs"),
         (Prediction(outcome="replay", batch_id=2), "differs"),
