@@ -1,0 +1,60 @@
+"""The Spark that jobs run in: which Python, which jars, which settings; and a session of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import ckpttool
+from ckpttool.harness.scratch import Scratch
+from ckpttool.harness.session import Session, environment_for
+
+SERVE = Path(ckpttool.__file__).with_name("spark") / "serve.py"
+QUICK_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+
+
+@dataclass(frozen=True)
+class Driver:
+    """`python`: of an environment that has pyspark. `jars`: connectors, Delta among them or not."""
+
+    python: Path
+    jars: Sequence[Path] = ()
+    conf: Mapping[str, str] = field(default_factory=dict)
+    cores: int = 2
+    path: Sequence[Path] = ()
+
+    def start(self, scratch: Scratch, name: str, java_options: Sequence[str] = ()) -> Session:
+        """A process that answers the requests of `ckpttool.spark.serve`."""
+        session = Session(scratch, [str(self.python), str(SERVE)], environment_for(self.python, self.path), name)
+        try:
+            session.send(self._settings(scratch, [*QUICK_JVM, *java_options]))
+        except BaseException:
+            session.kill()
+            raise
+        return session
+
+    def _settings(self, scratch: Scratch, java_options: Sequence[str]) -> dict[str, str]:
+        local = scratch.folder("local")
+        settings: dict[str, str] = {
+            "spark.master": f"local[{self.cores}]",
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.local.dir": str(local),
+            "spark.sql.warehouse.dir": str(scratch.folder("warehouse")),
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.session.timeZone": "UTC",
+            # Stopping the stores waits for a maintenance thread, by default up to five minutes.
+            "spark.sql.streaming.stateStore.maintenanceShutdownTimeout": "1s",
+            "spark.driver.extraJavaOptions": " ".join([f"-Djava.io.tmpdir={local}", *java_options]),
+        }
+        if self.jars:
+            settings["spark.driver.extraClassPath"] = os.pathsep.join(map(str, self.jars))
+        if any(jar.name.startswith("delta-spark") for jar in self.jars):
+            settings |= {
+                "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+                "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+                "spark.databricks.delta.snapshotPartitions": "2",
+            }
+        return settings | dict(self.conf)
