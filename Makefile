@@ -20,7 +20,8 @@ $(BIN)/.installed: setup.cfg pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
 	@touch $@
 
-demo: dev ## a guided tour of ckpt inspect over a sound, a crashed and a damaged checkpoint
+demo: dev ## a guided tour over a sound, a crashed and a damaged checkpoint, and a real job that is killed
+	$(BIN)/python -m tests.parts.spark 4.2.0 --jars
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash docs/demo.sh
 
 lint: dev ## ruff and mypy

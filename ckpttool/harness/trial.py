@@ -1,0 +1,384 @@
+"""A scenario on trial: run it once, stopped at every point; recover from each crash; write the history down.
+
+The same JVM that was the victim does the recoveries, once the controller has let go of it.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ckpttool.errors import NotFound, Refused
+from ckpttool.formats.metadata import parse_metadata
+from ckpttool.harness.disk import DiskReader, as_fields, data_files, sink_kind
+from ckpttool.harness.histories import load_histories
+from ckpttool.harness.history import Case, Crash, Disk, Histories, Mode, Proof, Record, Run, Source, StateRow, Window
+from ckpttool.harness.history_json import encode_case, encode_run
+from ckpttool.harness.images import Image, Images, remove_parts
+from ckpttool.harness.jdwp import Controller
+from ckpttool.harness.judge.base import UNKNOWN_JOB
+from ckpttool.harness.kills import kill_at
+from ckpttool.harness.place import PARTS, JobPlace
+from ckpttool.harness.points import breakpoints, drifted, stops, witness
+from ckpttool.harness.recovery import Spark, predict, recover, state_rows, stores_of, visible_rows
+from ckpttool.harness.run import Harvest, drive, harvest
+from ckpttool.harness.scenarios import Scenario
+from ckpttool.harness.scratch import Scratch, clear
+from ckpttool.harness.session import Answer, Died, Late, Session
+from ckpttool.harness.settings import Settings, load_settings
+from ckpttool.harness.shrink import At
+from ckpttool.harness.tears import tear, tears
+
+START_SECONDS, RUN_SECONDS, READ_SECONDS = 120.0, 180.0, 60.0
+Progress = Callable[[str, int, int, float], None]  # scenario, done, of, per second
+
+
+class Trial:
+    """One scenario in one scratch directory."""
+
+    def __init__(
+        self, scratch: Scratch, scenario: Scenario, settings: Settings, told: Progress = lambda *_: None
+    ) -> None:
+        self.scratch, self.scenario, self.settings = scratch, scenario, settings
+        self.place = JobPlace(scratch.folder("work", scenario.name))
+        self.images = Images(scratch.folder("images", scenario.name), PARTS)
+        self.chosen, self.required = stops(scenario.groups), stops(scenario.required)
+        self.history = scratch.folder("histories") / f"{scenario.name}.jsonl"
+        self._told = told
+        self._reader = DiskReader(scenario.sink.kind)
+
+    # -- the victim
+
+    def prepare(self, ask: Callable[[Mapping[str, Any]], Answer]) -> Run:
+        """Make the input, and say what is put on trial."""
+        told = ask(
+            {
+                "do": "describe",
+                "job": str(self.scenario.job),
+                "seed": self.settings.seed,
+                "batches": self.scenario.batches,
+            }
+        )
+        if told["error"]:
+            raise Refused(f"{self.scenario.job.name}: {told['error'][-1]['message']}", "mend the job's file")
+        for folder in (self.place.root, self.images.folder):
+            clear(self.scratch.inside(folder))
+        self.place.write_input(told["input"], told["schema"])
+        return Run(
+            scenario=self.scenario.name,
+            seed=self.settings.seed,
+            spark_version=self.settings.release,
+            sources=(Source(index=0, kind=self.scenario.source),),
+            operator=self.scenario.operator,
+            sink=replace(self.scenario.sink, path=str(self.place.sink)),
+            guarantee=self.scenario.guarantee,
+            control=self.scenario.control,
+            identity=tuple(told["identity"]),
+            conf=self.scenario.conf,
+            records=tuple(_records(told["input"])),
+        )
+
+    def as_before(self, run: Run) -> Trial:
+        """Ready to recover, with the input that lies there; `run` as the history has it."""
+        self.scenario = replace(self.scenario, sink=run.sink)
+        self._reader = DiskReader(run.sink.kind)
+        return self
+
+    def request(self) -> dict[str, Any]:
+        """To run the query."""
+        schema = self.place.schema
+        return {
+            "do": "run",
+            "job": str(self.scenario.job),
+            "conf": dict(self.scenario.conf) | ({} if schema else {"spark.sql.streaming.schemaInference": "true"}),
+            "source": {
+                "format": "json",
+                "schema": schema,
+                "options": {"maxFilesPerTrigger": "1"},
+                "path": str(self.place.input),
+            },
+            "sink": str(self.place.sink),
+            "checkpoint": str(self.place.checkpoint),
+            "seconds": self.settings.seconds,
+        }
+
+    def harvest(self, session: Session, controller: Controller, run: Run) -> tuple[Run, Harvest]:
+        controller.forget_batches(first_batch=0)
+        batches = self.settings.batches or self.scenario.crashed
+        request = self.request() | {"seconds": RUN_SECONDS}
+        taken = harvest(
+            session, controller, request, self.chosen, self.images, self.place.root, batches, RUN_SECONDS + 30
+        )
+        if failed := taken.answer["failed"] or taken.answer["error"]:
+            raise Refused(f"{self.scenario.name} fails by itself: {failed[-1]['class']}: {failed[-1]['message'][:300]}")
+        if taken.answer["late"]:
+            raise Refused(f"{self.scenario.name} does not end by itself", "start it with trigger(availableNow=True)")
+        if moved := drifted(self.required, taken.armed):
+            raise Refused(f"this Spark has no code for the points {', '.join(moved)}", "its methods have moved")
+        run = self._as_seen(run)
+        self.history.write_text(encode_run(run), encoding="utf-8")
+        return run, taken
+
+    def _as_seen(self, run: Run) -> Run:
+        """What only a run without a crash tells of a job that nobody knows: its sink, and what is in it."""
+        if run.operator.kind != UNKNOWN_JOB:
+            return run
+        kind = sink_kind(self.place.sink)
+        self._reader = DiskReader(kind)
+        disk = self._reader.read(self.place)
+        if not disk.visible:
+            raise Refused(
+                f"{self.scenario.name} wrote no rows that can be read to {self.place.sink}",
+                "write Delta, Parquet or JSON to the sink that build() is given",
+            )
+        if lacking := [name for name in run.identity if name not in disk.visible[0]]:
+            raise Refused(
+                f"the sink's rows have no column {lacking[0]}, which IDENTITY names",
+                "name columns that every row of the sink has",
+            )
+        apps = {commit.app_id for commit in disk.sink or () if commit.app_id} - {taken_id(disk)}
+        ledger = kind == "file" or any(commit.batch_id is not None for commit in disk.sink or ())
+        sink = replace(run.sink, kind=kind, ledger=ledger, app_id=min(apps, default=None))
+        self.scenario = replace(self.scenario, sink=sink)
+        return replace(run, sink=sink, undisturbed=disk.visible)
+
+    def kill(self, at: At, prepared: bool = True) -> tuple[Crash, Run | None]:
+        """Run the query anew, and kill it at one point; the disk is left as it is. `prepared`: its input is there."""
+        remove_parts(self.place.root, PARTS)
+        run = None
+        with Controller(breakpoints(self.chosen), first_batch=0) as controller:
+            session = self.settings.driver.start(self.scratch, "killed", [controller.java_option])
+            with session:
+                controller.accept()
+                if not prepared:
+                    run = self.prepare(_by(session, controller))
+                controller.forget_batches(first_batch=0)
+                killed = kill_at(
+                    session, controller, self.request(), self.chosen, at, self.images, self.place.root, RUN_SECONDS
+                )
+        disk = self._reader.read(self.place)
+        crash = crash_of(killed.image, disk, killed.armed, "kill", killed.dead)
+        same = f"the disk differs from the image in {', '.join(killed.differing)}"
+        note = same if killed.differing else "the disk is what the image has"
+        proof = replace(crash.proof, witness=crash.proof.witness and not killed.differing, note=note)
+        return replace(crash, proof=proof), run
+
+    # -- the recoveries
+
+    def cases(self, spark: Spark, taken: Harvest) -> Iterator[Case]:
+        """The controls first, then a case per image; each is appended to the history."""
+        run_id = taken.answer["run_id"]
+        yield from self._kept([self._planted(), *self._never_reached(taken)])
+        images, began = list(self.images), time.monotonic()
+        for number, image in enumerate(images, 1):
+            case = self.recover_image(spark, image, taken.armed.get(image.point, 0) > 0, run_id)
+            self._told(self.scenario.name, number, len(images), number / (time.monotonic() - began))
+            yield from self._kept([case])
+
+    def recover_image(self, spark: Spark, image: Image, armed: bool, run_id: str) -> Case:
+        self.images.put_back(image, self.place.root)
+        disk = self._reader.read(self.place)
+        case = self.recover_disk(spark, crash_of(image, disk, armed), run_id)
+        path = self.images.path(image)
+        return replace(case, image=str(path), replay=f"ckpt crash-test replay {path}")
+
+    def tear_image(self, spark: Spark, image: Image) -> Iterator[Case]:
+        """Recover from every tear of one image."""
+        self.images.put_back(image, self.place.root)
+        for one in list(tears(self.place)):
+            self.images.put_back(image, self.place.root)
+            edit = tear(self.place, one)
+            crash = crash_of(image, self._reader.read(self.place), armed=True)
+            proof = replace(crash.proof, witness=True, note="edited by hand")
+            crash = replace(crash, mode="torn", edit=edit, proof=proof)
+            case = self.recover_disk(spark, crash, "")
+            yield from self._kept(
+                [replace(case, name=f"torn-{one.name}-{image.id}", image=str(self.images.path(image)))]
+            )
+
+    def kill_and_recover(self, spark: Spark, at: At) -> Case:
+        crash, _ = self.kill(at)
+        (case,) = self._kept([self.recover_disk(spark, crash, "")])
+        return case
+
+    def recover_disk(self, spark: Spark, crash: Crash, run_id: str) -> Case:
+        """What lies on the disk now is what the crash left."""
+        began = time.monotonic()
+        sink = str(self.place.sink) if self.scenario.sink.ledger else self.scenario.sink.kind
+        prediction = predict(self.place, sink, self.settings.release, self.scenario.conf)
+        recovered = recover(spark, self.request(), self.place)
+        after, state, why = self._look(spark)
+        return Case(
+            name=f"{crash.mode}-{crash.point}-{crash.batch_id}-{crash.nth}",
+            crashes=(crash,),
+            run_ids=(run_id,) if run_id else (),
+            restarts=recovered.restarts,
+            drained=recovered.drained,
+            after=after,
+            state=state,
+            state_why=why,
+            prediction=prediction,
+            seconds=round(time.monotonic() - began, 3),
+        )
+
+    def _look(self, spark: Spark) -> tuple[Disk, Mapping[int, tuple[StateRow, ...]] | None, str | None]:
+        """The sink as Spark's reader shows it, and the state after the last commit."""
+        format_ = self._format()
+        visible = None
+        if format_:
+            answer = self._ask(spark, {"do": "sink", "kind": format_, "path": str(self.place.sink)})
+            visible = visible_rows(answer) if not answer["error"] else None
+        after = self._reader.read(self.place, visible)
+        if not self.scenario.is_stateful or not after.commits:
+            return after, None, None
+        if self.settings.release.startswith("3."):
+            return after, None, f"Spark {self.settings.release} has no source that reads state"
+        batch = max(after.commits)
+        stores = stores_of(after.state_files or ())
+        request = {"do": "state", "checkpoint": str(self.place.checkpoint), "stores": stores, "batch": batch}
+        answer = self._ask(spark, request)
+        if answer["error"]:
+            return after, None, f"the state of batch {batch} cannot be read: {answer['error'][-1]['message'][:200]}"
+        return after, {batch: state_rows(answer)}, None
+
+    def _ask(self, spark: Spark, request: Mapping[str, Any]) -> Answer:
+        try:
+            return spark.ask(request, READ_SECONDS)
+        except (Late, Died) as error:
+            return {
+                "error": [{"class": type(error).__name__, "message": str(error)[-300:], "condition": None, "in": []}]
+            }
+
+    def _format(self) -> str | None:
+        """How Spark reads the sink; None: there is nothing to read yet."""
+        if self.scenario.sink.kind == "delta":
+            return "delta" if (self.place.sink / "_delta_log").exists() else None
+        names = data_files(self.place.sink)
+        return Path(names[0]).suffix[1:] if names else None
+
+    # -- what is no crash
+
+    def _planted(self) -> Case:
+        """The run without a crash, from whose sink a file is taken out: the judge has to miss its rows."""
+        sink = self.place.sink
+        sound = self._reader.read(self.place)
+        paths = [sink / name for name in data_files(sink)]
+        path, rows = next((path, rows) for path in paths if (rows := self._reader.rows_of(path)))
+        path.unlink()
+        after = self._reader.read(self.place)
+        assert sound.visible != after.visible
+        return Case(name="planted-loss", crashes=(), restarts=(), drained=True, after=after, planted=rows)
+
+    def _never_reached(self, taken: Harvest) -> Iterator[Case]:
+        """Points that every such query passes, and this one did not: void, never a pass."""
+        for name, stop in self.required.items():
+            if name not in taken.passed and not stop.place.optional and not stop.place.apart:
+                proof = Proof(armed=True, hit=False, dead=None, witness=None)
+                crash = Crash(
+                    point=name, step=stop.place.step, batch_id=None, nth=1, mode="image", window=stop.window,
+                    proof=proof, disk=Disk(),
+                )  # fmt: skip
+                yield Case(name=f"never-{name}", crashes=(crash,), restarts=(), drained=False, after=Disk())
+
+    def _kept(self, cases: Sequence[Case]) -> Iterator[Case]:
+        for case in cases:
+            with self.history.open("a", encoding="utf-8") as file:
+                file.write(encode_case(case))
+            yield case
+
+
+def crash_of(image: Image, disk: Disk, armed: bool, mode: Mode = "image", dead: bool | None = None) -> Crash:
+    partition = re.search(r"task (\d+)\.\d+ in stage", image.thread)
+    return Crash(
+        point=image.name,
+        step=image.step,
+        batch_id=image.batch_id,
+        nth=image.nth,
+        mode=mode,
+        window=image.window,
+        partition=int(partition[1]) if partition else None,
+        proof=Proof(armed=armed, hit=True, dead=dead, witness=witness(image.window, image.batch_id, disk)),
+        disk=disk,
+    )
+
+
+def taken_id(disk: Disk) -> str | None:
+    """The query's own id."""
+    return parse_metadata(disk.metadata.encode()).id if disk.metadata else None
+
+
+def _records(batches: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[Record]:
+    for number, rows in enumerate(batches):
+        for line, row in enumerate(rows):
+            yield Record(source=0, place=f"{number:05}.json", position=line, fields=as_fields(row))
+
+
+def try_scenarios(
+    scratch: Scratch,
+    scenarios: Sequence[Scenario],
+    settings: Settings,
+    told: Progress = lambda *_: None,
+    *,
+    torn: bool = False,
+    kills: int = 0,
+) -> Iterator[Histories]:
+    """All of them in one JVM, one after the other. `torn`: also every tear of one image of each that has a state.
+    `kills`: so many real ones of each."""
+    trials = [Trial(scratch, scenario, settings, told) for scenario in scenarios]
+    points = breakpoints(stops({group for scenario in scenarios for group in scenario.groups}))
+
+    def start() -> Session:
+        return settings.driver.start(scratch, "recovery")
+
+    with Controller(points, first_batch=0) as controller:
+        session = settings.driver.start(scratch, "victim", [controller.java_option])
+        with Spark(start, session) as spark:
+            controller.accept()
+            prepared = []
+            for trial in trials:
+                run = trial.prepare(_by(session, controller))
+                prepared.append((trial, *trial.harvest(session, controller, run)))
+            controller.close()
+            for trial, run, taken in prepared:
+                cases = list(trial.cases(spark, taken))
+                if torn and trial.scenario.is_stateful:
+                    cases += trial.tear_image(spark, _last(trial.images, "doubled"))
+                cases += [trial.kill_and_recover(spark, at) for at in _sample(trial.images, kills)]
+                yield Histories(run, tuple(cases))
+
+
+def _by(session: Session, controller: Controller) -> Callable[[Mapping[str, Any]], Answer]:
+    """Requests to a session that is under the controller."""
+    return lambda request: drive(session, controller, request, lambda _: None, START_SECONDS)
+
+
+def _last(images: Images, window: Window) -> Image:
+    return [image for image in images if image.window == window][-1]
+
+
+def _sample(images: Images, count: int) -> list[At]:
+    """Spread over the windows: the middle one of each, those first in which something may go wrong."""
+    found = []
+    for window in ("doubled", "replayed", "done", "rebuilt")[:count]:
+        there = [image for image in images if image.window == window and image.batch_id is not None]
+        image = there[len(there) // 2]
+        found.append(At(image.point, image.batch_id or 0, image.nth))
+    return found
+
+
+def replay_image(folder: Path) -> Histories:
+    """Recover once more from an image, where its trial left it."""
+    root, name = folder.parents[2], folder.parent.name
+    settings, scenario = load_settings(root, name)
+    with Scratch(root, keep=True) as scratch:
+        trial = Trial(scratch, scenario, settings)
+        (run,) = (histories.run for histories in load_histories([str(trial.history)]))
+        image = next((image for image in trial.images if image.id == folder.name), None)
+        if image is None:
+            raise NotFound(f"{folder} is not among the images of its trial")
+        with Spark(lambda: settings.driver.start(scratch, "replay")) as spark:
+            return Histories(run, (trial.as_before(run).recover_image(spark, image, armed=True, run_id=""),))
