@@ -84,6 +84,7 @@ Examples:
 @click.option("--job", type=click.Path(exists=True, dir_okay=False), help="A job of your own: a file with build(), …")
 @click.option("--python", default="python3", show_default=True, help="The Python that has pyspark.")
 @click.option("--jars", default="", metavar="A,B", help="Connectors: the jars of Delta or Kafka with all they need.")
+@click.option("--bootstrap-server", "broker", metavar="HOST:PORT", help="A Kafka broker; topics are made there.")
 @click.option("--conf", "confs", multiple=True, metavar="K=V", help="A setting of the Spark session.")
 @click.option("--seed", default=1, show_default=True, help="What the input is made from.")
 @click.option("--batches", metavar="N,N", help="The batches that are crashed; else the scenario's own.")
@@ -110,7 +111,7 @@ def run_trials(scenarios: tuple[str, ...], form: str, color: str, **given: Any) 
     folder = Path(given["scratch"]) if given["scratch"] else None
     driver = _driver(given)
     release = look(driver, {jar for one in chosen for jar in one.jars}, folder or Path.cwd()).require()
-    settings = Settings(driver, release, given["seed"], given["seconds"], _batches(given["batches"]))
+    settings = Settings(driver, release, given["seed"], given["seconds"], _batches(given["batches"]), given["broker"])
     with Scratch(folder, keep=folder is not None) as scratch:
         save_settings(scratch.root, settings, chosen)
         click.echo(f"seed {settings.seed}, Spark {release}, in {scratch.root}", err=True)

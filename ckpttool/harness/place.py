@@ -29,17 +29,9 @@ class JobPlace:
     def input(self) -> Path:
         return self.root / "input"
 
-    @property
-    def schema(self) -> str | None:
-        """The columns of the input, if the job names them."""
-        path = self.root / "schema"
-        return path.read_text(encoding="utf-8") if path.exists() else None
-
-    def write_input(self, batches: Sequence[Sequence[Mapping[str, Any]]], schema: str | None) -> None:
+    def write_input(self, batches: Sequence[Sequence[Mapping[str, Any]]]) -> None:
         """A file per batch, in an order that a file source sees in their times."""
         self.input.mkdir(parents=True, exist_ok=True)
-        if schema is not None:
-            (self.root / "schema").write_text(schema, encoding="utf-8")
         for number, rows in enumerate(batches):
             path = self.input / f"{number:05}.json"
             path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

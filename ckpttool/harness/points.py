@@ -17,8 +17,8 @@ from ckpttool.harness.jdwp import Point
 
 # What a query must have for its places to be passed.
 Group = Literal[
-    "every", "files", "delta-source", "state", "hdfs-state", "rocksdb-state", "changelog", "snapshots", "foreach-batch",
-    "file-sink", "delta-sink", "delta-table", "append-files", "kafka-sink", "cleaning",
+    "every", "files", "delta-source", "kafka-source", "counter", "state", "hdfs-state", "rocksdb-state", "changelog",
+    "snapshots", "foreach-batch", "file-sink", "delta-sink", "delta-table", "append-files", "kafka-sink", "cleaning",
 ]  # fmt: skip
 
 
@@ -66,6 +66,8 @@ PLACES = (
     _place("batch-construct", 2, "every", "MicroBatchExecution.constructNextBatch", "rebuilt"),
     _place("source-offset", 2, "files", "FileStreamSource.fetchMaxOffset", "rebuilt", "rebuilt"),
     _place("delta-offset", 2, "delta-source", "DeltaSource.latestOffset", "rebuilt", "rebuilt"),
+    _place("kafka-offset", 2, "kafka-source", "KafkaMicroBatchStream.latestOffset", "rebuilt", "rebuilt"),
+    _place("counter-offset", 2, "counter", "RatePerMicroBatchStream.latestOffset", "rebuilt", "rebuilt"),
     _place("source-log", 2, "files", LOG, "rebuilt", "rebuilt", this="FileStreamSourceLog"),
     _place("source-log-compact", 2, "files", "CompactibleFileStreamLog.compact", "rebuilt", "rebuilt",
            this="FileStreamSourceLog", optional=True),
@@ -77,6 +79,8 @@ PLACES = (
     _place("purge", 3, "cleaning", "HDFSMetadataLog.purge", apart=True, optional=True),
     _place("batch-run", 4, "every", "MicroBatchExecution.runBatch", "replayed", "done"),
     _place("source-read", 4, "files", "FileStreamSource.getBatch", "replayed", "replayed"),
+    _place("kafka-read", 4, "kafka-source", "KafkaMicroBatchStream.planInputPartitions", "replayed", "replayed"),
+    _place("counter-read", 4, "counter", "RatePerMicroBatchStream.planInputPartitions", "replayed", "replayed"),
     _place("delta-read", 4, "delta-source", "DeltaSource.getBatch", "replayed", "replayed"),
     _place("plan-ready", 5, "every", "MicroBatchExecution.markMicroBatchExecutionStart", "replayed"),
     _place("state-load", 6, "state", "StateStoreRDD.compute", "replayed"),

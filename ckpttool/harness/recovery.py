@@ -161,7 +161,11 @@ def predict(place: JobPlace, sink: str, release: str, conf: Mapping[str, str]) -
     )
 
 
-def stores_of(checkpoint_state: Iterable[str]) -> list[dict[str, Any]]:
-    """The stores of operators with a single one each."""
-    operators = sorted({path.partition("/")[0] for path in checkpoint_state if path.partition("/")[0].isdecimal()})
-    return [{"operator": int(one), "store": "default", "options": {"operatorId": one}} for one in operators]
+def stores_of(state_files: Iterable[str], variable: str | None = None) -> list[dict[str, Any]]:
+    """How Spark's `statestore` source is asked for the stores of operators that have a single one each."""
+    operators = sorted({first for path in state_files if (first := path.partition("/")[0]).isdecimal()})
+    named = {"stateVarName": variable} if variable else {}
+    return [
+        {"operator": int(one), "store": variable or "default", "options": {"operatorId": one, **named}}
+        for one in operators
+    ]

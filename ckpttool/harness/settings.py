@@ -16,13 +16,15 @@ FILE = "trial.json"
 
 @dataclass(frozen=True)
 class Settings:
-    """`release` of the Spark; `seconds` for one recovery; `batches` that are crashed, None: those of the scenario."""
+    """`release` of the Spark; `seconds` for one recovery; `batches` that are crashed, None: those of the scenario.
+    `broker`: of Kafka, where a scenario needs one."""
 
     driver: Driver
     release: str
     seed: int = 1
     seconds: float = 60.0
     batches: tuple[int, ...] | None = None
+    broker: str | None = None
 
 
 def save_settings(root: Path, settings: Settings, scenarios: Sequence[Scenario]) -> None:

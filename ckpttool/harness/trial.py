@@ -5,6 +5,7 @@ The same JVM that was the victim does the recoveries, once the controller has le
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,9 +15,9 @@ from typing import Any
 
 from ckpttool.errors import NotFound, Refused
 from ckpttool.formats.metadata import parse_metadata
-from ckpttool.harness.disk import DiskReader, as_fields, data_files, sink_kind
+from ckpttool.harness.disk import DiskReader, data_files, sink_kind
 from ckpttool.harness.histories import load_histories
-from ckpttool.harness.history import Case, Crash, Disk, Histories, Mode, Proof, Record, Run, Source, StateRow, Window
+from ckpttool.harness.history import Case, Crash, Disk, Histories, Mode, Proof, Run, Source, StateRow, Window
 from ckpttool.harness.history_json import encode_case, encode_run
 from ckpttool.harness.images import Image, Images, remove_parts
 from ckpttool.harness.jdwp import Controller
@@ -31,8 +32,10 @@ from ckpttool.harness.scratch import Scratch, clear
 from ckpttool.harness.session import Answer, Died, Late, Session
 from ckpttool.harness.settings import Settings, load_settings
 from ckpttool.harness.shrink import At
+from ckpttool.harness.sources import Input, input_of
 from ckpttool.harness.tears import tear, tears
 
+READER = "source.json"  # how the job reads its input, kept for replays
 START_SECONDS, RUN_SECONDS, READ_SECONDS = 120.0, 180.0, 60.0
 Progress = Callable[[str, int, int, float], None]  # scenario, done, of, per second
 
@@ -50,6 +53,7 @@ class Trial:
         self.history = scratch.folder("histories") / f"{scenario.name}.jsonl"
         self._told = told
         self._reader = DiskReader(scenario.sink.kind)
+        self.input: Input | None = None
 
     # -- the victim
 
@@ -67,7 +71,9 @@ class Trial:
             raise Refused(f"{self.scenario.job.name}: {told['error'][-1]['message']}", "mend the job's file")
         for folder in (self.place.root, self.images.folder):
             clear(self.scratch.inside(folder))
-        self.place.write_input(told["input"], told["schema"])
+        self.input = input_of(self.scenario.source, self.place, told["input"], told["schema"], self.settings.broker)
+        self.input.make(ask)
+        (self.place.root / READER).write_text(json.dumps(self.input.reader()), encoding="utf-8")
         return Run(
             scenario=self.scenario.name,
             seed=self.settings.seed,
@@ -79,7 +85,7 @@ class Trial:
             control=self.scenario.control,
             identity=tuple(told["identity"]),
             conf=self.scenario.conf,
-            records=tuple(_records(told["input"])),
+            records=tuple(self.input.records()),
         )
 
     def as_before(self, run: Run) -> Trial:
@@ -90,17 +96,13 @@ class Trial:
 
     def request(self) -> dict[str, Any]:
         """To run the query."""
-        schema = self.place.schema
+        source = json.loads((self.place.root / READER).read_text(encoding="utf-8"))
+        inferred = source["format"] == "json" and not source["schema"]
         return {
             "do": "run",
             "job": str(self.scenario.job),
-            "conf": dict(self.scenario.conf) | ({} if schema else {"spark.sql.streaming.schemaInference": "true"}),
-            "source": {
-                "format": "json",
-                "schema": schema,
-                "options": {"maxFilesPerTrigger": "1"},
-                "path": str(self.place.input),
-            },
+            "conf": dict(self.scenario.conf) | ({"spark.sql.streaming.schemaInference": "true"} if inferred else {}),
+            "source": source,
             "sink": str(self.place.sink),
             "checkpoint": str(self.place.checkpoint),
             "seconds": self.settings.seconds,
@@ -238,7 +240,7 @@ class Trial:
         if self.settings.release.startswith("3."):
             return after, None, f"Spark {self.settings.release} has no source that reads state"
         batch = max(after.commits)
-        stores = stores_of(after.state_files or ())
+        stores = stores_of(after.state_files or (), self.scenario.state_variable)
         request = {"do": "state", "checkpoint": str(self.place.checkpoint), "stores": stores, "batch": batch}
         answer = self._ask(spark, request)
         if answer["error"]:
@@ -309,12 +311,6 @@ def crash_of(image: Image, disk: Disk, armed: bool, mode: Mode = "image", dead: 
 def taken_id(disk: Disk) -> str | None:
     """The query's own id."""
     return parse_metadata(disk.metadata.encode()).id if disk.metadata else None
-
-
-def _records(batches: Sequence[Sequence[Mapping[str, Any]]]) -> Iterator[Record]:
-    for number, rows in enumerate(batches):
-        for line, row in enumerate(rows):
-            yield Record(source=0, place=f"{number:05}.json", position=line, fields=as_fields(row))
 
 
 def try_scenarios(

@@ -6,6 +6,8 @@ describe   what a job is: the columns of its identity, its input from a seed, wh
 run        start the job's query, and wait until it has read everything or failed
 sink       the rows that a reader of the sink gets, times as milliseconds
 state      the rows of state stores after a batch
+produce    a new Kafka topic with some rows
+table      a new Delta table with some rows
 sql        a statement
 """
 
@@ -54,9 +56,14 @@ def run(spark: SparkSession, request: Json) -> Json:
     answer: Json = {"failed": None, "started": False, "progress": [], "query_id": None, "run_id": None, "late": False}
     query = None
     try:
-        query = job.build(spark, source_of(spark, request["source"]), request["sink"], request["checkpoint"])
-        answer |= {"started": True, "query_id": str(query.id), "run_id": str(query.runId)}
-        answer["late"] = not await_end(query, request["seconds"])
+        while True:
+            query = job.build(spark, source_of(spark, request["source"]), request["sink"], request["checkpoint"])
+            answer |= {"started": True, "query_id": str(query.id), "run_id": str(query.runId)}
+            answer["late"] = not await_end(query, request["seconds"])
+            last = request["source"].get("last_batch")
+            # A source that never ends gives one batch per start.
+            if last is None or answer["late"] or committed(request["checkpoint"]) >= last:
+                break
     except Exception as error:  # the failure of a query is a result like any other
         answer["failed"] = chain(spark, error)
     finally:
@@ -90,6 +97,34 @@ def state(spark: SparkSession, request: Json) -> Json:
     return {"rows": found}
 
 
+def produce(spark: SparkSession, request: Json) -> Json:
+    """A new topic with these rows: pairs of a partition and a value, in the order of their offsets."""
+    jvm: Any = spark._jvm
+    settings = jvm.java.util.Properties()
+    settings.put("bootstrap.servers", request["broker"])
+    client = jvm.org.apache.kafka.clients.admin.AdminClient.create(settings)
+    topic = jvm.org.apache.kafka.clients.admin.NewTopic(
+        request["topic"], jvm.java.util.Optional.of(request["partitions"]), jvm.java.util.Optional.empty()
+    )
+    try:
+        client.createTopics([topic]).all().get()
+    finally:
+        client.close()
+    frame = spark.createDataFrame([tuple(row) for row in request["rows"]], "partition INT, value STRING").coalesce(1)
+    options = {"kafka.bootstrap.servers": request["broker"], "topic": request["topic"]}
+    frame.write.format("kafka").options(**options).save()
+    return {}
+
+
+def table(spark: SparkSession, request: Json) -> Json:
+    """A Delta table with a version, of one file, for each of these files of JSON lines."""
+    for path in request["files"]:
+        rows = spark.read.schema(request["schema"]).json(path).coalesce(1)
+        rows.write.format("delta").mode("append").save(request["path"])
+    forget(spark)
+    return {}
+
+
 def sql(spark: SparkSession, request: Json) -> Json:
     spark.sql(request["statement"])
     forget(spark)
@@ -97,7 +132,7 @@ def sql(spark: SparkSession, request: Json) -> Json:
 
 
 REQUESTS: dict[str, Callable[[SparkSession, Json], Json]] = {
-    function.__name__: function for function in (describe, run, sink, state, sql)
+    function.__name__: function for function in (describe, run, sink, state, produce, table, sql)
 }
 
 
@@ -125,8 +160,11 @@ def source_of(spark: SparkSession, source: Json) -> DataFrame:
     reader = spark.readStream.format(source["format"])
     if source.get("schema"):
         reader = reader.schema(source["schema"])
-    frame = reader.options(**source["options"])
-    return frame.load(source["path"]) if source.get("path") else frame.load()
+    reader = reader.options(**source["options"])
+    frame = reader.load(source["path"]) if source.get("path") else reader.load()
+    if source.get("parse"):  # records of Kafka, whose values are rows as JSON
+        frame = frame.select(F.from_json(F.col("value").cast("string"), source["parse"]).alias("row")).select("row.*")
+    return frame.selectExpr(*source["select"]) if source.get("select") else frame
 
 
 def await_end(query: Any, seconds: float) -> bool:
@@ -145,6 +183,10 @@ def await_end(query: Any, seconds: float) -> bool:
 def progress_of(progress: Any) -> Json:
     told = json.loads(progress.json) if hasattr(progress, "json") else progress
     return {key: told.get(key) for key in ("batchId", "numInputRows", "runId")}
+
+
+def committed(checkpoint: str) -> int:
+    return max((int(name) for name in os.listdir(f"{checkpoint}/commits") if name.isdecimal()), default=-1)
 
 
 def plain(frame: DataFrame) -> list[Json]:

@@ -13,6 +13,7 @@ import fnmatch
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from ckpttool.harness.driver import Driver
@@ -24,7 +25,8 @@ from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.settings import Settings
 from ckpttool.harness.trial import try_scenarios
 from ckpttool.releases import parse_release
-from tests.parts.spark import ensure_jars, ensure_spark
+from tests.parts.kafka import Broker
+from tests.parts.spark import ensure_jars, ensure_python_state, ensure_spark
 
 AT_ONCE = 4  # scenarios in one JVM
 
@@ -44,8 +46,16 @@ def main() -> None:
 
 def try_all(spark: str, chosen: Sequence[Scenario], folder: Path | None) -> bool:
     began = time.monotonic()
-    settings = Settings(Driver(ensure_spark(spark), ensure_jars(spark, "delta")), spark)
-    with Scratch(folder / spark if folder else None, keep=folder is not None) as scratch:
+    jars = [jar for what in ("delta", "kafka") for jar in ensure_jars(spark, what)]
+    path = [ensure_python_state(spark)] if any(one.state_variable for one in chosen) else []
+    needs_broker = any("kafka" in one.jars for one in chosen)
+    with (
+        Broker() if needs_broker else nullcontext() as broker,
+        Scratch(folder / spark if folder else None, keep=folder is not None) as scratch,
+    ):
+        settings = Settings(
+            Driver(ensure_spark(spark), jars, path=path), spark, broker=broker.address if broker else None
+        )
         for first in range(0, len(chosen), AT_ONCE):
             for histories in try_scenarios(scratch, chosen[first : first + AT_ONCE], settings, kills=3, torn=True):
                 told(judge(histories), began)

@@ -13,8 +13,6 @@ from tests.parts.spark import ensure_jars, spark_home
 
 pytestmark = pytest.mark.spark
 
-NEEDS = {"delta": {"delta-sink", "delta-table", "delta-source"}, "kafka": {"kafka-sink"}}
-
 
 @pytest.mark.parametrize("spark", ["3.5.7", "4.2.0"])
 def test_every_point_has_code(spark: str) -> None:

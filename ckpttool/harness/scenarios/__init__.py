@@ -9,6 +9,7 @@ from typing import Literal
 
 from ckpttool.harness.history import Guarantee, Operator, Sink
 from ckpttool.harness.points import PLACES, Group
+from ckpttool.harness.sources import SourceKind
 from ckpttool.releases import Release
 
 ROCKSDB = {
@@ -23,12 +24,13 @@ CHANGELOG = {"spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enab
 class Scenario:
     """A job, and what is known of it. `groups`: which points it passes. `batches`: how many its input makes;
     `crashed`: those that are stopped. `jars`: the connectors that it needs. `since`: the first Spark that has it.
-    `surely`: the groups that have to be passed, else the trial is void; None: all."""
+    `surely`: the groups that have to be passed, else the trial is void; None: all.
+    `state_variable`: where the state is one of transformWithState."""
 
     name: str
     title: str
     job: Path
-    source: Literal["file"] = "file"
+    source: SourceKind = "file"
     operator: Operator
     sink: Sink
     guarantee: Guarantee
@@ -40,6 +42,7 @@ class Scenario:
     crashed: tuple[int, ...] = (2,)
     since: Release = (3, 5, 0)
     surely: tuple[Group, ...] | None = None
+    state_variable: str | None = None
 
     @property
     def required(self) -> tuple[Group, ...]:
@@ -47,7 +50,7 @@ class Scenario:
 
     @property
     def is_stateful(self) -> bool:
-        return "state" in self.required
+        return any(group.endswith("state") for group in self.required)
 
 
 def _job(name: str) -> Path:
@@ -86,7 +89,7 @@ _LIST = (
     Scenario(
         name="file-to-append",
         title="file → foreachBatch append",
-        job=_job("file_append"),
+        job=_job("append"),
         operator=NUMBERS,
         sink=Sink(kind="foreachBatch", path="sink", ledger=False),
         guarantee="at-least-once",
@@ -96,7 +99,7 @@ _LIST = (
     Scenario(
         name="file-to-delta",
         title="file → Delta",
-        job=_job("file_delta"),
+        job=_job("copy_delta"),
         operator=NUMBERS,
         sink=TABLE,
         guarantee="exactly-once",
@@ -107,7 +110,7 @@ _LIST = (
     Scenario(
         name="file-to-files",
         title="file → file sink, its log compacted",
-        job=_job("file_files"),
+        job=_job("copy_files"),
         operator=NUMBERS,
         sink=Sink(kind="file", path="sink", ledger=True),
         guarantee="exactly-once",
@@ -118,7 +121,7 @@ _LIST = (
     Scenario(
         name="file-to-delta-by-txn",
         title="file → foreachBatch with txnAppId and txnVersion → Delta",
-        job=_job("file_txn_delta"),
+        job=_job("copy_txn_delta"),
         operator=NUMBERS,
         sink=NUMBERED_TABLE,
         guarantee="exactly-once",
@@ -128,7 +131,7 @@ _LIST = (
     Scenario(
         name="file-counts-to-delta-by-txn",
         title="file → counts (HDFS state) → foreachBatch with txnAppId and txnVersion → Delta",
-        job=_job("file_counts_txn_delta"),
+        job=_job("counts_txn_delta"),
         operator=COUNTS,
         sink=NUMBERED_TABLE,
         guarantee="exactly-once",
@@ -138,7 +141,7 @@ _LIST = (
     Scenario(
         name="file-counts-to-delta-by-merge",
         title="file → counts (HDFS state) → foreachBatch MERGE by key → Delta",
-        job=_job("file_counts_merge_delta"),
+        job=_job("counts_merge_delta"),
         operator=COUNTS,
         sink=Sink(kind="delta", path="sink", ledger=False, effect="upsert"),
         guarantee="exactly-once",
@@ -148,7 +151,7 @@ _LIST = (
     Scenario(
         name="file-dedup-to-delta",
         title="file → dropDuplicates (HDFS state) → Delta",
-        job=_job("file_dedup_delta"),
+        job=_job("dedup_delta"),
         operator=FIRSTS,
         sink=TABLE,
         guarantee="exactly-once",
@@ -158,7 +161,7 @@ _LIST = (
     Scenario(
         name="file-windows-hdfs-to-delta",
         title="file → windowed aggregation (HDFS state) → Delta",
-        job=_job("file_windows_delta"),
+        job=_job("windows_delta"),
         operator=WINDOWS,
         sink=TABLE,
         guarantee="exactly-once",
@@ -169,7 +172,7 @@ _LIST = (
     Scenario(
         name="file-windows-to-delta",
         title="file → windowed aggregation (RocksDB) → Delta",
-        job=_job("file_windows_delta"),
+        job=_job("windows_delta"),
         operator=WINDOWS,
         sink=TABLE,
         guarantee="exactly-once",
@@ -180,7 +183,7 @@ _LIST = (
     Scenario(
         name="file-windows-changelog-to-delta",
         title="file → windowed aggregation (RocksDB with changelogs) → Delta",
-        job=_job("file_windows_delta"),
+        job=_job("windows_delta"),
         operator=WINDOWS,
         sink=TABLE,
         guarantee="exactly-once",
@@ -191,7 +194,7 @@ _LIST = (
     Scenario(
         name="file-windows-format2-to-delta",
         title="file → windowed aggregation (RocksDB, checkpoint format 2) → Delta",
-        job=_job("file_windows_delta"),
+        job=_job("windows_delta"),
         operator=WINDOWS,
         sink=TABLE,
         guarantee="exactly-once",
@@ -199,6 +202,76 @@ _LIST = (
         conf=ROCKSDB | CHANGELOG | {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"},
         jars=("delta",),
         since=(4, 0, 0),
+    ),
+    Scenario(
+        name="kafka-to-delta",
+        title="Kafka → Delta",
+        job=_job("copy_delta"),
+        source="kafka",
+        operator=NUMBERS,
+        sink=TABLE,
+        guarantee="exactly-once",
+        groups=("kafka-source", "delta-sink", "delta-table"),
+        jars=("delta", "kafka"),
+    ),
+    Scenario(
+        name="kafka-dedup-to-delta",
+        title="Kafka → dropDuplicates (RocksDB) → Delta",
+        job=_job("dedup_delta"),
+        source="kafka",
+        operator=FIRSTS,
+        sink=TABLE,
+        guarantee="exactly-once",
+        groups=("kafka-source", "state", "rocksdb-state", "delta-sink", "delta-table"),
+        conf=ROCKSDB,
+        jars=("delta", "kafka"),
+    ),
+    Scenario(
+        name="kafka-windows-to-delta",
+        title="Kafka → windowed aggregation (HDFS state) → Delta",
+        job=_job("windows_delta"),
+        source="kafka",
+        operator=WINDOWS,
+        sink=TABLE,
+        guarantee="exactly-once",
+        groups=("kafka-source", "state", "hdfs-state", "delta-sink", "delta-table"),
+        jars=("delta", "kafka"),
+    ),
+    Scenario(
+        name="rate-to-delta",
+        title="rate-micro-batch → Delta",
+        job=_job("copy_delta"),
+        source="rate-micro-batch",
+        operator=NUMBERS,
+        sink=TABLE,
+        guarantee="exactly-once",
+        groups=("counter", "delta-sink", "delta-table"),
+        jars=("delta",),
+    ),
+    Scenario(
+        name="delta-to-delta",
+        title="Delta → Delta",
+        job=_job("copy_delta"),
+        source="delta",
+        operator=NUMBERS,
+        sink=TABLE,
+        guarantee="exactly-once",
+        groups=("delta-source", "delta-sink", "delta-table"),
+        jars=("delta",),
+    ),
+    Scenario(
+        name="kafka-running-to-delta",
+        title="Kafka → transformWithState in Python (RocksDB) → Delta",
+        job=_job("running_delta"),
+        source="kafka",
+        operator=Operator(kind="running", settings={"keys": ["name"], "order": "id", "value": "id", "store": "totals"}),
+        sink=TABLE,
+        guarantee="exactly-once",
+        groups=("kafka-source", "rocksdb-state", "delta-sink", "delta-table"),
+        conf=ROCKSDB,
+        jars=("delta", "kafka"),
+        since=(4, 0, 0),
+        state_variable="totals",
     ),
 )
 SCENARIOS = {scenario.name: scenario for scenario in _LIST}

@@ -1,4 +1,4 @@
-"""Files, counted in windows of event time, appended to a Delta table when the watermark has passed them."""
+"""Rows, counted in windows of event time, appended to a Delta table when the watermark has passed them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files, copied by a batch function that appends. Nothing tells the sink that it has a batch already: a control."""
+"""Rows, copied to a Delta table by a batch function that gives Delta its own number for each batch."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 IDENTITY = ["id"]
 SCHEMA = "id LONG, name STRING"
+APP_ID = "ckpt-crash-test"
 ROWS = 4
 NAMES = ("ash", "birch", "cedar", "elm", "fir")
 
@@ -18,8 +19,9 @@ def make_input(seed: int, batch: int) -> list[dict[str, Any]]:
 
 
 def build(spark: SparkSession, source: DataFrame, sink: str, checkpoint: str) -> Any:  # noqa: ARG001
-    def append(rows: DataFrame, batch_id: int) -> None:  # noqa: ARG001
-        rows.coalesce(2).write.mode("append").json(sink)
+    def write(rows: DataFrame, batch_id: int) -> None:
+        numbered = rows.write.format("delta").mode("append").option("txnAppId", APP_ID)
+        numbered.option("txnVersion", batch_id).save(sink)
 
-    writer = source.writeStream.foreachBatch(append).option("checkpointLocation", checkpoint)
+    writer = source.writeStream.foreachBatch(write).option("checkpointLocation", checkpoint)
     return writer.trigger(availableNow=True).start()

@@ -1,4 +1,4 @@
-"""Files, counted by name, each changed count put into a Delta table in place of the one before by MERGE."""
+"""Rows, counted by name, each changed count put into a Delta table in place of the one before by MERGE."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files with repeated rows, of which the first of each is copied to a Delta table by its own sink."""
+"""Rows, some of them repeated, of which the first of each is copied to a Delta table by its own sink."""
 
 from __future__ import annotations
 

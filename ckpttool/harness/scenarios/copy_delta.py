@@ -1,4 +1,4 @@
-"""Files, copied to a Delta table by its own sink."""
+"""Rows, copied to a Delta table by its own sink."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files, counted by name, the changed counts appended to a Delta table with a number for each batch."""
+"""Rows, counted by name, the changed counts appended to a Delta table with a number for each batch."""
 
 from __future__ import annotations
 
