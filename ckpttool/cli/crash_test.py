@@ -100,12 +100,12 @@ def run_trials(scenarios: tuple[str, ...], form: str, color: str, **given: Any) 
 
     Exit status 0: all valid; 1: one is not, or a control is silent; 3: one is void or unknown; 6: something is missing.
     """
+    from ckpttool.harness.campaign import try_scenarios
     from ckpttool.harness.judge import judge
     from ckpttool.harness.preflight import look
     from ckpttool.harness.report import exit_code
     from ckpttool.harness.scratch import Scratch
     from ckpttool.harness.settings import Settings, save_settings
-    from ckpttool.harness.trial import try_scenarios
 
     chosen = _chosen(scenarios, given["job"])
     folder = Path(given["scratch"]) if given["scratch"] else None
@@ -138,9 +138,9 @@ def replay(image: str, form: str, color: str) -> int:
 
     Exit status as for `ckpt crash-test run`.
     """
+    from ckpttool.harness.campaign import replay_image
     from ckpttool.harness.judge import judge
     from ckpttool.harness.report import exit_code
-    from ckpttool.harness.trial import replay_image
 
     judged = [judge(replay_image(Path(image).resolve()))]
     _show(judged, form, color)

@@ -87,7 +87,7 @@ class DiskReader:
 
     def _visible(self, sink: Path) -> Rows | None:
         if self._kind == "kafka":
-            return None
+            return None  # somebody else reads it
         if self._kind == "delta":
             live: set[str] = set()
             for commit in delta_commits(sink):

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -38,10 +38,12 @@ class Image:
 
 
 class Images:
-    """The images of one run. `parts`: the directories below the run's root that are copied."""
+    """The images of one run. `parts`: the directories below the run's root that are copied. `aside` is called before
+    each copy: it may write down in them what is not in a file."""
 
-    def __init__(self, folder: Path, parts: Sequence[str]) -> None:
+    def __init__(self, folder: Path, parts: Sequence[str], aside: Callable[[], object] = lambda: None) -> None:
         self.folder = folder
+        self._aside = aside
         self.parts = tuple(parts)
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -54,6 +56,7 @@ class Images:
 
     def take(self, image: Image, root: Path) -> None:
         """Copy; nobody must be writing. A file keeps its times."""
+        self._aside()
         shutil.rmtree(self.path(image), ignore_errors=True)
         copy_parts(root, self.path(image), self.parts)
         self.record(image)

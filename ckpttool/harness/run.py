@@ -99,3 +99,8 @@ def drive(
 
 def image_of(number: int, hit: Hit, at: Standing) -> Image:
     return Image(number, hit.point, at.name, at.step, at.window, hit.batch_id, hit.nth, hit.thread)
+
+
+def asker(session: Session, controller: Controller, seconds: float = 120) -> Callable[[Mapping[str, Any]], Answer]:
+    """Requests to a session that is under the controller, with nothing to be stopped for."""
+    return lambda request: drive(session, controller, request, lambda _: None, seconds)

@@ -13,11 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ckpttool.errors import NotFound, Refused
+from ckpttool.errors import Refused
 from ckpttool.formats.metadata import parse_metadata
 from ckpttool.harness.disk import DiskReader, data_files, sink_kind
-from ckpttool.harness.histories import load_histories
-from ckpttool.harness.history import Case, Crash, Disk, Histories, Mode, Proof, Run, Source, StateRow, Window
+from ckpttool.harness.history import Case, Crash, Disk, Fields, Mode, Proof, Run, Source, StateRow
 from ckpttool.harness.history_json import encode_case, encode_run
 from ckpttool.harness.images import Image, Images, remove_parts
 from ckpttool.harness.jdwp import Controller
@@ -26,14 +25,15 @@ from ckpttool.harness.kills import kill_at
 from ckpttool.harness.place import PARTS, JobPlace
 from ckpttool.harness.points import breakpoints, drifted, stops, witness
 from ckpttool.harness.recovery import Spark, predict, recover, state_rows, stores_of, visible_rows
-from ckpttool.harness.run import Harvest, drive, harvest
+from ckpttool.harness.run import Harvest, asker, harvest
 from ckpttool.harness.scenarios import Scenario
 from ckpttool.harness.scratch import Scratch, clear
 from ckpttool.harness.session import Answer, Died, Late, Session
-from ckpttool.harness.settings import Settings, load_settings
+from ckpttool.harness.settings import Settings
 from ckpttool.harness.shrink import At
 from ckpttool.harness.sources import Input, input_of
 from ckpttool.harness.tears import tear, tears
+from ckpttool.harness.topics import Topics
 
 READER = "source.json"  # how the job reads its input, kept for replays
 START_SECONDS, RUN_SECONDS, READ_SECONDS = 120.0, 180.0, 60.0
@@ -48,12 +48,14 @@ class Trial:
     ) -> None:
         self.scratch, self.scenario, self.settings = scratch, scenario, settings
         self.place = JobPlace(scratch.folder("work", scenario.name))
-        self.images = Images(scratch.folder("images", scenario.name), PARTS)
+        self.images = Images(scratch.folder("images", scenario.name), PARTS, self._write_ends)
         self.chosen, self.required = stops(scenario.groups), stops(scenario.required)
         self.history = scratch.folder("histories") / f"{scenario.name}.jsonl"
         self._told = told
         self._reader = DiskReader(scenario.sink.kind)
         self.input: Input | None = None
+        self.topics = _topics(settings) if scenario.sink.kind == "kafka" else None
+        self.target = str(self.place.sink)
 
     # -- the victim
 
@@ -103,13 +105,14 @@ class Trial:
             "job": str(self.scenario.job),
             "conf": dict(self.scenario.conf) | ({"spark.sql.streaming.schemaInference": "true"} if inferred else {}),
             "source": source,
-            "sink": str(self.place.sink),
+            "sink": self.target,
             "checkpoint": str(self.place.checkpoint),
             "seconds": self.settings.seconds,
         }
 
     def harvest(self, session: Session, controller: Controller, run: Run) -> tuple[Run, Harvest]:
         controller.forget_batches(first_batch=0)
+        self._new_topic()
         batches = self.settings.batches or self.scenario.crashed
         request = self.request() | {"seconds": RUN_SECONDS}
         taken = harvest(
@@ -131,7 +134,7 @@ class Trial:
             return run
         kind = sink_kind(self.place.sink)
         self._reader = DiskReader(kind)
-        disk = self._reader.read(self.place)
+        disk = self._read()
         if not disk.visible:
             raise Refused(
                 f"{self.scenario.name} wrote no rows that can be read to {self.place.sink}",
@@ -151,18 +154,19 @@ class Trial:
     def kill(self, at: At, prepared: bool = True) -> tuple[Crash, Run | None]:
         """Run the query anew, and kill it at one point; the disk is left as it is. `prepared`: its input is there."""
         remove_parts(self.place.root, PARTS)
+        self._new_topic()
         run = None
         with Controller(breakpoints(self.chosen), first_batch=0) as controller:
             session = self.settings.driver.start(self.scratch, "killed", [controller.java_option])
             with session:
                 controller.accept()
                 if not prepared:
-                    run = self.prepare(_by(session, controller))
+                    run = self.prepare(asker(session, controller))
                 controller.forget_batches(first_batch=0)
                 killed = kill_at(
                     session, controller, self.request(), self.chosen, at, self.images, self.place.root, RUN_SECONDS
                 )
-        disk = self._reader.read(self.place)
+        disk = self._read()
         crash = crash_of(killed.image, disk, killed.armed, "kill", killed.dead)
         same = f"the disk differs from the image in {', '.join(killed.differing)}"
         note = same if killed.differing else "the disk is what the image has"
@@ -182,19 +186,19 @@ class Trial:
             yield from self._kept([case])
 
     def recover_image(self, spark: Spark, image: Image, armed: bool, run_id: str) -> Case:
-        self.images.put_back(image, self.place.root)
-        disk = self._reader.read(self.place)
+        self._put_back(image)
+        disk = self._read()
         case = self.recover_disk(spark, crash_of(image, disk, armed), run_id)
         path = self.images.path(image)
         return replace(case, image=str(path), replay=f"ckpt crash-test replay {path}")
 
     def tear_image(self, spark: Spark, image: Image) -> Iterator[Case]:
         """Recover from every tear of one image."""
-        self.images.put_back(image, self.place.root)
+        self._put_back(image)
         for one in list(tears(self.place)):
-            self.images.put_back(image, self.place.root)
+            self._put_back(image)
             edit = tear(self.place, one)
-            crash = crash_of(image, self._reader.read(self.place), armed=True)
+            crash = crash_of(image, self._read(), armed=True)
             proof = replace(crash.proof, witness=True, note="edited by hand")
             crash = replace(crash, mode="torn", edit=edit, proof=proof)
             case = self.recover_disk(spark, crash, "")
@@ -230,7 +234,7 @@ class Trial:
     def _look(self, spark: Spark) -> tuple[Disk, Mapping[int, tuple[StateRow, ...]] | None, str | None]:
         """The sink as Spark's reader shows it, and the state after the last commit."""
         format_ = self._format()
-        visible = None
+        visible = self._topic_rows()
         if format_:
             answer = self._ask(spark, {"do": "sink", "kind": format_, "path": str(self.place.sink)})
             visible = visible_rows(answer) if not answer["error"] else None
@@ -257,21 +261,51 @@ class Trial:
 
     def _format(self) -> str | None:
         """How Spark reads the sink; None: there is nothing to read yet."""
+        if self.topics:
+            return None
         if self.scenario.sink.kind == "delta":
             return "delta" if (self.place.sink / "_delta_log").exists() else None
         names = data_files(self.place.sink)
         return Path(names[0]).suffix[1:] if names else None
 
+    # -- the disk
+
+    def _read(self) -> Disk:
+        return self._reader.read(self.place, self._topic_rows())
+
+    def _put_back(self, image: Image) -> None:
+        self.images.put_back(image, self.place.root)
+        if self.topics:
+            self.target = self.topics.refill(self.place.sink)
+
+    def _topic_rows(self) -> tuple[Fields, ...] | None:
+        return self.topics.rows(self.target) if self.topics else None
+
+    def _new_topic(self) -> None:
+        if self.topics:
+            self.target = self.topics.new()
+
+    def _write_ends(self) -> None:
+        if self.topics:
+            self.topics.write_ends(self.target, self.place.sink)
+
     # -- what is no crash
 
     def _planted(self) -> Case:
         """The run without a crash, from whose sink a file is taken out: the judge has to miss its rows."""
+        if self.topics:
+            first, *_ = self._topic_rows() or ()
+            self._write_ends()
+            self.target = self.topics.refill(self.place.sink, leave_out=1)
+            return Case(
+                name="planted-loss", crashes=(), restarts=(), drained=True, after=self._read(), planted=(first,)
+            )
         sink = self.place.sink
-        sound = self._reader.read(self.place)
+        sound = self._read()
         paths = [sink / name for name in data_files(sink)]
         path, rows = next((path, rows) for path in paths if (rows := self._reader.rows_of(path)))
         path.unlink()
-        after = self._reader.read(self.place)
+        after = self._read()
         assert sound.visible != after.visible
         return Case(name="planted-loss", crashes=(), restarts=(), drained=True, after=after, planted=rows)
 
@@ -313,68 +347,7 @@ def taken_id(disk: Disk) -> str | None:
     return parse_metadata(disk.metadata.encode()).id if disk.metadata else None
 
 
-def try_scenarios(
-    scratch: Scratch,
-    scenarios: Sequence[Scenario],
-    settings: Settings,
-    told: Progress = lambda *_: None,
-    *,
-    torn: bool = False,
-    kills: int = 0,
-) -> Iterator[Histories]:
-    """All of them in one JVM, one after the other. `torn`: also every tear of one image of each that has a state.
-    `kills`: so many real ones of each."""
-    trials = [Trial(scratch, scenario, settings, told) for scenario in scenarios]
-    points = breakpoints(stops({group for scenario in scenarios for group in scenario.groups}))
-
-    def start() -> Session:
-        return settings.driver.start(scratch, "recovery")
-
-    with Controller(points, first_batch=0) as controller:
-        session = settings.driver.start(scratch, "victim", [controller.java_option])
-        with Spark(start, session) as spark:
-            controller.accept()
-            prepared = []
-            for trial in trials:
-                run = trial.prepare(_by(session, controller))
-                prepared.append((trial, *trial.harvest(session, controller, run)))
-            controller.close()
-            for trial, run, taken in prepared:
-                cases = list(trial.cases(spark, taken))
-                if torn and trial.scenario.is_stateful:
-                    cases += trial.tear_image(spark, _last(trial.images, "doubled"))
-                cases += [trial.kill_and_recover(spark, at) for at in _sample(trial.images, kills)]
-                yield Histories(run, tuple(cases))
-
-
-def _by(session: Session, controller: Controller) -> Callable[[Mapping[str, Any]], Answer]:
-    """Requests to a session that is under the controller."""
-    return lambda request: drive(session, controller, request, lambda _: None, START_SECONDS)
-
-
-def _last(images: Images, window: Window) -> Image:
-    return [image for image in images if image.window == window][-1]
-
-
-def _sample(images: Images, count: int) -> list[At]:
-    """Spread over the windows: the middle one of each, those first in which something may go wrong."""
-    found = []
-    for window in ("doubled", "replayed", "done", "rebuilt")[:count]:
-        there = [image for image in images if image.window == window and image.batch_id is not None]
-        image = there[len(there) // 2]
-        found.append(At(image.point, image.batch_id or 0, image.nth))
-    return found
-
-
-def replay_image(folder: Path) -> Histories:
-    """Recover once more from an image, where its trial left it."""
-    root, name = folder.parents[2], folder.parent.name
-    settings, scenario = load_settings(root, name)
-    with Scratch(root, keep=True) as scratch:
-        trial = Trial(scratch, scenario, settings)
-        (run,) = (histories.run for histories in load_histories([str(trial.history)]))
-        image = next((image for image in trial.images if image.id == folder.name), None)
-        if image is None:
-            raise NotFound(f"{folder} is not among the images of its trial")
-        with Spark(lambda: settings.driver.start(scratch, "replay")) as spark:
-            return Histories(run, (trial.as_before(run).recover_image(spark, image, armed=True, run_id=""),))
+def _topics(settings: Settings) -> Topics:
+    if settings.broker is None:
+        raise Refused("the job writes to Kafka, and no broker is given", "give --bootstrap-server")
+    return Topics(settings.broker)

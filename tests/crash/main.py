@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
+from ckpttool.harness.campaign import try_scenarios
 from ckpttool.harness.driver import Driver
 from ckpttool.harness.histories import load_histories
 from ckpttool.harness.judge import Judged, judge
@@ -23,7 +24,6 @@ from ckpttool.harness.report import render_report
 from ckpttool.harness.scenarios import SCENARIOS, Scenario
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.settings import Settings
-from ckpttool.harness.trial import try_scenarios
 from ckpttool.releases import parse_release
 from tests.parts.kafka import Broker
 from tests.parts.spark import ensure_jars, ensure_python_state, ensure_spark

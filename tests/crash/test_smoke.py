@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from ckpttool.harness.campaign import try_scenarios
 from ckpttool.harness.driver import Driver
 from ckpttool.harness.history import Histories
 from ckpttool.harness.history_json import parse_histories
@@ -15,7 +16,6 @@ from ckpttool.harness.judge import Judged, judge
 from ckpttool.harness.scenarios import SCENARIOS, SMOKE
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.settings import Settings
-from ckpttool.harness.trial import try_scenarios
 from tests.parts.spark import ensure_jars, ensure_spark
 
 pytestmark = pytest.mark.spark

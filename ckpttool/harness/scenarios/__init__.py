@@ -215,6 +215,18 @@ _LIST = (
         jars=("delta", "kafka"),
     ),
     Scenario(
+        name="kafka-to-kafka",
+        title="Kafka → Kafka",
+        job=_job("copy_kafka"),
+        source="kafka",
+        operator=NUMBERS,
+        sink=Sink(kind="kafka", path="sink", ledger=False),
+        guarantee="at-least-once",
+        control="duplicates",
+        groups=("kafka-source", "kafka-sink"),
+        jars=("kafka",),
+    ),
+    Scenario(
         name="kafka-dedup-to-delta",
         title="Kafka → dropDuplicates (RocksDB) → Delta",
         job=_job("dedup_delta"),

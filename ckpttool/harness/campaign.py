@@ -1,0 +1,83 @@
+"""Several scenarios on trial, in one JVM; and one image again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ckpttool.errors import NotFound
+from ckpttool.harness.histories import load_histories
+from ckpttool.harness.history import Histories, Window
+from ckpttool.harness.images import Image, Images
+from ckpttool.harness.jdwp import Controller
+from ckpttool.harness.points import breakpoints, stops
+from ckpttool.harness.recovery import Spark
+from ckpttool.harness.run import asker
+from ckpttool.harness.scenarios import Scenario
+from ckpttool.harness.scratch import Scratch
+from ckpttool.harness.session import Session
+from ckpttool.harness.settings import Settings, load_settings
+from ckpttool.harness.shrink import At
+from ckpttool.harness.trial import Progress, Trial
+
+
+def try_scenarios(
+    scratch: Scratch,
+    scenarios: Sequence[Scenario],
+    settings: Settings,
+    told: Progress = lambda *_: None,
+    *,
+    torn: bool = False,
+    kills: int = 0,
+) -> Iterator[Histories]:
+    """All of them in one JVM, one after the other. `torn`: also every tear of one image of each that has a state.
+    `kills`: so many real ones of each."""
+    trials = [Trial(scratch, scenario, settings, told) for scenario in scenarios]
+    points = breakpoints(stops({group for scenario in scenarios for group in scenario.groups}))
+
+    def start() -> Session:
+        return settings.driver.start(scratch, "recovery")
+
+    with Controller(points, first_batch=0) as controller:
+        session = settings.driver.start(scratch, "victim", [controller.java_option])
+        with Spark(start, session) as spark:
+            controller.accept()
+            prepared = []
+            for trial in trials:
+                run = trial.prepare(asker(session, controller))
+                prepared.append((trial, *trial.harvest(session, controller, run)))
+            controller.close()
+            for trial, run, taken in prepared:
+                cases = list(trial.cases(spark, taken))
+                if torn and trial.scenario.is_stateful:
+                    cases += trial.tear_image(spark, _last(trial.images, "doubled"))
+                cases += [trial.kill_and_recover(spark, at) for at in _sample(trial.images, kills)]
+                yield Histories(run, tuple(cases))
+
+
+def _last(images: Images, window: Window) -> Image:
+    return [image for image in images if image.window == window][-1]
+
+
+def _sample(images: Images, count: int) -> list[At]:
+    """Spread over the windows: the middle one of each, those first in which something may go wrong."""
+    found = []
+    for window in ("doubled", "replayed", "done", "rebuilt")[:count]:
+        there = [image for image in images if image.window == window and image.batch_id is not None]
+        image = there[len(there) // 2]
+        found.append(At(image.point, image.batch_id or 0, image.nth))
+    return found
+
+
+def replay_image(folder: Path) -> Histories:
+    """Recover once more from an image, where its trial left it."""
+    root, name = folder.parents[2], folder.parent.name
+    settings, scenario = load_settings(root, name)
+    with Scratch(root, keep=True) as scratch:
+        trial = Trial(scratch, scenario, settings)
+        (run,) = (histories.run for histories in load_histories([str(trial.history)]))
+        image = next((image for image in trial.images if image.id == folder.name), None)
+        if image is None:
+            raise NotFound(f"{folder} is not among the images of its trial")
+        with Spark(lambda: settings.driver.start(scratch, "replay")) as spark:
+            return Histories(run, (trial.as_before(run).recover_image(spark, image, armed=True, run_id=""),))
