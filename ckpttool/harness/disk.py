@@ -116,7 +116,15 @@ class DiskReader:
                 yield str(path.relative_to(place.root))
         if sink is not None:
             named = {name for commit in sink for name in commit.files}
-            yield from (f"sink/{name}" for name in data_files(place.sink) if name not in named)
+            unnamed = (name for name in data_files(place.sink) if name not in named)
+            yield from (f"sink/{name}" for name in unnamed if not self._is_without_rows(place.sink / name))
+
+    def _is_without_rows(self, path: Path) -> bool:
+        """Delta writes a file for a task without rows, and does not add it."""
+        try:
+            return not self.rows_of(path)
+        except (ValueError, OSError):  # it was being written
+            return False
 
 
 def sink_kind(sink: Path) -> SinkKind:

@@ -44,6 +44,7 @@ class Driver:
             "spark.local.dir": str(local),
             "spark.sql.warehouse.dir": str(scratch.folder("warehouse")),
             "spark.sql.shuffle.partitions": "2",
+            "spark.sql.streaming.stopTimeout": "10s",
             "spark.sql.session.timeZone": "UTC",
             # Stopping the stores waits for a maintenance thread, by default up to five minutes.
             "spark.sql.streaming.stateStore.maintenanceShutdownTimeout": "1s",

@@ -36,7 +36,8 @@ from ckpttool.harness.tears import tear, tears
 from ckpttool.harness.topics import Topics
 
 READER = "source.json"  # how the job reads its input, kept for replays
-START_SECONDS, RUN_SECONDS, READ_SECONDS = 120.0, 180.0, 60.0
+READ_SECONDS = 60.0
+END = "start it with trigger(availableNow=True), or raise --seconds"
 Progress = Callable[[str, int, int, float], None]  # scenario, done, of, per second
 
 
@@ -114,14 +115,18 @@ class Trial:
         controller.forget_batches(first_batch=0)
         self._new_topic()
         batches = self.settings.batches or self.scenario.crashed
-        request = self.request() | {"seconds": RUN_SECONDS}
-        taken = harvest(
-            session, controller, request, self.chosen, self.images, self.place.root, batches, RUN_SECONDS + 30
-        )
+        seconds = 3 * self.settings.seconds  # it runs under the debugger
+        request = self.request() | {"seconds": seconds}
+        try:
+            taken = harvest(
+                session, controller, request, self.chosen, self.images, self.place.root, batches, seconds + 30
+            )
+        except Late:
+            raise Refused(f"{self.scenario.name} does not end by itself", END) from None
         if failed := taken.answer["failed"] or taken.answer["error"]:
             raise Refused(f"{self.scenario.name} fails by itself: {failed[-1]['class']}: {failed[-1]['message'][:300]}")
         if taken.answer["late"]:
-            raise Refused(f"{self.scenario.name} does not end by itself", "start it with trigger(availableNow=True)")
+            raise Refused(f"{self.scenario.name} does not end by itself", END)
         if moved := drifted(self.required, taken.armed):
             raise Refused(f"this Spark has no code for the points {', '.join(moved)}", "its methods have moved")
         run = self._as_seen(run)
@@ -164,7 +169,14 @@ class Trial:
                     run = self.prepare(asker(session, controller))
                 controller.forget_batches(first_batch=0)
                 killed = kill_at(
-                    session, controller, self.request(), self.chosen, at, self.images, self.place.root, RUN_SECONDS
+                    session,
+                    controller,
+                    self.request(),
+                    self.chosen,
+                    at,
+                    self.images,
+                    self.place.root,
+                    3 * self.settings.seconds,
                 )
         disk = self._read()
         crash = crash_of(killed.image, disk, killed.armed, "kill", killed.dead)

@@ -70,7 +70,8 @@ def run(spark: SparkSession, request: Json) -> Json:
         if query is not None:
             answer["progress"] = [progress_of(one) for one in query.recentProgress]
         for active in spark.streams.active:
-            active.stop()
+            with suppress(Exception):
+                active.stop()
         forget(spark)
     return answer | {"seconds": round(time.monotonic() - started, 3)}
 
@@ -148,6 +149,8 @@ def load_job(path: str) -> Any:
         if spec is None or spec.loader is None:
             raise ValueError(f"{path} is not a Python file")
         module = importlib.util.module_from_spec(spec)
+        if (folder := str(Path(path).parent)) not in sys.path:
+            sys.path.insert(0, folder)  # what lies beside it may be imported, as by a script
         spec.loader.exec_module(module)
         missing = [name for name in ("build", "make_input", "IDENTITY") if not hasattr(module, name)]
         if missing:
@@ -256,5 +259,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.path[:0] = [str(Path(path).parent) for path in sys.argv[1:]]
     main()

@@ -17,8 +17,8 @@ def make_input(seed: int, batch: int) -> list[dict[str, Any]]:
     return [{"id": seed * 1_000_000 + n, "name": NAMES[(seed + n) % len(NAMES)]} for n in range(first, first + ROWS)]
 
 
-def build(spark: SparkSession, source: DataFrame, sink: str, checkpoint: str) -> Any:  # noqa: ARG001
-    def append(rows: DataFrame, batch_id: int) -> None:  # noqa: ARG001
+def build(spark: SparkSession, source: DataFrame, sink: str, checkpoint: str) -> Any:
+    def append(rows: DataFrame, batch_id: int) -> None:
         rows.coalesce(2).write.mode("append").json(sink)
 
     writer = source.writeStream.foreachBatch(append).option("checkpointLocation", checkpoint)

@@ -17,6 +17,6 @@ def make_input(seed: int, batch: int) -> list[dict[str, Any]]:
     return [{"id": seed * 1_000_000 + n, "name": NAMES[(seed + n) % len(NAMES)]} for n in range(first, first + ROWS)]
 
 
-def build(spark: SparkSession, source: DataFrame, sink: str, checkpoint: str) -> Any:  # noqa: ARG001
+def build(spark: SparkSession, source: DataFrame, sink: str, checkpoint: str) -> Any:
     writer = source.writeStream.format("delta").outputMode("append").option("checkpointLocation", checkpoint)
     return writer.trigger(availableNow=True).start(sink)

@@ -17,7 +17,7 @@ def make_input(seed: int, batch: int) -> list[dict[str, Any]]:
     return [{"id": seed * 1_000_000 + n, "name": NAMES[(seed + n) % len(NAMES)]} for n in range(first, first + ROWS)]
 
 
-def build(spark: SparkSession, source: DataFrame, sink: str, checkpoint: str) -> Any:  # noqa: ARG001
+def build(spark: SparkSession, source: DataFrame, sink: str, checkpoint: str) -> Any:
     broker, _, topic = sink.removeprefix("kafka://").partition("/")
     values = source.selectExpr("to_json(struct(*)) AS value")
     writer = values.writeStream.format("kafka").option("kafka.bootstrap.servers", broker).option("topic", topic)

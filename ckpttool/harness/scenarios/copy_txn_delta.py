@@ -18,7 +18,7 @@ def make_input(seed: int, batch: int) -> list[dict[str, Any]]:
     return [{"id": seed * 1_000_000 + n, "name": NAMES[(seed + n) % len(NAMES)]} for n in range(first, first + ROWS)]
 
 
-def build(spark: SparkSession, source: DataFrame, sink: str, checkpoint: str) -> Any:  # noqa: ARG001
+def build(spark: SparkSession, source: DataFrame, sink: str, checkpoint: str) -> Any:
     def write(rows: DataFrame, batch_id: int) -> None:
         numbered = rows.write.format("delta").mode("append").option("txnAppId", APP_ID)
         numbered.option("txnVersion", batch_id).save(sink)

@@ -21,7 +21,7 @@ def make_input(seed: int, batch: int) -> list[dict[str, Any]]:
 def build(spark: SparkSession, source: DataFrame, sink: str, checkpoint: str) -> Any:
     spark.sql(f"CREATE TABLE IF NOT EXISTS delta.`{sink}` (name STRING, count LONG, sum LONG) USING delta")
 
-    def merge(rows: DataFrame, batch_id: int) -> None:  # noqa: ARG001
+    def merge(rows: DataFrame, batch_id: int) -> None:
         rows.createOrReplaceTempView("changed")
         rows.sparkSession.sql(
             f"MERGE INTO delta.`{sink}` AS t USING changed AS c ON t.name = c.name "

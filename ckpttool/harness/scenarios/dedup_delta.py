@@ -28,7 +28,7 @@ def make_input(seed: int, batch: int) -> list[dict[str, Any]]:
     ]
 
 
-def build(spark: SparkSession, source: DataFrame, sink: str, checkpoint: str) -> Any:  # noqa: ARG001
+def build(spark: SparkSession, source: DataFrame, sink: str, checkpoint: str) -> Any:
     firsts = source.withWatermark("at", "5 seconds").dropDuplicates(["id", "at"])
     writer = firsts.writeStream.format("delta").outputMode("append").option("checkpointLocation", checkpoint)
     return writer.trigger(availableNow=True).start(sink)

@@ -23,7 +23,7 @@ class Running(StatefulProcessor):  # type: ignore[misc]
     def init(self, handle: Any) -> None:
         self.totals = handle.getValueState("totals", "count LONG, sum LONG")
 
-    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: ARG002
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
         import pandas
 
         count, total = self.totals.get() or (0, 0)
@@ -38,7 +38,7 @@ class Running(StatefulProcessor):  # type: ignore[misc]
         pass
 
 
-def build(spark: SparkSession, source: DataFrame, sink: str, checkpoint: str) -> Any:  # noqa: ARG001
+def build(spark: SparkSession, source: DataFrame, sink: str, checkpoint: str) -> Any:
     running = source.groupBy("name").transformWithStateInPandas(
         statefulProcessor=Running(),
         outputStructType="id LONG, name STRING, count LONG, sum LONG",

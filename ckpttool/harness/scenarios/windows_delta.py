@@ -27,7 +27,7 @@ def make_input(seed: int, batch: int) -> list[dict[str, Any]]:
     ]
 
 
-def build(spark: SparkSession, source: DataFrame, sink: str, checkpoint: str) -> Any:  # noqa: ARG001
+def build(spark: SparkSession, source: DataFrame, sink: str, checkpoint: str) -> Any:
     windows = (
         source.withWatermark("at", "5 seconds")
         .groupBy(F.window("at", f"{STEP} seconds"), "name")
