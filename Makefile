@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SPARK ?= 3.5.7 4.2.0
 
-.PHONY: help demo test dev lint golden samples test-fast test-property test-spark fuzz bench docs sweep accuracy clean
+.PHONY: help demo test dev lint golden samples test-fast test-property test-spark test-crash fuzz bench docs sweep accuracy clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -42,6 +42,10 @@ test-property: dev ## the laws, over many more inputs
 test-spark: dev ## differential tests against the Sparks in SPARK="3.5.7 4.2.0"
 	$(BIN)/python -m tests.parts.spark $(SPARK) --jars
 	$(BIN)/pytest -m spark
+
+test-crash: dev ## crash every scenario at every point: the main tier, about an hour (SCENARIOS="..." for some)
+	$(BIN)/python -m tests.parts.spark $(SPARK) --jars
+	$(BIN)/python -m tests.crash.main --spark $(SPARK) $(SCENARIOS)
 
 sweep: dev ## record CASES=510 restarts of damaged checkpoints for SPARK=4.2.0, and write docs/accuracy.md
 	$(BIN)/python -m tests.parts.spark $(SPARK) --jars

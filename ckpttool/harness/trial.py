@@ -160,7 +160,7 @@ class Trial:
         """Run the query anew, and kill it at one point; the disk is left as it is. `prepared`: its input is there."""
         remove_parts(self.place.root, PARTS)
         self._new_topic()
-        run = None
+        run, seconds = None, 3 * self.settings.seconds
         with Controller(breakpoints(self.chosen), first_batch=0) as controller:
             session = self.settings.driver.start(self.scratch, "killed", [controller.java_option])
             with session:
@@ -176,7 +176,7 @@ class Trial:
                     at,
                     self.images,
                     self.place.root,
-                    3 * self.settings.seconds,
+                    seconds,
                 )
         disk = self._read()
         crash = crash_of(killed.image, disk, killed.armed, "kill", killed.dead)
