@@ -29,9 +29,10 @@ def try_scenarios(
     *,
     torn: bool = False,
     kills: int = 0,
+    again: bool = False,
 ) -> Iterator[Histories]:
     """All of them in one JVM, one after the other. `torn`: also every tear of one image of each that has a state.
-    `kills`: so many real ones of each."""
+    `kills`: so many real ones of each. `again`: a second crash, at every point of the recovery from one."""
     trials = [Trial(scratch, scenario, settings, told) for scenario in scenarios]
     points = breakpoints(stops({group for scenario in scenarios for group in scenario.groups}))
 
@@ -45,10 +46,13 @@ def try_scenarios(
             prepared = []
             for trial in trials:
                 run = trial.prepare(asker(session, controller))
-                prepared.append((trial, *trial.harvest(session, controller, run)))
+                run, taken = trial.harvest(session, controller, run)
+                twice = trial.harvest_recovery(session, controller, _last(trial.images, "doubled")) if again else None
+                prepared.append((trial, run, taken, twice))
             controller.close()
-            for trial, run, taken in prepared:
+            for trial, run, taken, twice in prepared:
                 cases = list(trial.cases(spark, taken))
+                cases += trial.cases_again(spark, twice) if twice else []
                 if torn and trial.scenario.is_stateful:
                     cases += trial.tear_image(spark, _last(trial.images, "doubled"))
                 cases += [trial.kill_and_recover(spark, at) for at in _sample(trial.images, kills)]

@@ -9,7 +9,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,14 @@ END = "start it with trigger(availableNow=True), or raise --seconds"
 Progress = Callable[[str, int, int, float], None]  # scenario, done, of, per second
 
 
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A recovery that was stopped at every point, like the run before it."""
+
+    first: Crash
+    images: Images
+
+
 class Trial:
     """One scenario in one scratch directory."""
 
@@ -57,6 +65,7 @@ class Trial:
         self.input: Input | None = None
         self.topics = _topics(settings) if scenario.sink.kind == "kafka" else None
         self.target = str(self.place.sink)
+        self.controls: list[Case] = []
 
     # -- the victim
 
@@ -131,7 +140,21 @@ class Trial:
             raise Refused(f"this Spark has no code for the points {', '.join(moved)}", "its methods have moved")
         run = self._as_seen(run)
         self.history.write_text(encode_run(run), encoding="utf-8")
+        self.controls = list(self._kept([self._planted(), *self._never_reached(taken)]))
         return run, taken
+
+    def harvest_recovery(self, session: Session, controller: Controller, image: Image) -> Again:
+        """Recover from an image under the debugger: what a second crash, in the recovery, can leave."""
+        self._put_back(self.images, image)
+        first = crash_of(image, self._read(), armed=True)
+        planned, committed = max(first.disk.offsets, default=-1), max(first.disk.commits, default=-1)
+        batch = planned if planned > committed else committed + 1
+        controller.forget_batches(first_batch=batch)
+        images = Images(self.images.folder.with_name(f"{self.scenario.name}-again"), PARTS, self._write_ends)
+        seconds = 3 * self.settings.seconds
+        request = self.request() | {"seconds": seconds}
+        harvest(session, controller, request, self.chosen, images, self.place.root, {batch}, seconds + 30)
+        return Again(first, images)
 
     def _as_seen(self, run: Run) -> Run:
         """What only a run without a crash tells of a job that nobody knows: its sink, and what is in it."""
@@ -190,15 +213,24 @@ class Trial:
     def cases(self, spark: Spark, taken: Harvest) -> Iterator[Case]:
         """The controls first, then a case per image; each is appended to the history."""
         run_id = taken.answer["run_id"]
-        yield from self._kept([self._planted(), *self._never_reached(taken)])
+        yield from self.controls
         images, began = list(self.images), time.monotonic()
         for number, image in enumerate(images, 1):
             case = self.recover_image(spark, image, taken.armed.get(image.point, 0) > 0, run_id)
             self._told(self.scenario.name, number, len(images), number / (time.monotonic() - began))
             yield from self._kept([case])
 
+    def cases_again(self, spark: Spark, again: Again) -> Iterator[Case]:
+        """Two crashes in a row."""
+        for image in again.images:
+            self._put_back(again.images, image)
+            second = crash_of(image, self._read(), armed=True)
+            case = self.recover_disk(spark, second, "")
+            path, name = str(again.images.path(image)), f"again-{again.first.point}-{image.id}"
+            yield from self._kept([replace(case, name=name, crashes=(again.first, second), image=path)])
+
     def recover_image(self, spark: Spark, image: Image, armed: bool, run_id: str) -> Case:
-        self._put_back(image)
+        self._put_back(self.images, image)
         disk = self._read()
         case = self.recover_disk(spark, crash_of(image, disk, armed), run_id)
         path = self.images.path(image)
@@ -206,9 +238,9 @@ class Trial:
 
     def tear_image(self, spark: Spark, image: Image) -> Iterator[Case]:
         """Recover from every tear of one image."""
-        self._put_back(image)
+        self._put_back(self.images, image)
         for one in list(tears(self.place)):
-            self._put_back(image)
+            self._put_back(self.images, image)
             edit = tear(self.place, one)
             crash = crash_of(image, self._read(), armed=True)
             proof = replace(crash.proof, witness=True, note="edited by hand")
@@ -285,8 +317,8 @@ class Trial:
     def _read(self) -> Disk:
         return self._reader.read(self.place, self._topic_rows())
 
-    def _put_back(self, image: Image) -> None:
-        self.images.put_back(image, self.place.root)
+    def _put_back(self, images: Images, image: Image) -> None:
+        images.put_back(image, self.place.root)
         if self.topics:
             self.target = self.topics.refill(self.place.sink)
 

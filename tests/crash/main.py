@@ -57,7 +57,9 @@ def try_all(spark: str, chosen: Sequence[Scenario], folder: Path | None) -> bool
             Driver(ensure_spark(spark), jars, path=path), spark, broker=broker.address if broker else None
         )
         for first in range(0, len(chosen), AT_ONCE):
-            for histories in try_scenarios(scratch, chosen[first : first + AT_ONCE], settings, kills=3, torn=True):
+            for histories in try_scenarios(
+                scratch, chosen[first : first + AT_ONCE], settings, kills=3, torn=True, again=True
+            ):
                 told(judge(histories), began)
         judged = [judge(one) for one in load_histories([str(scratch.root / "histories")])]
     print(render_report(judged))
