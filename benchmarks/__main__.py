@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import growth, start, state
+from benchmarks import crash, growth, start, state
 from benchmarks.measure import load
 
 
 def run() -> int:
     print(load())
     missed = 0
-    for measurement in (start, growth, state):
+    for measurement in (start, growth, state, crash):
         for gate in measurement.measure():
             print(gate, flush=True)
             missed += not gate.holds
