@@ -12,7 +12,23 @@ from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.session import Session, environment_for
 
 SERVE = Path(ckpttool.__file__).with_name("spark") / "serve.py"
-QUICK_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+# Hadoop starts a program for every change of a file's mode; the JVM's own way to do so costs twice as much.
+QUICK_JVM = (
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Xshare:auto",
+    "-Djdk.lang.Process.launchMechanism=VFORK",
+)
+# Batches of a few rows: making code for them, and statistics of them, would take most of the time.
+QUICK_SPARK = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.databricks.delta.stats.collect": "false",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
 
 
 @dataclass(frozen=True)
@@ -37,10 +53,8 @@ class Driver:
 
     def _settings(self, scratch: Scratch, java_options: Sequence[str]) -> dict[str, str]:
         local = scratch.folder("local")
-        settings: dict[str, str] = {
+        settings: dict[str, str] = QUICK_SPARK | {
             "spark.master": f"local[{self.cores}]",
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
             "spark.local.dir": str(local),
             "spark.sql.warehouse.dir": str(scratch.folder("warehouse")),
             "spark.sql.shuffle.partitions": "2",
@@ -56,6 +70,5 @@ class Driver:
             settings |= {
                 "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
                 "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-                "spark.databricks.delta.snapshotPartitions": "2",
             }
         return settings | dict(self.conf)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ckpttool.harness.history import Failure, Fields, Prediction, Restart, StateRow
+from ckpttool.harness.history import Failure, Prediction, Restart, StateRow
 from ckpttool.harness.place import JobPlace
 from ckpttool.harness.session import Answer, Died, Late, Session
 
@@ -135,10 +135,6 @@ def state_rows(answer: Answer) -> tuple[StateRow, ...]:
         )
         for row in answer["rows"]
     )
-
-
-def visible_rows(answer: Answer) -> tuple[Fields, ...]:
-    return tuple(answer["rows"])
 
 
 def predict(place: JobPlace, sink: str, release: str, conf: Mapping[str, str]) -> Prediction:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,11 +21,11 @@ from ckpttool.harness.history import Case, Crash, Disk, Fields, Mode, Proof, Run
 from ckpttool.harness.history_json import encode_case, encode_run
 from ckpttool.harness.images import Image, Images, remove_parts
 from ckpttool.harness.jdwp import Controller
-from ckpttool.harness.judge.base import UNKNOWN_JOB
+from ckpttool.harness.judge.base import UNKNOWN_JOB, canonical
 from ckpttool.harness.kills import kill_at
 from ckpttool.harness.place import PARTS, JobPlace
 from ckpttool.harness.points import breakpoints, drifted, stops, witness
-from ckpttool.harness.recovery import Spark, predict, recover, state_rows, stores_of, visible_rows
+from ckpttool.harness.recovery import Spark, predict, recover, state_rows, stores_of
 from ckpttool.harness.run import Harvest, asker, harvest
 from ckpttool.harness.scenarios import Scenario
 from ckpttool.harness.scratch import Scratch, clear
@@ -139,6 +140,7 @@ class Trial:
         if moved := drifted(self.required, taken.armed):
             raise Refused(f"this Spark has no code for the points {', '.join(moved)}", "its methods have moved")
         run = self._as_seen(run)
+        self._compare_readers(asker(session, controller))
         self.history.write_text(encode_run(run), encoding="utf-8")
         self.controls = list(self._kept([self._planted(), *self._never_reached(taken)]))
         return run, taken
@@ -276,13 +278,8 @@ class Trial:
         )
 
     def _look(self, spark: Spark) -> tuple[Disk, Mapping[int, tuple[StateRow, ...]] | None, str | None]:
-        """The sink as Spark's reader shows it, and the state after the last commit."""
-        format_ = self._format()
-        visible = self._topic_rows()
-        if format_:
-            answer = self._ask(spark, {"do": "sink", "kind": format_, "path": str(self.place.sink)})
-            visible = visible_rows(answer) if not answer["error"] else None
-        after = self._reader.read(self.place, visible)
+        """The disk, and the state after the last commit as Spark reads it."""
+        after = self._read()
         if not self.scenario.is_stateful or not after.commits:
             return after, None, None
         if self.settings.release.startswith("3."):
@@ -302,6 +299,18 @@ class Trial:
             return {
                 "error": [{"class": type(error).__name__, "message": str(error)[-300:], "condition": None, "in": []}]
             }
+
+    def _compare_readers(self, ask: Callable[[Mapping[str, Any]], Answer]) -> None:
+        """We read the sink of every crash ourselves, since that is quick. Once, Spark says whether we can."""
+        kind = self._format()
+        if kind is None:
+            return
+        answer = ask({"do": "sink", "kind": kind, "path": str(self.place.sink)})
+        if answer["error"]:
+            raise Refused(f"Spark cannot read the sink of {self.scenario.name}: {answer['error'][-1]['message'][:200]}")
+        ours, theirs = (Counter(map(canonical, rows)) for rows in (self._read().visible or (), answer["rows"]))
+        if ours != theirs:
+            raise Refused(f"the sink of {self.scenario.name} has {theirs.total()} rows, and we read {ours.total()}")
 
     def _format(self) -> str | None:
         """How Spark reads the sink; None: there is nothing to read yet."""

@@ -166,6 +166,7 @@ _LIST = (
         sink=TABLE,
         guarantee="exactly-once",
         groups=("files", "state", "hdfs-state", "delta-sink", "delta-table"),
+        batches=3,
         jars=("delta",),
         crashed=(0, 2),
     ),
@@ -178,6 +179,7 @@ _LIST = (
         guarantee="exactly-once",
         groups=("files", "state", "rocksdb-state", "delta-sink", "delta-table"),
         conf=ROCKSDB,
+        batches=3,
         jars=("delta",),
     ),
     Scenario(
@@ -189,6 +191,7 @@ _LIST = (
         guarantee="exactly-once",
         groups=("files", "state", "rocksdb-state", "changelog", "delta-sink", "delta-table"),
         conf=ROCKSDB | CHANGELOG,
+        batches=3,
         jars=("delta",),
     ),
     Scenario(
@@ -200,6 +203,7 @@ _LIST = (
         guarantee="exactly-once",
         groups=("files", "state", "rocksdb-state", "changelog", "delta-sink", "delta-table"),
         conf=ROCKSDB | CHANGELOG | {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"},
+        batches=3,
         jars=("delta",),
         since=(4, 0, 0),
     ),
@@ -247,6 +251,7 @@ _LIST = (
         sink=TABLE,
         guarantee="exactly-once",
         groups=("kafka-source", "state", "hdfs-state", "delta-sink", "delta-table"),
+        batches=3,
         jars=("delta", "kafka"),
     ),
     Scenario(
