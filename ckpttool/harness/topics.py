@@ -45,8 +45,8 @@ class Topics:
         made = AdminClient({"bootstrap.servers": self.broker}).create_topics([NewTopic(name, PARTITIONS, 1)])
         try:
             made[name].result(SECONDS)
-        except self._kafka.KafkaException as error:
-            raise Unavailable(f"no topic can be made at {self.broker}: {error}") from None
+        except (self._kafka.KafkaException, TimeoutError) as error:
+            raise Unavailable(f"no topic can be made at {self.broker}: {error or 'no answer'}") from None
         return f"kafka://{self.broker}/{name}"
 
     def write_ends(self, url: str, sink: Path) -> None:
