@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from ckpttool.harness.session import Session
 from ckpttool.harness.settings import Settings
 from ckpttool.harness.trial import Trial
 from tests.conftest import run_ckpt
-from tests.parts.spark import ensure_jars, ensure_spark
+from tests.parts.spark import ensure_spark
 
 pytestmark = pytest.mark.spark
 
@@ -39,7 +40,7 @@ BAD = {
 
 @pytest.fixture(scope="module")
 def victim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Scratch, Settings, Session, Controller]]:
-    settings = Settings(Driver(ensure_spark(SPARK), ensure_jars(SPARK, "delta")), SPARK, seconds=8)
+    settings = Settings(Driver(ensure_spark(SPARK)), SPARK)
     points = breakpoints(stops(job_scenario(JOBS / "sound.py").groups))
     with (
         Scratch(tmp_path_factory.mktemp("jobs") / "scratch") as scratch,
@@ -53,6 +54,8 @@ def victim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Scratch, 
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_job_is_refused(victim: tuple[Scratch, Settings, Session, Controller], name: str) -> None:
     scratch, settings, session, controller = victim
+    if name == "never_ends":
+        settings = replace(settings, seconds=4)  # a third of the time that the run gets
     trial = Trial(scratch, job_scenario(JOBS / f"{name}.py"), settings)
     with pytest.raises(Refused, match=BAD[name]):
         trial.harvest(session, controller, trial.prepare(asker(session, controller)))
@@ -61,7 +64,7 @@ def test_a_bad_job_is_refused(victim: tuple[Scratch, Settings, Session, Controll
 def test_a_job_on_the_command_line(tmp_path: Path) -> None:
     """Once to the end, then one case again from its image; no process is left."""
     scratch = tmp_path / "scratch"
-    options = ["--python", str(ensure_spark(SPARK)), "--jars", ",".join(map(str, ensure_jars(SPARK, "delta")))]
+    options = ["--python", str(ensure_spark(SPARK))]
     job = JOBS / "sound.py"
     ran = run_ckpt("crash-test", "run", "--job", str(job), *options, "--scratch", str(scratch), "--format", "json")
     report = json.loads(ran.out)
