@@ -82,6 +82,9 @@ Examples:
 )
 @click.argument("scenarios", nargs=-1)
 @click.option("--job", type=click.Path(exists=True, dir_okay=False), help="A job of your own: a file with build(), …")
+@click.option(
+    "--input", "folder", type=click.Path(exists=True, file_okay=False), help="Its input: a file of JSON per batch."
+)
 @click.option("--python", default="python3", show_default=True, help="The Python that has pyspark.")
 @click.option("--jars", default="", metavar="A,B", help="Connectors: the jars of Delta or Kafka with all they need.")
 @click.option("--bootstrap-server", "broker", metavar="HOST:PORT", help="A Kafka broker; topics are made there.")
@@ -96,7 +99,7 @@ def run_trials(scenarios: tuple[str, ...], form: str, color: str, **given: Any) 
 
     SCENARIOS are names that `ckpt crash-test list` shows. A job of your own is a file with three names:
     build(spark, source, sink, checkpoint), which starts the query and returns it; make_input(seed, batch), the rows of
-    a batch as dictionaries; and IDENTITY, the columns that name a row in the sink.
+    a batch as dictionaries, unless there is --input; and IDENTITY, the columns that name a row in the sink.
 
     Exit status 0: all valid; 1: one is not, or a control is silent; 3: one is void or unknown; 6: something is missing.
     """
@@ -107,11 +110,14 @@ def run_trials(scenarios: tuple[str, ...], form: str, color: str, **given: Any) 
     from ckpttool.harness.scratch import Scratch
     from ckpttool.harness.settings import Settings, save_settings
 
-    chosen = _chosen(scenarios, given["job"])
+    rows = Path(given["folder"]) if given["folder"] else None
+    chosen = _chosen(scenarios, given["job"], input_given=rows is not None)
     folder = Path(given["scratch"]) if given["scratch"] else None
     driver = _driver(given)
     release = look(driver, {jar for one in chosen for jar in one.jars}, folder or Path.cwd()).require()
-    settings = Settings(driver, release, given["seed"], given["seconds"], _batches(given["batches"]), given["broker"])
+    settings = Settings(
+        driver, release, given["seed"], given["seconds"], _batches(given["batches"]), given["broker"], rows
+    )
     with Scratch(folder, keep=folder is not None) as scratch:
         save_settings(scratch.root, settings, chosen)
         click.echo(f"seed {settings.seed}, Spark {release}, in {scratch.root}", err=True)
@@ -147,18 +153,18 @@ def replay(image: str, form: str, color: str) -> int:
     return exit_code(judged)
 
 
-def _chosen(names: Sequence[str], job: str | None) -> list[Scenario]:
+def _chosen(names: Sequence[str], job: str | None, input_given: bool) -> list[Scenario]:
+    from ckpttool.harness.job import load_job
     from ckpttool.harness.scenarios import SCENARIOS, job_scenario
 
-    if job is not None and names:
+    if (job is None) == (not names):
         raise click.UsageError("give names of scenarios, or a job of your own with --job")
     if job is not None:
+        load_job(job, input_given)
         return [job_scenario(Path(job).resolve())]
     for name in names:
         if name not in SCENARIOS:
             raise click.BadParameter(f"{name} is not one of {', '.join(SCENARIOS)}", param_hint="SCENARIOS")
-    if not names:
-        raise click.UsageError("give names of scenarios, or a job of your own with --job")
     return [SCENARIOS[name] for name in names]
 
 

@@ -19,6 +19,7 @@ from ckpttool.harness.session import Session
 from ckpttool.harness.settings import Settings, load_settings
 from ckpttool.harness.shrink import At
 from ckpttool.harness.trial import Progress, Trial
+from ckpttool.harness.ways_out import cases_of_ways_out
 
 
 def try_scenarios(
@@ -30,9 +31,11 @@ def try_scenarios(
     torn: bool = False,
     kills: int = 0,
     again: bool = False,
+    ways_out: bool = False,
 ) -> Iterator[Histories]:
     """All of them in one JVM, one after the other. `torn`: also every tear of one image of each that has a state.
-    `kills`: so many real ones of each. `again`: a second crash, at every point of the recovery from one."""
+    `kills`: so many real ones of each. `again`: a second crash, at every point of the recovery from one.
+    `ways_out`: of each that writes to Delta by its own record, those that go back to the first batch."""
     trials = [Trial(scratch, scenario, settings, told) for scenario in scenarios]
     points = breakpoints(stops({group for scenario in scenarios for group in scenario.groups}))
 
@@ -55,6 +58,8 @@ def try_scenarios(
                 cases += trial.cases_again(spark, twice) if twice else []
                 if torn and trial.scenario.is_stateful:
                     cases += trial.tear_image(spark, _last(trial.images, "doubled"))
+                if ways_out and trial.scenario.sink.kind == "delta" and trial.scenario.sink.ledger:
+                    cases += cases_of_ways_out(trial, spark, _last(trial.images, "done"), keep=0)
                 cases += [trial.kill_and_recover(spark, at) for at in _sample(trial.images, kills)]
                 yield Histories(run, tuple(cases))
 

@@ -14,15 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ckpttool.errors import Refused
+from ckpttool.harness.scratch import MARK
 from ckpttool.planner.steps import SET_ASIDE, Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Write, spell
 from ckpttool.sinks.compaction import LOG
 from ckpttool.urls import parse_url
 
 if TYPE_CHECKING:
     from deltalake import CommitProperties, DeltaTable
-
-# Lies in every directory that the harness made for itself.
-MARK = ".ckpttool-scratch"
 
 
 @dataclass

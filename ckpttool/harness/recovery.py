@@ -9,11 +9,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ckpttool.harness.history import Failure, Prediction, Restart, StateRow
 from ckpttool.harness.place import JobPlace
 from ckpttool.harness.session import Answer, Died, Late, Session
+
+if TYPE_CHECKING:
+    from ckpttool.outlook import Outlook
+    from ckpttool.planner import Plan, Wish
 
 WRAPPERS = {"STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR", "FOREACH_USER_FUNCTION_ERROR"}
 IN_BATCH = {"constructNextBatch", "runBatch", "executeOneBatch", "addBatch", "markMicroBatchEnd", "markMicroBatchStart"}
@@ -137,13 +141,19 @@ def state_rows(answer: Answer) -> tuple[StateRow, ...]:
     )
 
 
-def predict(place: JobPlace, sink: str, release: str, conf: Mapping[str, str]) -> Prediction:
+def look_ahead(
+    place: JobPlace, sink: str, release: str, conf: Mapping[str, str], wish: Wish | None = None
+) -> tuple[Outlook, Plan]:
     """What plan-recovery says of the disk as it lies there."""
     from ckpttool.recovery import Restarted, plan_restart
     from ckpttool.releases import parse_release
 
-    restarted = Restarted(release=parse_release(release), trigger="available-now", conf=conf, sinks=(sink,))
-    outlook, _ = plan_restart(str(place.checkpoint), restarted, now_ms=int(time.time() * 1000))
+    restarted = Restarted(parse_release(release), trigger="available-now", conf=conf, sinks=(sink,), wish=wish)
+    return plan_restart(str(place.checkpoint), restarted, now_ms=int(time.time() * 1000))
+
+
+def predict(place: JobPlace, sink: str, release: str, conf: Mapping[str, str]) -> Prediction:
+    outlook, _ = look_ahead(place, sink, release, conf)
     error = outlook.restart.error
     return Prediction(
         outcome=outlook.restart.outcome,

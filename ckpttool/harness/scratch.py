@@ -22,7 +22,7 @@ from pathlib import Path
 
 from ckpttool.errors import Refused
 
-MARK = ".ckpttool-scratch"
+MARK = ".ckpttool-scratch"  # lies in every directory that the harness has made for itself
 
 # What the guard runs, by itself: it must not depend on files that may go away.
 GUARD = """

@@ -17,7 +17,8 @@ FILE = "trial.json"
 @dataclass(frozen=True)
 class Settings:
     """`release` of the Spark; `seconds` for one recovery; `batches` that are crashed, None: those of the scenario.
-    `broker`: of Kafka, where a scenario needs one."""
+    `broker`: of Kafka, where a scenario needs one. `input`: a directory of JSON
+    lines, a file for each batch, in place of what the job makes."""
 
     driver: Driver
     release: str
@@ -25,6 +26,7 @@ class Settings:
     seconds: float = 60.0
     batches: tuple[int, ...] | None = None
     broker: str | None = None
+    input: Path | None = None
 
 
 def save_settings(root: Path, settings: Settings, scenarios: Sequence[Scenario]) -> None:

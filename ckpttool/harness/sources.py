@@ -11,6 +11,7 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from ckpttool.errors import Refused
@@ -130,6 +131,18 @@ class Counter(Input):
     def records(self) -> Iterator[Record]:
         for number in range(sum(map(len, self.rows))):
             yield Record(source=0, place="", position=number, fields={"id": number})
+
+
+def given_input(folder: Path) -> Rows:
+    """A file of JSON lines for each batch, in the order of their names."""
+    try:
+        texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("[!._]*.json"))]
+        rows = [[json.loads(line) for line in text.splitlines() if line.strip()] for text in texts]
+    except (OSError, ValueError) as error:
+        raise Refused(f"the input in {folder} cannot be read: {error}", "give files of JSON lines") from None
+    if len(rows) < 2:
+        raise Refused(f"{folder} has {len(rows)} files *.json", "give one for each batch, three or more")
+    return rows
 
 
 def input_of(kind: SourceKind, place: JobPlace, rows: Rows, schema: str | None, broker: str | None) -> Input:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ckpttool.errors import Refused
@@ -21,6 +22,7 @@ from ckpttool.harness.history import Case, Crash, Disk, Fields, Mode, Proof, Run
 from ckpttool.harness.history_json import encode_case, encode_run
 from ckpttool.harness.images import Image, Images, remove_parts
 from ckpttool.harness.jdwp import Controller
+from ckpttool.harness.job import check_input
 from ckpttool.harness.judge.base import UNKNOWN_JOB, canonical
 from ckpttool.harness.kills import kill_at
 from ckpttool.harness.place import PARTS, JobPlace
@@ -32,7 +34,7 @@ from ckpttool.harness.scratch import Scratch, clear
 from ckpttool.harness.session import Answer, Died, Late, Session
 from ckpttool.harness.settings import Settings
 from ckpttool.harness.shrink import At
-from ckpttool.harness.sources import Input, input_of
+from ckpttool.harness.sources import Input, given_input, input_of
 from ckpttool.harness.tears import tear, tears
 from ckpttool.harness.topics import Topics
 
@@ -84,7 +86,12 @@ class Trial:
             raise Refused(f"{self.scenario.job.name}: {told['error'][-1]['message']}", "mend the job's file")
         for folder in (self.place.root, self.images.folder):
             clear(self.scratch.inside(folder))
-        self.input = input_of(self.scenario.source, self.place, told["input"], told["schema"], self.settings.broker)
+        rows = given_input(self.settings.input) if self.settings.input else told["input"]
+        if rows is None:
+            raise Refused(f"{self.scenario.job.name} has no make_input, and no input is given", "give --input")
+        for batch, some in enumerate(rows):
+            check_input(some, batch)
+        self.input = input_of(self.scenario.source, self.place, rows, told["schema"], self.settings.broker)
         self.input.make(ask)
         (self.place.root / READER).write_text(json.dumps(self.input.reader()), encoding="utf-8")
         return Run(
@@ -142,13 +149,13 @@ class Trial:
         run = self._as_seen(run)
         self._compare_readers(asker(session, controller))
         self.history.write_text(encode_run(run), encoding="utf-8")
-        self.controls = list(self._kept([self._planted(), *self._never_reached(taken)]))
+        self.controls = list(self.keep([self._planted(), *self._never_reached(taken)]))
         return run, taken
 
     def harvest_recovery(self, session: Session, controller: Controller, image: Image) -> Again:
         """Recover from an image under the debugger: what a second crash, in the recovery, can leave."""
-        self._put_back(self.images, image)
-        first = crash_of(image, self._read(), armed=True)
+        self.put_back(self.images, image)
+        first = crash_of(image, self.read(), armed=True)
         planned, committed = max(first.disk.offsets, default=-1), max(first.disk.commits, default=-1)
         batch = planned if planned > committed else committed + 1
         controller.forget_batches(first_batch=batch)
@@ -164,7 +171,7 @@ class Trial:
             return run
         kind = sink_kind(self.place.sink)
         self._reader = DiskReader(kind)
-        disk = self._read()
+        disk = self.read()
         if not disk.visible:
             raise Refused(
                 f"{self.scenario.name} wrote no rows that can be read to {self.place.sink}",
@@ -203,7 +210,7 @@ class Trial:
                     self.place.root,
                     seconds,
                 )
-        disk = self._read()
+        disk = self.read()
         crash = crash_of(killed.image, disk, killed.armed, "kill", killed.dead)
         same = f"the disk differs from the image in {', '.join(killed.differing)}"
         note = same if killed.differing else "the disk is what the image has"
@@ -220,49 +227,56 @@ class Trial:
         for number, image in enumerate(images, 1):
             case = self.recover_image(spark, image, taken.armed.get(image.point, 0) > 0, run_id)
             self._told(self.scenario.name, number, len(images), number / (time.monotonic() - began))
-            yield from self._kept([case])
+            yield from self.keep([case])
 
     def cases_again(self, spark: Spark, again: Again) -> Iterator[Case]:
         """Two crashes in a row."""
         for image in again.images:
-            self._put_back(again.images, image)
-            second = crash_of(image, self._read(), armed=True)
+            self.put_back(again.images, image)
+            second = crash_of(image, self.read(), armed=True)
             case = self.recover_disk(spark, second, "")
             path, name = str(again.images.path(image)), f"again-{again.first.point}-{image.id}"
-            yield from self._kept([replace(case, name=name, crashes=(again.first, second), image=path)])
+            yield from self.keep([replace(case, name=name, crashes=(again.first, second), image=path)])
 
     def recover_image(self, spark: Spark, image: Image, armed: bool, run_id: str) -> Case:
-        self._put_back(self.images, image)
-        disk = self._read()
+        self.put_back(self.images, image)
+        disk = self.read()
         case = self.recover_disk(spark, crash_of(image, disk, armed), run_id)
         path = self.images.path(image)
         return replace(case, image=str(path), replay=f"ckpt crash-test replay {path}")
 
     def tear_image(self, spark: Spark, image: Image) -> Iterator[Case]:
         """Recover from every tear of one image."""
-        self._put_back(self.images, image)
+        self.put_back(self.images, image)
         for one in list(tears(self.place)):
-            self._put_back(self.images, image)
+            self.put_back(self.images, image)
             edit = tear(self.place, one)
-            crash = crash_of(image, self._read(), armed=True)
+            crash = crash_of(image, self.read(), armed=True)
             proof = replace(crash.proof, witness=True, note="edited by hand")
             crash = replace(crash, mode="torn", edit=edit, proof=proof)
             case = self.recover_disk(spark, crash, "")
-            yield from self._kept(
+            yield from self.keep(
                 [replace(case, name=f"torn-{one.name}-{image.id}", image=str(self.images.path(image)))]
             )
 
     def kill_and_recover(self, spark: Spark, at: At) -> Case:
         crash, _ = self.kill(at)
-        (case,) = self._kept([self.recover_disk(spark, crash, "")])
+        (case,) = self.keep([self.recover_disk(spark, crash, "")])
         return case
 
-    def recover_disk(self, spark: Spark, crash: Crash, run_id: str) -> Case:
-        """What lies on the disk now is what the crash left."""
+    def spoken_sink(self) -> str:
+        """As plan-recovery is told of it: where its record is, or what it is if it has none."""
+        return str(self.place.sink) if self.scenario.sink.ledger else self.scenario.sink.kind
+
+    def recover_disk(
+        self, spark: Spark, crash: Crash, run_id: str, conf: Mapping[str, str] = MappingProxyType({})
+    ) -> Case:
+        """What lies on the disk now is what the crash left. `conf`: settings that the restart needs besides."""
         began = time.monotonic()
-        sink = str(self.place.sink) if self.scenario.sink.ledger else self.scenario.sink.kind
-        prediction = predict(self.place, sink, self.settings.release, self.scenario.conf)
-        recovered = recover(spark, self.request(), self.place)
+        request = self.request()
+        request["conf"] |= conf
+        prediction = predict(self.place, self.spoken_sink(), self.settings.release, request["conf"])
+        recovered = recover(spark, request, self.place)
         after, state, why = self._look(spark)
         return Case(
             name=f"{crash.mode}-{crash.point}-{crash.batch_id}-{crash.nth}",
@@ -279,7 +293,7 @@ class Trial:
 
     def _look(self, spark: Spark) -> tuple[Disk, Mapping[int, tuple[StateRow, ...]] | None, str | None]:
         """The disk, and the state after the last commit as Spark reads it."""
-        after = self._read()
+        after = self.read()
         if not self.scenario.is_stateful or not after.commits:
             return after, None, None
         if self.settings.release.startswith("3."):
@@ -308,7 +322,7 @@ class Trial:
         answer = ask({"do": "sink", "kind": kind, "path": str(self.place.sink)})
         if answer["error"]:
             raise Refused(f"Spark cannot read the sink of {self.scenario.name}: {answer['error'][-1]['message'][:200]}")
-        ours, theirs = (Counter(map(canonical, rows)) for rows in (self._read().visible or (), answer["rows"]))
+        ours, theirs = (Counter(map(canonical, rows)) for rows in (self.read().visible or (), answer["rows"]))
         if ours != theirs:
             raise Refused(f"the sink of {self.scenario.name} has {theirs.total()} rows, and we read {ours.total()}")
 
@@ -323,10 +337,10 @@ class Trial:
 
     # -- the disk
 
-    def _read(self) -> Disk:
+    def read(self) -> Disk:
         return self._reader.read(self.place, self._topic_rows())
 
-    def _put_back(self, images: Images, image: Image) -> None:
+    def put_back(self, images: Images, image: Image) -> None:
         images.put_back(image, self.place.root)
         if self.topics:
             self.target = self.topics.refill(self.place.sink)
@@ -350,15 +364,13 @@ class Trial:
             first, *_ = self._topic_rows() or ()
             self._write_ends()
             self.target = self.topics.refill(self.place.sink, leave_out=1)
-            return Case(
-                name="planted-loss", crashes=(), restarts=(), drained=True, after=self._read(), planted=(first,)
-            )
+            return Case(name="planted-loss", crashes=(), restarts=(), drained=True, after=self.read(), planted=(first,))
         sink = self.place.sink
-        sound = self._read()
+        sound = self.read()
         paths = [sink / name for name in data_files(sink)]
         path, rows = next((path, rows) for path in paths if (rows := self._reader.rows_of(path)))
         path.unlink()
-        after = self._read()
+        after = self.read()
         assert sound.visible != after.visible
         return Case(name="planted-loss", crashes=(), restarts=(), drained=True, after=after, planted=rows)
 
@@ -373,7 +385,7 @@ class Trial:
                 )  # fmt: skip
                 yield Case(name=f"never-{name}", crashes=(crash,), restarts=(), drained=False, after=Disk())
 
-    def _kept(self, cases: Sequence[Case]) -> Iterator[Case]:
+    def keep(self, cases: Sequence[Case]) -> Iterator[Case]:
         for case in cases:
             with self.history.open("a", encoding="utf-8") as file:
                 file.write(encode_case(case))

@@ -45,7 +45,8 @@ FRAMES = (
 
 def describe(spark: SparkSession, request: Json) -> Json:  # noqa: ARG001
     job = load_job(request["job"])
-    inputs = [job.make_input(request["seed"], batch) for batch in range(request["batches"])]
+    make = getattr(job, "make_input", None)
+    inputs = make and [make(request["seed"], batch) for batch in range(request["batches"])]
     return {"identity": job.IDENTITY, "input": inputs, "schema": getattr(job, "SCHEMA", None)}
 
 
@@ -143,7 +144,7 @@ _jobs: dict[str, Any] = {}
 
 
 def load_job(path: str) -> Any:
-    """A job's file as a module; `build`, `make_input` and `IDENTITY` are what it has to have."""
+    """A job's file as a module; `build` and `IDENTITY` are what it has to have."""
     if path not in _jobs:
         spec = importlib.util.spec_from_file_location(f"job_{len(_jobs)}", path)
         if spec is None or spec.loader is None:
@@ -152,7 +153,7 @@ def load_job(path: str) -> Any:
         if (folder := str(Path(path).parent)) not in sys.path:
             sys.path.insert(0, folder)  # what lies beside it may be imported, as by a script
         spec.loader.exec_module(module)
-        missing = [name for name in ("build", "make_input", "IDENTITY") if not hasattr(module, name)]
+        missing = [name for name in ("build", "IDENTITY") if not hasattr(module, name)]
         if missing:
             raise ValueError(f"{path} has no {' and no '.join(missing)}")
         _jobs[path] = module

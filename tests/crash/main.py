@@ -58,7 +58,7 @@ def try_all(spark: str, chosen: Sequence[Scenario], folder: Path | None) -> bool
         )
         for first in range(0, len(chosen), AT_ONCE):
             for histories in try_scenarios(
-                scratch, chosen[first : first + AT_ONCE], settings, kills=3, torn=True, again=True
+                scratch, chosen[first : first + AT_ONCE], settings, kills=3, torn=True, again=True, ways_out=True
             ):
                 told(judge(histories), began)
         judged = [judge(one) for one in load_histories([str(scratch.root / "histories")])]
