@@ -115,9 +115,8 @@ def run_trials(scenarios: tuple[str, ...], form: str, color: str, **given: Any) 
     folder = Path(given["scratch"]) if given["scratch"] else None
     driver = _driver(given)
     release = look(driver, {jar for one in chosen for jar in one.jars}, folder or Path.cwd()).require()
-    settings = Settings(
-        driver, release, given["seed"], given["seconds"], _batches(given["batches"]), given["broker"], rows
-    )
+    batches = _batches(given["batches"])
+    settings = Settings(driver, release, given["seed"], given["seconds"], batches, given["broker"], rows)
     with Scratch(folder, keep=folder is not None) as scratch:
         save_settings(scratch.root, settings, chosen)
         click.echo(f"seed {settings.seed}, Spark {release}, in {scratch.root}", err=True)

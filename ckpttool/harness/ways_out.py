@@ -1,4 +1,4 @@
-"""Ways out, carried out on an image: what plan-recovery offers is done to the files, the query starts, and is judged."""
+"""Ways out, carried out on an image: what plan-recovery offers is done to the files, and the query starts."""
 
 from __future__ import annotations
 

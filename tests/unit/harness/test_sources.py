@@ -1,4 +1,4 @@
-"""The same rows as files, as records of a topic, as versions of a table: where each stands, in the source's own terms."""
+"""The same rows as files, as records of a topic, as versions of a table: where each stands."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_files_are_one_per_batch_and_in_order(tmp_path: Path) -> None:
     assert first.read_text().count("\n") == 2
     assert first.stat().st_mtime < second.stat().st_mtime
     assert made.reader()["options"] == {"maxFilesPerTrigger": "1"}
-    assert [record.fields.get("at") for record in made.records()][0] == 1_700_000_000_000
+    assert next(record.fields.get("at") for record in made.records()) == 1_700_000_000_000
     assert asked.requests == []
 
 
