@@ -287,6 +287,8 @@ class Trial:
             after=after,
             state=state,
             state_why=why,
+            # Batches that ran after the crash gave rows that depend on the state before it.
+            probed=state is None and recovered.drained and recovered.restarts[0].first_batch is not None,
             prediction=prediction,
             seconds=round(time.monotonic() - began, 3),
         )
