@@ -1,11 +1,12 @@
-"""Histories survive being written down, and a damaged line is refused with its place."""
+"""Histories survive being written down, a damaged line is refused with its place, and whatever is one can be judged."""
 
 from __future__ import annotations
 
+import json
 import types
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
@@ -13,8 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ckpttool.errors import MalformedFile
-from ckpttool.harness.history import Case, Histories, Run
+from ckpttool.harness.history import Case, Crash, Disk, Histories, Run
 from ckpttool.harness.history_json import encode_histories, encode_run, parse_histories
+from ckpttool.harness.judge import judge
+from ckpttool.harness.junit import render_junit
+from ckpttool.harness.report import exit_code, render_report, report_fields
+from tests.history_builders import Shape, sound_history
 from tests.property.strategies import json_values
 
 pytestmark = pytest.mark.property
@@ -72,3 +77,38 @@ def test_a_changed_byte_is_harmless_or_refused(run: Run, case: Case, data: st.Da
     changed = text[:at] + data.draw(st.sampled_from(["", "x", "9", '"', "{", "]", "\n"])) + text[at + 1 :]
     with suppress(MalformedFile):  # anything else is a bug
         parse_histories(changed)
+
+
+@slow
+@given(runs, st.lists(cases, max_size=2))
+def test_any_history_has_a_verdict(run: Run, some: list[Case]) -> None:
+    """However absurd: whoever wrote the file may have been wrong."""
+    judged = judge(Histories(run, tuple(some)))
+    assert exit_code([judged]) in (0, 1, 3)
+    assert render_report([judged])
+    assert json.dumps(report_fields([judged]))
+    assert render_junit([judged])
+
+
+@slow
+@given(st.data())
+def test_a_history_with_something_absurd_in_it_has_a_verdict(data: st.DataObject) -> None:
+    """One part of a sound history is anything that its type allows."""
+    history = sound_history(Shape(operator=data.draw(st.sampled_from(["map", "count", "window", "job"]))))
+    parts = [history.run, history.case, history.case.after, history.case.crashes[0], history.case.crashes[0].disk]
+    part = data.draw(st.sampled_from(range(len(parts))))
+    name = data.draw(st.sampled_from([each.name for each in fields(parts[part])]))
+    changed = replace(parts[part], **{name: data.draw(values_of(get_type_hints(type(parts[part]))[name]))})
+    run, case = history.run, history.case
+    match changed:
+        case Run():
+            run = changed
+        case Case():
+            case = changed
+        case Crash():
+            case = replace(case, crashes=(changed,))
+        case Disk() if part == 2:
+            case = replace(case, after=changed)
+        case Disk():
+            case = replace(case, crashes=(replace(case.crashes[0], disk=changed),))
+    assert render_report([judge(Histories(run, (case,)))])
