@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ckpttool.errors import Refused
-from ckpttool.harness.scratch import MARK
+from ckpttool.harness.scratch import Scratch
 from ckpttool.planner.steps import SET_ASIDE, Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Write, spell
 from ckpttool.sinks.compaction import LOG
 from ckpttool.urls import parse_url
@@ -31,9 +31,9 @@ class Taken:
     told: list[str] = field(default_factory=list)
 
 
-def take_steps(steps: Sequence[Step], checkpoint: Path, scratch: Path) -> Taken:
-    """Take them one after the other. Refused, before anything is changed, if one leads out of `scratch`, does not fit
-    the files, or needs a person."""
+def take_steps(steps: Sequence[Step], checkpoint: Path, scratch: Scratch) -> Taken:
+    """Take them one after the other. Refused, before anything is changed, if one leads out of the scratch directory,
+    does not fit the files, or needs a person."""
     _check(steps, checkpoint, scratch)
     taken = Taken()
     for step in steps:
@@ -55,14 +55,12 @@ def take_steps(steps: Sequence[Step], checkpoint: Path, scratch: Path) -> Taken:
 # -- before anything is changed ----------------------------------------------------------------------------------------
 
 
-def _check(steps: Iterable[Step], checkpoint: Path, scratch: Path) -> None:
-    if not (scratch / MARK).is_file():
-        raise Refused(f"{scratch} is not a scratch directory of the harness", "steps are taken on copies only")
-    _inside(checkpoint, scratch)
+def _check(steps: Iterable[Step], checkpoint: Path, scratch: Scratch) -> None:
+    scratch.inside(checkpoint)
     there: dict[Path, bool] = {}  # what the steps before make of it
     for step in steps:
         for path in _paths(step, checkpoint):
-            _inside(path, scratch)
+            scratch.inside(path)
         if isinstance(step, Manual):
             raise Refused(f"a person is needed: {step.text}")
         if isinstance(step, SetAside):
@@ -80,12 +78,6 @@ def _paths(step: Step, checkpoint: Path) -> Iterator[Path]:
         yield _place(checkpoint, step.path)
     if isinstance(step, DeltaRestore | DeltaTxn):
         yield _local(step.table)
-
-
-def _inside(path: Path, scratch: Path) -> None:
-    """Links are followed: what counts is the place where something would change."""
-    if not path.resolve().is_relative_to(scratch.resolve()) or path.resolve() == scratch.resolve():
-        raise Refused(f"{path} lies outside the scratch directory {scratch}", "steps are taken on copies only")
 
 
 def _check_set_aside(step: SetAside, checkpoint: Path, there: dict[Path, bool]) -> None:

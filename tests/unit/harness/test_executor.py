@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +13,8 @@ from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from ckpttool import Restarted, parse_release, plan_restart
 from ckpttool.errors import Refused
-from ckpttool.harness.executor import MARK, take_steps
+from ckpttool.harness.executor import take_steps
+from ckpttool.harness.scratch import Scratch
 from ckpttool.planner.steps import Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Write, session_conf, write
 from tests.builders import build
 from tests.take_steps import files_below
@@ -23,16 +24,14 @@ NOW_MS = 1_800_000_000_000
 
 
 @pytest.fixture
-def scratch(tmp_path: Path) -> Path:
-    folder = tmp_path / "scratch"
-    folder.mkdir()
-    (folder / MARK).touch()
-    return folder
+def scratch(tmp_path: Path) -> Iterator[Scratch]:
+    with Scratch(tmp_path / "scratch", keep=True) as made:
+        yield made
 
 
 @pytest.fixture
-def checkpoint(scratch: Path) -> Path:
-    return build(scratch / "image" / "checkpoint", "k0-10 c | k10-30 c | k30-60 c")
+def checkpoint(scratch: Scratch) -> Path:
+    return build(scratch.root / "image" / "checkpoint", "k0-10 c | k10-30 c | k30-60 c")
 
 
 def aside(path: str) -> SetAside:
@@ -57,16 +56,18 @@ def planned(checkpoint: Path) -> list[Step]:
     ],
     ids=["torn-offsets", "empty-commit", "no-metadata", "no-previous-offsets"],
 )
-def test_it_does_what_the_shell_commands_do(checkpoint: Path, scratch: Path, damage: Callable[[Path], object]) -> None:
+def test_it_does_what_the_shell_commands_do(
+    checkpoint: Path, scratch: Scratch, damage: Callable[[Path], object]
+) -> None:
     """Both at the same place, one after the other."""
     damage(checkpoint)
     steps = planned(checkpoint)
     assert steps
-    before, image = files_below(scratch / "image"), scratch / "image"
+    before, image = files_below(scratch.root / "image"), scratch.root / "image"
     for step in steps:
         subprocess.run(["bash", "-ec", step.shell], check=True)
     by_shell = files_below(image)
-    image.rename(scratch / "by-shell")
+    image.rename(scratch.root / "by-shell")
     for path, content in before.items():
         (image / path).parent.mkdir(parents=True, exist_ok=True)
         (image / path).write_bytes(content)
@@ -75,7 +76,7 @@ def test_it_does_what_the_shell_commands_do(checkpoint: Path, scratch: Path, dam
     assert by_shell != before
 
 
-def test_settings_are_handed_on(checkpoint: Path, scratch: Path) -> None:
+def test_settings_are_handed_on(checkpoint: Path, scratch: Scratch) -> None:
     before = files_below(checkpoint)
     taken = take_steps([session_conf("spark.x", "1", "it has to")], checkpoint, scratch)
     assert taken.conf == {"spark.x": "1"}
@@ -83,20 +84,20 @@ def test_settings_are_handed_on(checkpoint: Path, scratch: Path) -> None:
     assert files_below(checkpoint) == before
 
 
-def test_a_file_of_a_directory_that_goes_can_be_written_again(checkpoint: Path, scratch: Path) -> None:
+def test_a_file_of_a_directory_that_goes_can_be_written_again(checkpoint: Path, scratch: Scratch) -> None:
     steps = [aside("commits"), write(str(checkpoint), "commits/7", b"v1\n{}", "anew")]
     take_steps(steps, checkpoint, scratch)
     assert [path.name for path in (checkpoint / "commits").iterdir()] == ["7"]
-    assert (scratch / "image" / "checkpoint.set-aside" / "commits" / "2").exists()
+    assert (scratch.root / "image" / "checkpoint.set-aside" / "commits" / "2").exists()
 
 
-def test_a_sinks_log_goes_beside_the_sink(checkpoint: Path, scratch: Path) -> None:
-    log = scratch / "image" / "sink" / "_spark_metadata"
+def test_a_sinks_log_goes_beside_the_sink(checkpoint: Path, scratch: Scratch) -> None:
+    log = scratch.root / "image" / "sink" / "_spark_metadata"
     log.mkdir(parents=True)
     (log / "2").write_text("v1")
     take_steps([aside(f"file://{log}/2")], checkpoint, scratch)
     assert not (log / "2").exists()
-    assert (scratch / "image" / "sink.set-aside" / "_spark_metadata" / "2").read_text() == "v1"
+    assert (scratch.root / "image" / "sink.set-aside" / "_spark_metadata" / "2").read_text() == "v1"
 
 
 # -- what is refused, with nothing changed -----------------------------------------------------------------------------
@@ -124,16 +125,16 @@ def refused(checkpoint: Path, outside: Path) -> dict[str, Step]:
 
 
 @pytest.mark.parametrize("what", refused(Path("/x"), Path("/y")))
-def test_it_is_refused_before_anything_is_changed(checkpoint: Path, scratch: Path, what: str) -> None:
-    outside = build(scratch.parent / "outside", "k0-10 c | k10-30 c | k30-60 c")
-    before = files_below(scratch.parent)
+def test_it_is_refused_before_anything_is_changed(checkpoint: Path, scratch: Scratch, what: str) -> None:
+    outside = build(scratch.root.parent / "outside", "k0-10 c | k10-30 c | k30-60 c")
+    before = files_below(scratch.root.parent)
     with pytest.raises(Refused):
         take_steps([good(checkpoint), refused(checkpoint, outside)[what]], checkpoint, scratch)
-    assert files_below(scratch.parent) == before
+    assert files_below(scratch.root.parent) == before
 
 
-def test_a_link_that_leads_out_is_refused(checkpoint: Path, scratch: Path) -> None:
-    outside = build(scratch.parent / "outside", "k0-10 c")
+def test_a_link_that_leads_out_is_refused(checkpoint: Path, scratch: Scratch) -> None:
+    outside = build(scratch.root.parent / "outside", "k0-10 c")
     (checkpoint / "sources").mkdir(exist_ok=True)
     (checkpoint / "sources" / "9").symlink_to(outside / "offsets")
     with pytest.raises(Refused, match="outside"):
@@ -141,14 +142,8 @@ def test_a_link_that_leads_out_is_refused(checkpoint: Path, scratch: Path) -> No
     assert (outside / "offsets" / "0").exists()
 
 
-def test_a_directory_that_nobody_marked_is_refused(checkpoint: Path, scratch: Path) -> None:
-    (scratch / MARK).unlink()
-    with pytest.raises(Refused, match="not a scratch directory"):
-        take_steps([good(checkpoint)], checkpoint, scratch)
-
-
-def test_a_checkpoint_elsewhere_is_refused(scratch: Path) -> None:
-    elsewhere = build(scratch.parent / "elsewhere", "k0-10 c")
+def test_a_checkpoint_elsewhere_is_refused(scratch: Scratch) -> None:
+    elsewhere = build(scratch.root.parent / "elsewhere", "k0-10 c")
     with pytest.raises(Refused, match="outside"):
         take_steps([Conf(k="a", v="b", why="", shell="")], elsewhere, scratch)
 
@@ -157,9 +152,9 @@ def test_a_checkpoint_elsewhere_is_refused(scratch: Path) -> None:
 
 
 @pytest.fixture
-def table(scratch: Path) -> Path:
+def table(scratch: Scratch) -> Path:
     """Batches 0 to 3, one version and one row each."""
-    path = scratch / "image" / "sink"
+    path = scratch.root / "image" / "sink"
     for batch in range(4):
         record = CommitProperties(app_transactions=[Transaction(QUERY, batch, NOW_MS)])
         write_deltalake(str(path), pyarrow.table({"id": [batch]}), mode="append", commit_properties=record)
@@ -170,7 +165,7 @@ def ids(table: Path) -> list[int]:
     return sorted(DeltaTable(str(table)).to_pyarrow_table()["id"].to_pylist())
 
 
-def test_a_table_is_restored_and_its_record_lowered(checkpoint: Path, scratch: Path, table: Path) -> None:
+def test_a_table_is_restored_and_its_record_lowered(checkpoint: Path, scratch: Scratch, table: Path) -> None:
     steps = [
         DeltaRestore(table=f"file://{table}", version=1, why="rows out", shell=""),
         DeltaTxn(table=str(table), app_id=QUERY, version=1, why="record down", shell=""),
@@ -180,7 +175,7 @@ def test_a_table_is_restored_and_its_record_lowered(checkpoint: Path, scratch: P
     assert DeltaTable(str(table)).transaction_version(QUERY) == 1
 
 
-def test_a_record_changes_no_row_and_no_other_record(checkpoint: Path, scratch: Path, table: Path) -> None:
+def test_a_record_changes_no_row_and_no_other_record(checkpoint: Path, scratch: Scratch, table: Path) -> None:
     take_steps([DeltaTxn(table=str(table), app_id="another", version=7, why="", shell="")], checkpoint, scratch)
     assert ids(table) == [0, 1, 2, 3]
     assert DeltaTable(str(table)).transaction_version(QUERY) == 3

@@ -180,6 +180,13 @@ def test_state_that_was_not_read_is_unknown_with_its_reason() -> None:
     assert judged(history, state=None, probed=True).verdict == "valid"
 
 
+def test_before_spark_4_the_batches_that_followed_tell_of_the_state() -> None:
+    for crash_batch, verdict in ((2, "valid"), (3, "unknown")):
+        history = sound_history(Shape(operator="count", crash_batch=crash_batch))
+        case = replace(history.case, state=None, state_why="Spark 3.5 cannot show it")
+        assert judge_case(replace(history.run, spark_version="3.5.7"), case).verdict == verdict
+
+
 def test_an_executor_that_dies_needs_no_restart() -> None:
     history = sound_history(Shape(window="replayed"))
     proof = replace(history.case.crashes[0].proof, dead=True, witness=None)
