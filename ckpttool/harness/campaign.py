@@ -32,10 +32,12 @@ def try_scenarios(
     kills: int = 0,
     again: bool = False,
     ways_out: bool = False,
+    images: bool = True,
 ) -> Iterator[Histories]:
     """All of them in one JVM, one after the other. `torn`: also every tear of one image of each that has a state.
     `kills`: so many real ones of each. `again`: a second crash, at every point of the recovery from one.
-    `ways_out`: of each that writes to Delta by its own record, those that go back to the first batch."""
+    `ways_out`: all that are offered for one image, whole and torn, of each whose sink is Delta with a record of
+    batches. `images`: every image of the run."""
     trials = [Trial(scratch, scenario, settings, told) for scenario in scenarios]
     points = breakpoints(stops({group for scenario in scenarios for group in scenario.groups}))
 
@@ -54,12 +56,12 @@ def try_scenarios(
                 prepared.append((trial, run, taken, twice))
             controller.close()
             for trial, run, taken, twice in prepared:
-                cases = list(trial.cases(spark, taken))
+                cases = list(trial.cases(spark, taken)) if images else list(trial.controls)
                 cases += trial.cases_again(spark, twice) if twice else []
                 if torn and trial.scenario.is_stateful:
                     cases += trial.tear_image(spark, _last(trial.images, "doubled"))
                 if ways_out and trial.scenario.sink.kind == "delta" and trial.scenario.sink.ledger:
-                    cases += cases_of_ways_out(trial, spark, _last(trial.images, "done"), keep=0)
+                    cases += cases_of_ways_out(trial, spark, _last(trial.images, "done"))
                 cases += [trial.kill_and_recover(spark, at) for at in _sample(trial.images, kills)]
                 yield Histories(run, tuple(cases))
 

@@ -251,10 +251,7 @@ class Trial:
         for one in list(tears(self.place)):
             self.put_back(self.images, image)
             edit = tear(self.place, one)
-            crash = crash_of(image, self.read(), armed=True)
-            proof = replace(crash.proof, witness=True, note="edited by hand")
-            crash = replace(crash, mode="torn", edit=edit, proof=proof)
-            case = self.recover_disk(spark, crash, "")
+            case = self.recover_disk(spark, torn(crash_of(image, self.read(), armed=True), edit), "")
             yield from self.keep(
                 [replace(case, name=f"torn-{one.name}-{image.id}", image=str(self.images.path(image)))]
             )
@@ -287,8 +284,6 @@ class Trial:
             after=after,
             state=state,
             state_why=why,
-            # Batches that ran after the crash gave rows that depend on the state before it.
-            probed=state is None and recovered.drained and recovered.restarts[0].first_batch is not None,
             prediction=prediction,
             seconds=round(time.monotonic() - began, 3),
         )
@@ -407,6 +402,12 @@ def crash_of(image: Image, disk: Disk, armed: bool, mode: Mode = "image", dead: 
         proof=Proof(armed=armed, hit=True, dead=dead, witness=witness(image.window, image.batch_id, disk)),
         disk=disk,
     )
+
+
+def torn(crash: Crash, edit: str) -> Crash:
+    """The crash whose image was edited by hand."""
+    proof = replace(crash.proof, witness=True, note="edited by hand")
+    return replace(crash, mode="torn", edit=edit, proof=proof)
 
 
 def taken_id(disk: Disk) -> str | None:

@@ -13,7 +13,10 @@ from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from ckpttool import Restarted, parse_release, plan_restart
 from ckpttool.errors import Refused
+from ckpttool.harness.disk import DiskReader
 from ckpttool.harness.executor import take_steps
+from ckpttool.harness.judge.base import live_commits
+from ckpttool.harness.place import JobPlace
 from ckpttool.harness.scratch import Scratch
 from ckpttool.planner.steps import Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Write, session_conf, write
 from tests.builders import build
@@ -173,6 +176,13 @@ def test_a_table_is_restored_and_its_record_lowered(checkpoint: Path, scratch: S
     take_steps(steps, checkpoint, scratch)
     assert ids(table) == [0, 1]
     assert DeltaTable(str(table)).transaction_version(QUERY) == 1
+    log = DiskReader("delta").read(JobPlace(table.parent)).sink or ()
+    assert [(one.version, one.batch_id, one.restored_to) for one in log[3:]] == [
+        (3, 3, None),
+        (4, None, 1),
+        (5, 1, None),
+    ]
+    assert [row["id"] for commit in live_commits(log) for row in commit.rows or ()] == [0, 1]
 
 
 def test_a_record_changes_no_row_and_no_other_record(checkpoint: Path, scratch: Scratch, table: Path) -> None:
