@@ -25,7 +25,7 @@ LAYERS: list[tuple[str, ...]] = [
     ("recognise", "sinks", "ledger", "state_files", "checkpoint", "inspection", "comparison", "outlook", "inputs",
      "recovery", "report"),
     ("harness", "spark"),
-    ("cli",),
+    ("cli", "pytest_plugin"),
 ]  # fmt: skip
 PURE = tuple(
     f"ckpttool.{name}"
