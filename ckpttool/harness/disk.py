@@ -88,16 +88,18 @@ class DiskReader:
     def _visible(self, sink: Path) -> Rows | None:
         if self._kind == "kafka":
             return None  # somebody else reads it
+        return self._rows_of(sink, self.live_files(sink))
+
+    def live_files(self, sink: Path) -> list[str]:
+        """Those that a reader of the sink reads."""
         if self._kind == "delta":
             live: set[str] = set()
             for commit in delta_commits(sink):
                 live = live - set(commit.removed) | set(commit.added)
-            names: Iterable[str] = sorted(map(unquote, live))
-        elif self._kind == "file":
-            names = [name for commit in self._manifests(sink) for name in commit.files]
-        else:
-            names = data_files(sink)
-        return self._rows_of(sink, names)
+            return sorted(map(unquote, live))
+        if self._kind == "file":
+            return [name for commit in self._manifests(sink) for name in commit.files]
+        return data_files(sink)
 
     def _rows_of(self, sink: Path, names: Iterable[str]) -> Rows:
         return tuple(row for name in names for row in self.rows_of(sink / name))

@@ -42,9 +42,9 @@ class Topics:
         from confluent_kafka.admin import AdminClient, NewTopic
 
         name = f"ckpt-crash-{uuid.uuid4().hex[:12]}"
-        made = AdminClient({"bootstrap.servers": self.broker}).create_topics([NewTopic(name, PARTITIONS, 1)])
+        client = AdminClient({"bootstrap.servers": self.broker})  # which has to live until the topic is made
         try:
-            made[name].result(SECONDS)
+            client.create_topics([NewTopic(name, PARTITIONS, 1)])[name].result(SECONDS)
         except (self._kafka.KafkaException, TimeoutError) as error:
             raise Unavailable(f"no topic can be made at {self.broker}: {error or 'no answer'}") from None
         return f"kafka://{self.broker}/{name}"

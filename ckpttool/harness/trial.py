@@ -364,7 +364,7 @@ class Trial:
             return Case(name="planted-loss", crashes=(), restarts=(), drained=True, after=self.read(), planted=(first,))
         sink = self.place.sink
         sound = self.read()
-        paths = [sink / name for name in data_files(sink)]
+        paths = [sink / name for name in self._reader.live_files(sink)]
         path, rows = next((path, rows) for path in paths if (rows := self._reader.rows_of(path)))
         path.unlink()
         after = self.read()
