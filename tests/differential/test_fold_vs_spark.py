@@ -35,7 +35,7 @@ QUERIES: dict[str, tuple[str, dict[str, Any]]] = {
     "dedup by time": ("dedup", TIMED | {"keys": ["k", "at"], "columns": ["k", "at"]}),
     "dedup within the watermark": (
         "dedup",
-        TIMED | {"keys": ["k"], "columns": ["k"], "within_watermark": True},
+        TIMED | {"keys": ["k"], "columns": ["k", "at"], "within_watermark": True},
     ),
 }
 
