@@ -13,7 +13,6 @@ from ckpttool.harness.judge import judge_case
 from ckpttool.harness.scenarios import SCENARIOS
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.settings import Settings
-from ckpttool.harness.trial import Trial
 from tests.parts.spark import ensure_jars, ensure_spark
 
 pytestmark = pytest.mark.spark
@@ -25,9 +24,8 @@ NAME = "file-windows-changelog-to-delta"
 @pytest.fixture(scope="module")
 def tried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Histories]:
     settings = Settings(Driver(ensure_spark(SPARK), ensure_jars(SPARK, "delta")), SPARK)
-    with pytest.MonkeyPatch.context() as patched, Scratch(tmp_path_factory.mktemp("kills") / "scratch") as scratch:
-        patched.setattr(Trial, "cases", lambda trial, *_: iter(trial.controls))  # the images' are the smoke tier's
-        (histories,) = try_scenarios(scratch, [SCENARIOS[NAME]], settings, kills=2)
+    with Scratch(tmp_path_factory.mktemp("kills") / "scratch") as scratch:
+        (histories,) = try_scenarios(scratch, [SCENARIOS[NAME]], settings, images=False, kills=2)
         yield histories
 
 
