@@ -234,11 +234,22 @@ def forget(spark: SparkSession) -> None:
 # -- the loop ----------------------------------------------------------------------------------------------------------
 
 
+_sessions: dict[str, SparkSession] = {}
+
+
+def session_with(spark: SparkSession, conf: dict[str, str]) -> SparkSession:
+    """One for each set of settings: a new one costs time, and every one that there is listens to all queries."""
+    key = json.dumps(conf, sort_keys=True)
+    if key not in _sessions:
+        _sessions[key] = spark.newSession()
+        for name, value in conf.items():
+            _sessions[key].conf.set(name, value)
+    return _sessions[key]
+
+
 def answer(spark: SparkSession, request: Json) -> Json:
-    session = spark.newSession()
-    for key, value in request.get("conf", {}).items():
-        session.conf.set(key, value)
     try:
+        session = session_with(spark, request.get("conf", {}))
         return {"error": None} | REQUESTS[request["do"]](session, request)
     except Exception as error:
         return {"error": chain(spark, error)}
