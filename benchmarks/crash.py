@@ -14,7 +14,7 @@ from ckpttool.harness.jdwp import Controller
 from ckpttool.harness.judge import judge
 from ckpttool.harness.points import breakpoints, stops
 from ckpttool.harness.recovery import Spark
-from ckpttool.harness.run import asker
+from ckpttool.harness.run import asker, connect
 from ckpttool.harness.scenarios import SCENARIOS
 from ckpttool.harness.scratch import Scratch, members
 from ckpttool.harness.session import Session
@@ -61,7 +61,7 @@ def _cpu(settings: Settings, debugged: bool) -> float:
         trial = Trial(scratch, SCENARIOS[NAME], settings)
         with settings.driver.start(scratch, "job", [controller.java_option] if debugged else []) as session:
             if debugged:
-                controller.accept()
+                connect(session, controller)
                 ask = asker(session, controller)
             else:
                 ask = _asker(session)

@@ -75,7 +75,7 @@ class Sweep:
         from ckpttool.harness.points import breakpoints
         from ckpttool.harness.preflight import look
         from ckpttool.harness.recovery import Spark
-        from ckpttool.harness.run import asker
+        from ckpttool.harness.run import asker, connect
         from ckpttool.harness.scenarios import job_scenario
         from ckpttool.harness.scratch import Scratch
         from ckpttool.harness.settings import Settings
@@ -90,7 +90,7 @@ class Sweep:
         with Controller(breakpoints(self.trial.chosen), first_batch=0) as controller:
             session = driver.start(scratch, "job", [controller.java_option])
             self.spark = stack.enter_context(Spark(lambda: driver.start(scratch, "recovery"), session))
-            controller.accept()
+            connect(session, controller)
             self.run, self.taken = self.trial.harvest(
                 session, controller, self.trial.prepare(asker(session, controller))
             )

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ckpttool.errors import NotFound
+from ckpttool.errors import NotFound, Unavailable
 from ckpttool.harness.histories import load_histories
 from ckpttool.harness.history import Histories, Window
 from ckpttool.harness.images import Image, Images
 from ckpttool.harness.jdwp import Controller
 from ckpttool.harness.points import breakpoints, stops
 from ckpttool.harness.recovery import Spark
-from ckpttool.harness.run import asker
+from ckpttool.harness.run import asker, connect
 from ckpttool.harness.scenarios import Scenario
 from ckpttool.harness.scratch import Scratch
-from ckpttool.harness.session import Session
+from ckpttool.harness.session import Died, Late, Session
 from ckpttool.harness.settings import Settings, load_settings
 from ckpttool.harness.shrink import At
 from ckpttool.harness.trial import Progress, Trial
 from ckpttool.harness.ways_out import cases_of_ways_out
+from ckpttool.harness.wire import JdwpError
 
 
 def try_scenarios(
@@ -47,13 +48,18 @@ def try_scenarios(
     with Controller(points, first_batch=0) as controller:
         session = settings.driver.start(scratch, "victim", [controller.java_option])
         with Spark(start, session) as spark:
-            controller.accept()
             prepared = []
-            for trial in trials:
-                run = trial.prepare(asker(session, controller))
-                run, taken = trial.harvest(session, controller, run)
-                twice = trial.harvest_recovery(session, controller, _last(trial.images, "doubled")) if again else None
-                prepared.append((trial, run, taken, twice))
+            try:
+                connect(session, controller)
+                for trial in trials:
+                    run = trial.prepare(asker(session, controller))
+                    run, taken = trial.harvest(session, controller, run)
+                    twice = (
+                        trial.harvest_recovery(session, controller, _last(trial.images, "doubled")) if again else None
+                    )
+                    prepared.append((trial, run, taken, twice))
+            except (Died, Late, JdwpError) as error:
+                raise Unavailable(f"Spark ended, or hangs: {_last_line(str(error))}", f"see {session.log}") from None
             controller.close()
             for trial, run, taken, twice in prepared:
                 cases = list(trial.cases(spark, taken)) if images else list(trial.controls)
@@ -64,6 +70,10 @@ def try_scenarios(
                     cases += cases_of_ways_out(trial, spark, _last(trial.images, "done"))
                 cases += [trial.kill_and_recover(spark, at) for at in _sample(trial.images, kills)]
                 yield Histories(run, tuple(cases))
+
+
+def _last_line(text: str) -> str:
+    return next((line for line in reversed(text.splitlines()) if line.strip()), text)
 
 
 def _last(images: Images, window: Window) -> Image:

@@ -188,9 +188,8 @@ class Controller:
             self._ask(RESUME)
 
     def fileno(self) -> int:
-        """For `select`: something to read means that `take_hits` will not wait long."""
-        assert self._connection, "accept() comes first"
-        return self._connection.fileno()
+        """For `select`: something to read means that `accept`, and later `take_hits`, will not wait long."""
+        return (self._connection or self._listener).fileno()
 
     @property
     def has_events(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from ckpttool.harness.images import Image, Images
 from ckpttool.harness.jdwp import Controller, Hit, NotReached
 from ckpttool.harness.points import Standing, Standings, Stop
-from ckpttool.harness.session import Answer, Late, Session
+from ckpttool.harness.session import Answer, Died, Late, Session
 
 
 @dataclass
@@ -66,6 +66,17 @@ def harvest(
     return Harvest(
         answer, images, dict(controller.armed), len(controller.hits), time.monotonic() - began, copying, passed
     )
+
+
+def connect(session: Session, controller: Controller, seconds: float = 120) -> None:
+    """Wait for the JVM of a session that has just been started; `Died` if it ends instead."""
+    ready = select([session, controller], [], [], seconds)[0]
+    if controller not in ready:
+        if not ready:
+            raise Late(f"no JVM came within {seconds:g} s")
+        session.poll()
+        raise Died(session.told())
+    controller.accept()
 
 
 def drive(

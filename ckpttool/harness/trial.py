@@ -24,11 +24,11 @@ from ckpttool.harness.images import Image, Images, remove_parts
 from ckpttool.harness.jdwp import Controller
 from ckpttool.harness.job import check_input
 from ckpttool.harness.judge.base import UNKNOWN_JOB, canonical
-from ckpttool.harness.kills import kill_at
+from ckpttool.harness.kills import NotReached, kill_at
 from ckpttool.harness.place import PARTS, JobPlace
 from ckpttool.harness.points import breakpoints, drifted, stops, witness
 from ckpttool.harness.recovery import Spark, predict, recover, state_rows, stores_of
-from ckpttool.harness.run import Harvest, asker, harvest
+from ckpttool.harness.run import Harvest, asker, connect, harvest
 from ckpttool.harness.scenarios import Scenario
 from ckpttool.harness.scratch import Scratch, clear
 from ckpttool.harness.session import Answer, Died, Late, Session
@@ -196,7 +196,7 @@ class Trial:
         with Controller(breakpoints(self.chosen), first_batch=0) as controller:
             session = self.settings.driver.start(self.scratch, "killed", [controller.java_option])
             with session:
-                controller.accept()
+                connect(session, controller)
                 if not prepared:
                     run = self.prepare(asker(session, controller))
                 controller.forget_batches(first_batch=0)
@@ -257,9 +257,13 @@ class Trial:
             )
 
     def kill_and_recover(self, spark: Spark, at: At) -> Case:
-        crash, _ = self.kill(at)
-        (case,) = self.keep([self.recover_disk(spark, crash, "")])
-        return case
+        try:
+            crash, _ = self.kill(at)
+            case = self.recover_disk(spark, crash, "")
+        except NotReached:
+            case = self._never(at.point, at.batch_id, "kill")
+        (kept,) = self.keep([case])
+        return kept
 
     def spoken_sink(self) -> str:
         """As plan-recovery is told of it: where its record is, or what it is if it has none."""
@@ -375,12 +379,22 @@ class Trial:
         """Points that every such query passes, and this one did not: void, never a pass."""
         for name, stop in self.required.items():
             if name not in taken.passed and not stop.place.optional and not stop.place.apart:
-                proof = Proof(armed=True, hit=False, dead=None, witness=None)
-                crash = Crash(
-                    point=name, step=stop.place.step, batch_id=None, nth=1, mode="image", window=stop.window,
-                    proof=proof, disk=Disk(),
-                )  # fmt: skip
-                yield Case(name=f"never-{name}", crashes=(crash,), restarts=(), drained=False, after=Disk())
+                yield self._never(name, None, "image")
+
+    def _never(self, point: str, batch_id: int | None, mode: Mode) -> Case:
+        """The run ended without having passed the point."""
+        stop = self.chosen[point]
+        crash = Crash(
+            point=point,
+            step=stop.place.step,
+            batch_id=batch_id,
+            nth=1,
+            mode=mode,
+            window=stop.window,
+            proof=Proof(armed=True, hit=False, dead=None, witness=None),
+            disk=Disk(),
+        )
+        return Case(name=f"never-{mode}-{point}", crashes=(crash,), restarts=(), drained=False, after=Disk())
 
     def keep(self, cases: Sequence[Case]) -> Iterator[Case]:
         for case in cases:

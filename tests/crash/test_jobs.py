@@ -14,7 +14,7 @@ from ckpttool.errors import Refused
 from ckpttool.harness.driver import Driver
 from ckpttool.harness.jdwp import Controller
 from ckpttool.harness.points import breakpoints, stops
-from ckpttool.harness.run import asker
+from ckpttool.harness.run import asker, connect
 from ckpttool.harness.scenarios import job_scenario
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.session import Session
@@ -47,7 +47,7 @@ def victim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Scratch, 
         Controller(points) as controller,
         settings.driver.start(scratch, "victim", [controller.java_option]) as session,
     ):
-        controller.accept()
+        connect(session, controller)
         yield scratch, settings, session, controller
 
 

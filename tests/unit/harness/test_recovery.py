@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from ckpttool.harness.jdwp import Controller
 from ckpttool.harness.place import JobPlace
 from ckpttool.harness.recovery import Spark, failure_of, recover, stores_of
+from ckpttool.harness.run import connect
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.session import Died, Late, Session
 
@@ -107,3 +109,24 @@ def test_stores_are_found_by_their_directories() -> None:
     files = ["0/0/1.delta", "0/1/1.delta", "0/_metadata/metadata", "1/0/1.zip"]
     assert [store["options"] for store in stores_of(files)] == [{"operatorId": "0"}, {"operatorId": "1"}]
     assert stores_of(files[:1], "totals")[0]["options"] == {"operatorId": "0", "stateVarName": "totals"}
+
+
+def test_a_process_that_ends_before_its_jvm_is_there(scratch: Scratch) -> None:
+    program = "import sys; sys.exit('JAVA_GATEWAY_EXITED')"
+    with (
+        scratch,
+        Controller([]) as controller,
+        Session(scratch, [sys.executable, "-c", program], os.environ) as session,
+        pytest.raises(Died, match="JAVA_GATEWAY_EXITED"),
+    ):
+        connect(session, controller)
+
+
+def test_a_jvm_that_never_comes(scratch: Scratch) -> None:
+    with (
+        scratch,
+        Controller([]) as controller,
+        Session(scratch, [sys.executable, "-c", PROGRAM], os.environ) as session,
+        pytest.raises(Late, match=r"within 0\.1 s"),
+    ):
+        connect(session, controller, 0.1)
