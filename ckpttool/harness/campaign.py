@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ckpttool.errors import NotFound, Unavailable
+from ckpttool.harness.executors import lose_executor
 from ckpttool.harness.histories import load_histories
 from ckpttool.harness.history import Histories, Window
 from ckpttool.harness.images import Image, Images
@@ -34,11 +35,12 @@ def try_scenarios(
     again: bool = False,
     ways_out: bool = False,
     images: bool = True,
+    executors: int = 0,
 ) -> Iterator[Histories]:
     """All of them in one JVM, one after the other. `torn`: also every tear of one image of each that has a state.
     `kills`: so many real ones of each. `again`: a second crash, at every point of the recovery from one.
     `ways_out`: all that are offered for one image, whole and torn, of each whose sink is Delta with a record of
-    batches. `images`: every image of the run."""
+    batches. `images`: every image of the run. `executors`: how often one is lost."""
     trials = [Trial(scratch, scenario, settings, told) for scenario in scenarios]
     points = breakpoints(stops({group for scenario in scenarios for group in scenario.groups}))
 
@@ -69,7 +71,14 @@ def try_scenarios(
                 if ways_out and trial.scenario.sink.kind == "delta" and trial.scenario.sink.ledger:
                     cases += cases_of_ways_out(trial, spark, _last(trial.images, "done"))
                 cases += [trial.kill_and_recover(spark, at) for at in _sample(trial.images, kills)]
+                cases += [lose_executor(trial, at) for at in _at_the_sink(trial.images, executors)]
                 yield Histories(run, tuple(cases))
+
+
+def _at_the_sink(images: Images, count: int) -> list[At]:
+    """Where the driver is about to write a batch: its tasks are lost with the executor."""
+    found = [image for image in images if image.step == 5 and image.batch_id is not None]
+    return [At(image.point, image.batch_id or 0, image.nth) for image in found[-count:]] if count else []
 
 
 def _last_line(text: str) -> str:

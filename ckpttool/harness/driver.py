@@ -65,7 +65,8 @@ class Driver:
             "spark.driver.extraJavaOptions": " ".join([f"-Djava.io.tmpdir={local}", *java_options]),
         }
         if self.jars:
-            settings["spark.driver.extraClassPath"] = os.pathsep.join(map(str, self.jars))
+            for part in ("driver", "executor"):
+                settings[f"spark.{part}.extraClassPath"] = os.pathsep.join(map(str, self.jars))
         if any(jar.name.startswith("delta-spark") for jar in self.jars):
             settings |= {
                 "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",

@@ -278,7 +278,7 @@ class Trial:
         request["conf"] |= conf
         prediction = predict(self.place, self.spoken_sink(), self.settings.release, request["conf"])
         recovered = recover(spark, request, self.place)
-        after, state, why = self._look(spark)
+        after, state, why = self.look(spark)
         return Case(
             name=f"{crash.mode}-{crash.point}-{crash.batch_id}-{crash.nth}",
             crashes=(crash,),
@@ -292,7 +292,7 @@ class Trial:
             seconds=round(time.monotonic() - began, 3),
         )
 
-    def _look(self, spark: Spark) -> tuple[Disk, Mapping[int, tuple[StateRow, ...]] | None, str | None]:
+    def look(self, spark: Spark) -> tuple[Disk, Mapping[int, tuple[StateRow, ...]] | None, str | None]:
         """The disk, and the state after the last commit as Spark reads it."""
         after = self.read()
         if not self.scenario.is_stateful or not after.commits:

@@ -77,6 +77,7 @@ def try_all(spark: str, chosen: Sequence[Scenario], folder: Path | None) -> bool
                     torn=thorough,
                     again=thorough,
                     ways_out=thorough,
+                    executors=1 if thorough else 0,
                 ):
                     told(judge(histories), began)
         judged = [judge(one) for one in load_histories([str(scratch.root / "histories")])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +28,16 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Histories]:
     with Scratch(tmp_path_factory.mktemp("kills") / "scratch") as scratch:
         (histories,) = try_scenarios(scratch, [SCENARIOS[NAME]], settings, images=False, kills=2)
         yield histories
+
+
+def test_the_loss_of_an_executor_changes_nothing(tmp_path: Path) -> None:
+    """One of two is killed while the sink writes a batch; no restart, and everything is there once."""
+    settings = Settings(Driver(ensure_spark(SPARK), ensure_jars(SPARK, "delta")), SPARK)
+    with Scratch(tmp_path / "scratch") as scratch:
+        (histories,) = try_scenarios(scratch, [SCENARIOS[NAME]], settings, images=False, executors=1)
+        (case,) = (case for case in histories.cases if case.crashes and case.crashes[0].mode == "executor")
+    assert case.crashes[0].proof.dead
+    assert judge_case(histories.run, case).verdict == "valid"
 
 
 def killed(histories: Histories) -> list[Case]:
