@@ -28,11 +28,11 @@ def lose_executor(trial: Trial, at: At) -> Case:
     """Kill one of two executors when the driver is at this point, and let the query run to its end."""
     driver = replace(trial.settings.driver, conf={**trial.settings.driver.conf, **CLUSTER})
     remove_parts(trial.place.root, PARTS)
-    lost: list[bool] = []
+    lost: list[tuple[Disk, bool]] = []
 
     def stopped(hits: list[Hit]) -> None:
         if not lost and any((hit.point, hit.batch_id, hit.nth) == (at.point, at.batch_id, at.nth) for hit in hits):
-            lost.append(_kill_one(session.process.pid))
+            lost.append((trial.read(), _kill_one(session.process.pid)))
 
     with Controller(breakpoints(trial.chosen), first_batch=0) as controller:
         session = driver.start(trial.scratch, "cluster", [controller.java_option])
@@ -51,8 +51,10 @@ def lose_executor(trial: Trial, at: At) -> Case:
         nth=at.nth,
         mode="executor",
         window=stop.window,
-        proof=Proof(armed=controller.armed[at.point] > 0, hit=bool(lost), dead=any(lost), witness=None),
-        disk=Disk(),
+        proof=Proof(
+            armed=controller.armed[at.point] > 0, hit=bool(lost), dead=any(dead for _, dead in lost), witness=None
+        ),
+        disk=lost[0][0] if lost else Disk(),
     )
     drained = not answer["failed"] and not answer["error"] and not answer["late"]
     name = f"executor-{at.point}-{at.batch_id}"
