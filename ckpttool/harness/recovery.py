@@ -17,7 +17,8 @@ from ckpttool.harness.session import Answer, Died, Late, Session
 
 if TYPE_CHECKING:
     from ckpttool.outlook import Outlook
-    from ckpttool.planner import Plan, Wish
+    from ckpttool.planner import Plan
+    from ckpttool.recovery import Restarted
 
 WRAPPERS = {"STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR", "FOREACH_USER_FUNCTION_ERROR"}
 IN_BATCH = {"constructNextBatch", "runBatch", "executeOneBatch", "addBatch", "markMicroBatchEnd", "markMicroBatchStart"}
@@ -141,19 +142,15 @@ def state_rows(answer: Answer) -> tuple[StateRow, ...]:
     )
 
 
-def look_ahead(
-    place: JobPlace, sink: str, release: str, conf: Mapping[str, str], wish: Wish | None = None
-) -> tuple[Outlook, Plan]:
+def look_ahead(place: JobPlace, restarted: Restarted) -> tuple[Outlook, Plan]:
     """What plan-recovery says of the disk as it lies there."""
-    from ckpttool.recovery import Restarted, plan_restart
-    from ckpttool.releases import parse_release
+    from ckpttool.recovery import plan_restart
 
-    restarted = Restarted(parse_release(release), trigger="available-now", conf=conf, sinks=(sink,), wish=wish)
     return plan_restart(str(place.checkpoint), restarted, now_ms=int(time.time() * 1000))
 
 
-def predict(place: JobPlace, sink: str, release: str, conf: Mapping[str, str]) -> Prediction:
-    outlook, _ = look_ahead(place, sink, release, conf)
+def predict(place: JobPlace, restarted: Restarted) -> Prediction:
+    outlook, _ = look_ahead(place, restarted)
     error = outlook.restart.error
     return Prediction(
         outcome=outlook.restart.outcome,

@@ -37,6 +37,9 @@ from ckpttool.harness.shrink import At
 from ckpttool.harness.sources import Input, given_input, input_of
 from ckpttool.harness.tears import tear, tears
 from ckpttool.harness.topics import Topics
+from ckpttool.planner import Wish
+from ckpttool.recovery import Restarted
+from ckpttool.releases import parse_release
 
 READER = "source.json"  # how the job reads its input, kept for replays
 READ_SECONDS = 60.0
@@ -265,9 +268,18 @@ class Trial:
         (kept,) = self.keep([case])
         return kept
 
-    def spoken_sink(self) -> str:
-        """As plan-recovery is told of it: where its record is, or what it is if it has none."""
-        return str(self.place.sink) if self.scenario.sink.ledger else self.scenario.sink.kind
+    def restarted(self, conf: Mapping[str, str], wish: Wish | None = None) -> Restarted:
+        """As plan-recovery is told of the restart."""
+        sink = self.scenario.sink
+        named = "kafka" if sink.kind == "kafka" else "foreachBatch"
+        return Restarted(
+            parse_release(self.settings.release),
+            trigger="available-now",
+            conf=conf,
+            sinks=(str(self.place.sink) if sink.ledger else named,),
+            txn_app_id=sink.app_id,
+            wish=wish,
+        )
 
     def recover_disk(
         self, spark: Spark, crash: Crash, run_id: str, conf: Mapping[str, str] = MappingProxyType({})
@@ -276,7 +288,7 @@ class Trial:
         began = time.monotonic()
         request = self.request()
         request["conf"] |= conf
-        prediction = predict(self.place, self.spoken_sink(), self.settings.release, request["conf"])
+        prediction = predict(self.place, self.restarted(request["conf"]))
         recovered = recover(spark, request, self.place)
         after, state, why = self.look(spark)
         return Case(

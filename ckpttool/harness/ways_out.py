@@ -67,8 +67,7 @@ def cases_of_ways_out(trial: Trial, spark: Spark, image: Image) -> Iterator[Case
     trial.put_back(trial.images, image)
     for need in list(needs(trial.place)):
         _put_back(trial, image, need)
-        sink, release = trial.spoken_sink(), trial.settings.release
-        _, plan = look_ahead(trial.place, sink, release, trial.scenario.conf, need.wish)
+        _, plan = look_ahead(trial.place, trial.restarted(trial.scenario.conf, need.wish))
         for way_out in harmless(plan):
             edit = _put_back(trial, image, need)
             crash = crash_of(image, trial.read(), armed=True)
