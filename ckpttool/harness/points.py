@@ -44,7 +44,7 @@ class Place:
     @property
     def is_log(self) -> bool:
         """Whether the one file that it writes leads from one window to the next."""
-        return self.method == "add"
+        return self.method in ("add", "compact")
 
     @property
     def ends(self) -> tuple[Literal["entry", "exit"], ...]:
@@ -108,7 +108,7 @@ PLACES = (
     _place("task-commit", 7, "file-sink", "ManifestFileCommitProtocol.commitTask", "replayed", "replayed"),
     _place("job-commit", 7, "file-sink", "ManifestFileCommitProtocol.commitJob", "replayed", "doubled"),
     _place("sink-log", 7, "file-sink", LOG, "replayed", "doubled", this="FileStreamSinkLog"),
-    _place("sink-log-compact", 7, "file-sink", "CompactibleFileStreamLog.compact", "replayed", "replayed",
+    _place("sink-log-compact", 7, "file-sink", "CompactibleFileStreamLog.compact", "replayed", "doubled",
            this="FileStreamSinkLog", optional=True),
     _place("append-task", 7, "append-files", "HadoopMapReduceCommitProtocol.commitTask", "replayed", "in-effect"),
     _place("append-job", 7, "append-files", "HadoopMapReduceCommitProtocol.commitJob", "in-effect", "doubled"),
