@@ -75,6 +75,17 @@ def test_a_way_out_may_begin_with_a_failure() -> None:
     assert names(judged(history, restarts=restarts, way_out="skip-batch")) == set()
 
 
+def test_offsets_that_a_way_out_wrote_do_not_tell_what_batches_were_made_of() -> None:
+    """The end of batch 1 was written anew as that of batch 2: by the log batch 1 has the rows of both."""
+    history = sound_history(Shape(window="done"))
+    offsets = dict(history.case.after.offsets)
+    offsets[1] = offsets[2]
+    after = replace(history.case.after, offsets=offsets)
+    judgement = judged(history, after=after, way_out="copy-as-previous-offsets", rewound_to=0, prediction=None)
+    assert (judgement.verdict, names(judgement)) == ("valid", set())
+    assert "rows-not-of-batch" in names(judged(history, after=after))
+
+
 # -- files that were torn ----------------------------------------------------------------------------------------------
 
 
@@ -157,6 +168,23 @@ def test_a_batch_that_is_not_committed_may_have_replaced_rows_or_not(merged: His
     assert names(judged(merged, after=unfinished, drained=False)) == set()
 
 
+def test_a_query_that_started_at_least_once_is_not_untouched() -> None:
+    history = sound_history(Shape(window="replayed"))
+    disk = history.case.crashes[0].disk
+    case = torn(history, replace(disk, offsets={**disk.offsets, 2: "v1\n{"}), FAILURE, FAILURE)
+    assert isinstance(judge_case(history.run, case).outcomes["P1"], Valid)
+    started = replace(case.restarts[1], first_batch=2)
+    unread = replace(case.after, visible=None)
+    for changed in (
+        replace(case, restarts=(case.restarts[0], started)),
+        replace(case, restarts=()),
+        replace(case, after=replace(case.after, visible=(*(case.after.visible or ()), {"id": 99}))),
+        replace(case, after=unread),
+        replace(case, crashes=with_crash(case, disk=unread)),
+    ):
+        assert isinstance(judge_case(history.run, changed).outcomes["P1"], Unknown)
+
+
 # -- what does not apply, and what is not known ------------------------------------------------------------------------
 
 
@@ -172,6 +200,32 @@ def test_rows_without_the_column_of_their_identity_are_unknown() -> None:
     rows = tuple({"k": row["k"]} for row in history.case.after.visible or ())
     judgement = judged(history, after=replace(history.case.after, visible=rows))
     assert "no column id" in judgement.reasons[0]
+
+
+def test_what_readers_saw_is_unknown_if_nobody_looked() -> None:
+    history = sound_history(Shape())
+    disk = history.case.crashes[0].disk
+    unread = tuple(replace(commit, rows=None) for commit in disk.sink or ())
+    for changed in (replace(disk, visible=None), replace(disk, sink=None), replace(disk, sink=unread)):
+        assert isinstance(judged(history, crashes=with_crash(history.case, disk=changed)).outcomes["P9"], Unknown)
+
+
+def test_a_control_whose_sink_was_not_read_at_the_crash_is_unknown() -> None:
+    history = sound_history(Shape(sink="foreachBatch", window="in-effect"))
+    unread = replace(history.case.crashes[0].disk, visible=None)
+    assert isinstance(judged(history, crashes=with_crash(history.case, disk=unread)).outcomes["P14"], Unknown)
+    nothing = replace(history.case.after, visible=None)
+    assert isinstance(judged(history, after=nothing).outcomes["P14"], Unknown)
+
+
+def test_a_job_that_nobody_knows_is_judged_by_the_names_of_its_input_if_need_be() -> None:
+    history = sound_history(Shape(operator="job"))
+    run = replace(history.run, undisturbed=None)
+    assert judge_case(run, history.case).verdict == "valid"
+    rows = history.case.after.visible or ()
+    lost = replace(history.case, after=replace(history.case.after, visible=rows[1:]))
+    assert "row-lost" in names(judge_case(run, lost))
+    assert judge_case(replace(run, identity=("name",)), history.case).verdict == "unknown"
 
 
 def test_state_that_was_not_read_is_unknown_with_its_reason() -> None:
