@@ -202,6 +202,51 @@ def test_rows_without_the_column_of_their_identity_are_unknown() -> None:
     assert "no column id" in judgement.reasons[0]
 
 
+def test_a_version_whose_rows_were_not_read_is_unknown() -> None:
+    history = sound_history(Shape())
+    first, *others = history.case.after.sink or ()
+    unread = replace(history.case.after, sink=(replace(first, rows=None), *others))
+    disk = replace(history.case.crashes[0].disk, sink=(replace(first, rows=None),))
+    outcome = judged(history, after=unread, crashes=with_crash(history.case, disk=disk)).outcomes["P5"]
+    assert outcome == Unknown("the rows of version 0 of the sink were not read")
+
+
+def test_a_duplicate_tells_its_batch_and_the_versions_that_have_it() -> None:
+    history = sound_history(Shape())
+    log = history.case.after.sink or ()
+    row = (log[1].rows or ())[0]
+    again = SinkCommit(version=4, operation="WRITE", rows=(row,))
+    after = replace(history.case.after, sink=(*log, again), visible=(*(history.case.after.visible or ()), row))
+    (anomaly,) = [one for one in judged(history, after=after).anomalies if one.name == "row-duplicated"]
+    assert (anomaly.batch_id, anomaly.versions, anomaly.rows) == (1, (1, 4), (row,))
+
+
+@pytest.mark.parametrize(("gone", "told"), [((0,), set()), ((2, 3), {"offsets-changed"})])
+def test_old_offsets_may_be_purged_and_new_ones_must_stay(gone: tuple[int, ...], told: set[str]) -> None:
+    history = sound_history(Shape(window="done", crash_batch=3))
+    offsets = {batch: text for batch, text in history.case.after.offsets.items() if batch not in gone}
+    assert names(judged(history, after=replace(history.case.after, offsets=offsets))) & {"offsets-changed"} == told
+
+
+def test_a_way_out_may_change_only_the_offsets_behind_what_it_kept() -> None:
+    history = sound_history(Shape(window="done", crash_batch=3))
+    for changed, told in ((3, set()), (1, {"offsets-changed"})):
+        offsets = dict(history.case.after.offsets)
+        offsets[changed] = offsets[changed].replace("1700000000000", "1700000000001")
+        after = replace(history.case.after, offsets=offsets)
+        assert names(judged(history, after=after, way_out="rewind-to-batch", rewound_to=2, prediction=None)) == told
+
+
+def test_missing_another_row_than_the_planted_one_is_no_find() -> None:
+    history = sound_history(Shape())
+    first, second, *others = history.case.after.visible or ()
+    after = replace(history.case.after, visible=(second, *others))
+    assert judged(history, after=after, planted=(first,)).verdict == "valid"
+    assert names(judged(history, after=after, planted=(second,))) == {"planted-loss-not-found"}
+    more = replace(after, visible=(second, second, *others))
+    assert names(judged(history, after=more, planted=(first,))) == {"planted-loss-not-found"}
+
+
 def test_what_readers_saw_is_unknown_if_nobody_looked() -> None:
     history = sound_history(Shape())
     disk = history.case.crashes[0].disk
