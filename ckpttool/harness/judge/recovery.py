@@ -15,6 +15,8 @@ def first_restart_succeeds(facts: Facts) -> Outcome:
     if not case.restarts:
         goes_on = any(crash.mode == "executor" for crash in case.crashes) and case.drained
         return Valid("the query went on without a restart") if goes_on else Unknown("nobody started the query again")
+    if any(restart.failure is None and restart.run_id is None for restart in case.restarts):
+        return Unknown("a restart neither failed nor has a run id: nobody knows that it ran")
     failures = [restart.failure for restart in case.restarts if restart.failure]
     if not failures:
         return Valid() if case.drained else Unknown("the restart did not read all there was")

@@ -297,6 +297,19 @@ def test_nobody_restarted_is_unknown() -> None:
     assert judged(sound_history(Shape()), restarts=()).verdict == "unknown"
 
 
+def test_a_restart_of_which_nothing_is_known_is_unknown() -> None:
+    history = sound_history(Shape())
+    assert judged(history, restarts=(Restart(run_id=None, first_batch=None, failure=None),)).verdict == "unknown"
+
+
+def test_garbage_is_judged_where_somebody_looked_for_it() -> None:
+    history = sound_history(Shape())
+    unseen = with_crash(history.case, disk=replace(history.case.crashes[0].disk, garbage=None))
+    left = replace(history.case.after, garbage=("sink/part-7.parquet",))
+    assert names(judged(history, after=left)) == {"garbage-grows"}
+    assert judged(history, after=left, crashes=unseen).outcomes["P11"] is None
+
+
 def test_a_point_of_another_thread_needs_no_witness_of_its_own() -> None:
     history = sound_history(Shape())
     proof = replace(history.case.crashes[0].proof, witness=None)
