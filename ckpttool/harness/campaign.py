@@ -13,7 +13,7 @@ from ckpttool.harness.images import Image, Images
 from ckpttool.harness.jdwp import Controller
 from ckpttool.harness.points import breakpoints, stops
 from ckpttool.harness.recovery import Spark
-from ckpttool.harness.run import asker, connect
+from ckpttool.harness.run import asker, connect, last_line
 from ckpttool.harness.scenarios import Scenario
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.session import Died, Late, Session
@@ -61,7 +61,7 @@ def try_scenarios(
                     )
                     prepared.append((trial, run, taken, twice))
             except (Died, Late, JdwpError) as error:
-                raise Unavailable(f"Spark ended, or hangs: {_last_line(str(error))}", f"see {session.log}") from None
+                raise Unavailable(f"Spark ended, or hangs: {last_line(str(error))}", f"see {session.log}") from None
             controller.close()
             for trial, run, taken, twice in prepared:
                 cases = list(trial.cases(spark, taken)) if images else list(trial.controls)
@@ -79,10 +79,6 @@ def _at_the_sink(images: Images, count: int) -> list[At]:
     """Where the driver is about to write a batch: its tasks are lost with the executor."""
     found = [image for image in images if image.step == 5 and image.batch_id is not None]
     return [At(image.point, image.batch_id or 0, image.nth) for image in found[-count:]] if count else []
-
-
-def _last_line(text: str) -> str:
-    return next((line for line in reversed(text.splitlines()) if line.strip()), text)
 
 
 def _last(images: Images, window: Window) -> Image:

@@ -52,7 +52,7 @@ def kill_at(
     found: list[Image] = []
 
     def stopped(hits: list[Hit]) -> None:
-        for hit in hits:
+        for hit in (hit for hit in hits if hit.point in chosen):
             standing = standings.of(hit.point, hit.thread)
             if (hit.point, hit.batch_id, hit.nth) == (at.point, at.batch_id, at.nth):
                 found.append(image_of(9000, hit, standing))

@@ -47,6 +47,7 @@ def harvest(
 
     def stopped(hits: list[Hit]) -> None:
         nonlocal copying
+        hits = [hit for hit in hits if hit.point in chosen]  # others are armed for other queries of this JVM
         standing = [standings.of(hit.point, hit.thread) for hit in hits]
         passed.update(hit.point for hit in hits)
         wanted = [(hit, at) for hit, at in zip(hits, standing, strict=True) if hit.batch_id in batches]
@@ -115,3 +116,8 @@ def image_of(number: int, hit: Hit, at: Standing) -> Image:
 def asker(session: Session, controller: Controller, seconds: float = 120) -> Callable[[Mapping[str, Any]], Answer]:
     """Requests to a session that is under the controller, with nothing to be stopped for."""
     return lambda request: drive(session, controller, request, lambda _: None, seconds)
+
+
+def last_line(text: str) -> str:
+    """Of a log or of a traceback."""
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), text)[:300]

@@ -28,7 +28,7 @@ from ckpttool.harness.kills import NotReached, kill_at
 from ckpttool.harness.place import PARTS, JobPlace
 from ckpttool.harness.points import breakpoints, drifted, stops, witness
 from ckpttool.harness.recovery import Spark, predict, recover, state_rows, stores_of
-from ckpttool.harness.run import Harvest, asker, connect, harvest
+from ckpttool.harness.run import Harvest, asker, connect, harvest, last_line
 from ckpttool.harness.scenarios import Scenario
 from ckpttool.harness.scratch import Scratch, clear
 from ckpttool.harness.session import Answer, Died, Late, Session
@@ -144,7 +144,9 @@ class Trial:
         except Late:
             raise Refused(f"{self.scenario.name} does not end by itself", END) from None
         if failed := taken.answer["failed"] or taken.answer["error"]:
-            raise Refused(f"{self.scenario.name} fails by itself: {failed[-1]['class']}: {failed[-1]['message'][:300]}")
+            raise Refused(
+                f"{self.scenario.name} fails by itself: {failed[-1]['class']}: {last_line(failed[-1]['message'])}"
+            )
         if taken.answer["late"]:
             raise Refused(f"{self.scenario.name} does not end by itself", END)
         if moved := drifted(self.required, taken.armed):

@@ -203,7 +203,7 @@ def chain(spark: SparkSession, error: Exception) -> list[Json]:
     jvm: Any = spark._jvm
     thrown: Any = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
     if thrown is None:
-        return [{"class": type(error).__name__, "condition": None, "message": str(error)[:1500], "in": []}]
+        return [{"class": type(error).__name__, "condition": None, "message": shortened(str(error)), "in": []}]
     told: list[Json] = []
     namer = jvm.java.lang.Class.forName("org.apache.spark.SparkThrowable")
     while thrown is not None and len(told) < 20:
@@ -214,10 +214,15 @@ def chain(spark: SparkSession, error: Exception) -> list[Json]:
             condition = thrown.getCondition() if "getCondition" in names else thrown.getErrorClass()
         frames = [frame.getMethodName() for frame in thrown.getStackTrace()]
         where = [name for name in FRAMES if any(name == frame or f"${name}$" in frame for frame in frames)]
-        message = thrown.getMessage()
-        told.append({"class": kind.getName(), "condition": condition, "message": (message or "")[:1500], "in": where})
+        message = shortened(thrown.getMessage() or "")
+        told.append({"class": kind.getName(), "condition": condition, "message": message, "in": where})
         thrown = thrown.getCause()
     return told
+
+
+def shortened(message: str) -> str:
+    """Of a Python traceback the end tells most, of anything else the beginning."""
+    return message if len(message) <= 1500 else f"{message[:700]} … {message[-750:]}"
 
 
 def forget(spark: SparkSession) -> None:
