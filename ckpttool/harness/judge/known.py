@@ -69,6 +69,12 @@ def _foreign_state_is_taken(facts: Facts, outcomes: Outcomes) -> bool:
     return edited and _first_failure(facts) is None and bool(_invalid(outcomes) & {"P1", "P6"})
 
 
+def _no_watermark_of_a_skipped_batch(facts: Facts, outcomes: Outcomes) -> bool:
+    crash = facts.crash
+    skipped = facts.run.sink.kind == "delta" and crash is not None and crash.window == "doubled"
+    return skipped and facts.case.drained and "P7" in _invalid(outcomes) <= {"P1", "P7"}
+
+
 def _invalid(outcomes: Outcomes) -> set[str]:
     return {name for name, outcome in outcomes.items() if isinstance(outcome, Invalid)}
 
@@ -85,6 +91,12 @@ DEFECTS = (
         "with state checkpoint format 2 no restart gets past a batch that the sink skips",
         (4, 0, 0),
         _no_ids_of_a_skipped_batch,
+    ),
+    Defect(
+        "skipped-batch-moves-no-watermark",
+        "the event times of a batch that the sink skips do not count: the next batch runs with the watermark before it",
+        (3, 5, 0),
+        _no_watermark_of_a_skipped_batch,
     ),
     Defect(
         "commit-without-offsets-repeats-batch",

@@ -3,6 +3,7 @@ known."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -416,6 +417,21 @@ def test_a_query_that_never_gets_past_a_skipped_batch() -> None:
     assert isinstance(judgement.outcomes["P1"], Valid)
     assert judgement.defect is not None
     assert judgement.defect.id == "skipped-batch-has-no-state-ids"
+
+
+def test_a_skipped_batch_moves_no_watermark() -> None:
+    """As Spark 3.5.7 leaves it: batch 2 was in the table at the crash, and batch 3 runs with the watermark before."""
+    history = sound_history(Shape(operator="window", window="doubled"))
+    after = history.case.after
+    watermark = json.loads(after.offsets[2].split("\n")[1])["batchWatermarkMs"]
+    lines = after.offsets[3].split("\n")
+    lines[1] = json.dumps(json.loads(lines[1]) | {"batchWatermarkMs": watermark})
+    commit = f'v1\n{{"nextBatchWatermarkMs":{watermark}}}'
+    changed = replace(after, offsets={**after.offsets, 3: "\n".join(lines)}, commits={**after.commits, 2: commit})
+    judgement = judged(history, after=changed)
+    assert names(judgement) == {"watermark-wrong"}
+    assert judgement.defect is not None
+    assert judgement.defect.id == "skipped-batch-moves-no-watermark"
 
 
 def test_a_commit_whose_offsets_are_lost_repeats_the_batch_before() -> None:
