@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from ckpttool.errors import NotFound, Unavailable
@@ -47,7 +48,10 @@ def try_scenarios(
     def start() -> Session:
         return settings.driver.start(scratch, "recovery")
 
-    with Controller(points, first_batch=0) as controller:
+    with ExitStack() as stack, Controller(points, first_batch=0) as controller:
+        for trial in trials:
+            if trial.topics:
+                stack.callback(trial.topics.close)
         session = settings.driver.start(scratch, "victim", [controller.java_option])
         with Spark(start, session) as spark:
             prepared = []

@@ -30,6 +30,7 @@ class Topics:
 
     def __init__(self, broker: str) -> None:
         self.broker = broker
+        self._settings: dict[str, Any] = {"bootstrap.servers": broker, "log_level": 0}  # it tells by exceptions
         try:
             import confluent_kafka
         except ImportError:
@@ -42,7 +43,7 @@ class Topics:
         from confluent_kafka.admin import AdminClient, NewTopic
 
         name = f"ckpt-crash-{uuid.uuid4().hex[:12]}"
-        client = AdminClient({"bootstrap.servers": self.broker})  # which has to live until the topic is made
+        client = AdminClient(self._settings)  # which has to live until the topic is made
         try:
             client.create_topics([NewTopic(name, PARTITIONS, 1)])[name].result(SECONDS)
         except (self._kafka.KafkaException, TimeoutError) as error:
@@ -58,7 +59,7 @@ class Topics:
         """A new topic with what the one in this sink's directory held when its ends were written, less the first."""
         kept = json.loads((sink / ENDS).read_text()) if (sink / ENDS).exists() else {"topic": None, "ends": {}}
         url = self.new()
-        producer = self._kafka.Producer({"bootstrap.servers": self.broker, "linger.ms": 0})
+        producer = self._kafka.Producer(self._settings | {"linger.ms": 0})
         for partition, value in islice(self._values(kept["topic"], kept["ends"]), leave_out, None):
             producer.produce(name_of(url), value=value, partition=partition)
         if producer.flush(SECONDS):
@@ -97,8 +98,8 @@ class Topics:
 
     def _consumer(self) -> Consumer:
         if self._reader is None:
-            settings = {"bootstrap.servers": self.broker, "group.id": "ckpt-crash", "enable.auto.commit": False}
-            self._reader = self._kafka.Consumer(settings | {"auto.offset.reset": "earliest"})
+            reading = {"group.id": "ckpt-crash", "enable.auto.commit": False, "auto.offset.reset": "earliest"}
+            self._reader = self._kafka.Consumer(self._settings | reading)
         return self._reader
 
 
