@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ckpttool import Restarted, parse_release
 from ckpttool.harness.executor import Taken
 from ckpttool.harness.place import JobPlace
 from ckpttool.harness.recovery import look_ahead
@@ -23,7 +24,8 @@ def place(tmp_path: Path) -> JobPlace:
 
 
 def ways_out(place: JobPlace, need: Need) -> list[WayOut]:
-    return harmless(look_ahead(place, "noop", "4.2.0", {}, need.wish)[1])
+    restarted = Restarted(parse_release("4.2.0"), sinks=("noop",), wish=need.wish)
+    return harmless(look_ahead(place, restarted)[1])
 
 
 def offered(place: JobPlace, need: Need) -> dict[str, int | None]:
