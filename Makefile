@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SPARK ?= 3.5.7 4.2.0
 
-.PHONY: help demo test dev lint golden samples test-fast test-property test-spark kafka-truth fuzz bench docs sweep accuracy clean
+.PHONY: help demo test dev lint golden samples test-fast test-property test-spark kafka-truth fuzz bench docs sweep accuracy clean test-crash
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -20,7 +20,8 @@ $(BIN)/.installed: setup.cfg pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
 	@touch $@
 
-demo: dev ## a guided tour of ckpt inspect over a sound, a crashed and a damaged checkpoint
+demo: dev ## a guided tour over a sound, a crashed and a damaged checkpoint, and a real job that is killed
+	$(BIN)/python -m tests.parts.spark 4.2.0 --jars
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash docs/demo.sh
 
 lint: dev ## ruff and mypy
@@ -45,6 +46,10 @@ test-spark: dev ## differential tests against the Sparks in SPARK="3.5.7 4.2.0"
 kafka-truth: dev ## hold what is said of Kafka sources against SPARK="3.4.4 4.0.0 4.0.4 4.1.3" too
 	$(BIN)/python -m tests.parts.spark $(SPARK) --jars
 	$(BIN)/python -m tests.differential.test_kafka_vs_spark --spark $(SPARK)
+
+test-crash: dev ## crash every scenario at every point: the main tier, about an hour (SCENARIOS="..." for some)
+	$(BIN)/python -m tests.parts.spark $(SPARK) --jars
+	$(BIN)/python -m tests.crash.main --spark $(SPARK) $(SCENARIOS)
 
 sweep: dev ## record CASES=510 restarts of damaged checkpoints for SPARK=4.2.0, and write docs/accuracy.md
 	$(BIN)/python -m tests.parts.spark $(SPARK) --jars

@@ -20,6 +20,7 @@ COMMANDS = {
     "log": ("ckpttool.cli.log", "Print one line per batch, oldest first; go on with --follow."),
     "diff": ("ckpttool.cli.diff", "Compare two batches or two checkpoints."),
     "kafka": ("ckpttool.cli.kafka", "Compare the query's Kafka sources with their brokers."),
+    "crash-test": ("ckpttool.cli.crash_test", "Crash a real query at exact points, and judge its recovery."),
 }
 
 _SELDOM = 50_000  # a command is short, and most of what it makes stays: looking for cycles costs a tenth of its time

@@ -8,7 +8,7 @@ the process, or go on. Native threads and Python are not suspended by this: stop
     with Controller(points) as controller:
         process = start(extra_java_options=controller.java_option)
         controller.accept()
-        hit = controller.wait_for("offset-log-written", batch_id=2, timeout=60)
+        hit = controller.wait_for("offset-log-end", batch_id=2, timeout=60)
         os.killpg(process.pid, signal.SIGKILL)
 
 The proof that a crash was where it is said to be begins here: `armed` counts the code locations found for each point,
@@ -17,7 +17,6 @@ The proof that a crash was where it is said to be begins here: `armed` counts th
 
 from __future__ import annotations
 
-import re
 import socket
 import struct
 import time
@@ -26,28 +25,40 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-HANDSHAKE = b"JDWP-Handshake"
-HEADER = struct.Struct(">IIBBB")  # length, id, flags, command set, command; in a reply the last two are an error code
-REPLY = 0x80
-
-# (command set, command)
-ID_SIZES, RESUME = (1, 7), (1, 9)
-SIGNATURE, METHODS = (2, 1), (2, 5)
-BYTECODES = (6, 3)
-TYPE_OF_OBJECT = (9, 1)
-THREAD_NAME, FRAMES = (11, 1), (11, 6)
-SET_EVENT = (15, 1)
-FRAME_VALUES, THIS_OBJECT = (16, 1), (16, 3)
-COMPOSITE = (64, 100)
-
-BREAKPOINT, CLASS_PREPARE, VM_START, VM_DEATH = 2, 8, 90, 99
-SUSPEND_ALL, CLASS_MATCH, LOCATION_ONLY = 2, 5, 7
-STATIC, BRIDGE, NATIVE, ABSTRACT = 0x8, 0x40, 0x100, 0x400
-RETURNS = range(0xAC, 0xB2)
-
-
-class JdwpError(Exception):
-    """The JVM refused a command, or went away."""
+from ckpttool.harness.wire import (
+    ABSTRACT,
+    BREAKPOINT,
+    BRIDGE,
+    BYTECODES,
+    CLASS_MATCH,
+    CLASS_PREPARE,
+    COMPOSITE,
+    FRAME_VALUES,
+    FRAMES,
+    HANDSHAKE,
+    ID_SIZES,
+    LOCATION_ONLY,
+    METHODS,
+    NATIVE,
+    REPLY,
+    RESUME,
+    SET_EVENT,
+    SIGNATURE,
+    STATIC,
+    SUSPEND_ALL,
+    THIS_OBJECT,
+    THREAD_NAME,
+    TYPE_OF_OBJECT,
+    VM_DEATH,
+    VM_START,
+    JdwpError,
+    Packet,
+    Reader,
+    encoded,
+    long_slot,
+    return_indices,
+    simple_name,
+)
 
 
 class NotReached(JdwpError):
@@ -71,8 +82,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A point was reached for the n-th time in this batch. The batch is the method's first long argument, or else the
-    one that was planned last."""
+    """A point was reached for the n-th time in this batch: the one that is being planned or run."""
 
     point: str
     batch_id: int | None
@@ -81,120 +91,17 @@ class Hit:
     this: str | None
 
 
-# These tell which batch is being worked on: its offsets are about to be written, or its plan is made. (Up to Spark 4.1
-# a second plan is made to be printed, and that one says batch 0.)
+# These tell which batch is being worked on, most by their first long argument: its offsets are about to be written, or
+# its plan is made. (Up to Spark 4.1 a second plan is made to be printed, and that one says batch 0.) One that is about
+# to be constructed follows the one that was committed last.
+COMMITTING = Point("", "*.HDFSMetadataLog", "add", "entry", this="CommitLog")
+CONSTRUCTING = Point("", "*.MicroBatchExecution", "constructNextBatch", "entry")
 TRACKERS = (
     Point("", "*.HDFSMetadataLog", "add", "entry", this="OffsetSeqLog"),
     Point("", "*.IncrementalExecution", "<init>", "entry", caller="MicroBatchExecution"),
+    COMMITTING,
+    CONSTRUCTING,
 )
-
-
-# -- the protocol, without a connection --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Packet:
-    """A command, or the reply to one; in a reply the two last bytes of the header are an error code."""
-
-    id: int
-    flags: int
-    kind: tuple[int, int]
-    body: bytes
-
-    @property
-    def error(self) -> int:
-        return self.kind[0] << 8 | self.kind[1]
-
-    def encode(self) -> bytes:
-        return HEADER.pack(HEADER.size + len(self.body), self.id, self.flags, *self.kind) + self.body
-
-    @classmethod
-    def decode(cls, data: bytes) -> Packet:
-        _, number, flags, first, second = HEADER.unpack_from(data)
-        return cls(number, flags, (first, second), data[HEADER.size :])
-
-
-class Reader:
-    """Takes the values of a packet's body one after the other."""
-
-    def __init__(self, body: bytes) -> None:
-        self._body = body
-        self._at = 0
-
-    def u8(self) -> int:
-        return self.take(1)[0]
-
-    def i32(self) -> int:
-        return int.from_bytes(self.take(4), "big", signed=True)
-
-    def i64(self) -> int:
-        return int.from_bytes(self.take(8), "big", signed=True)
-
-    def blob(self) -> bytes:
-        return self.take(self.i32())
-
-    def text(self) -> str:
-        return self.blob().decode("utf-8", "replace")
-
-    def take(self, count: int) -> bytes:
-        taken = self._body[self._at : self._at + count]
-        if len(taken) != count:
-            raise JdwpError("a packet ends too early")
-        self._at += count
-        return taken
-
-
-def encoded(text: str) -> bytes:
-    """A string as packets hold it."""
-    data = text.encode()
-    return struct.pack(">I", len(data)) + data
-
-
-def return_indices(code: bytes) -> list[int]:
-    """Where in a method's bytecode a return instruction stands."""
-    found, at = [], 0
-    while at < len(code):
-        opcode = code[at]
-        if opcode in RETURNS:
-            found.append(at)
-        at += _length(code, at, opcode)
-    return found
-
-
-def long_slot(signature: str, static: bool) -> int | None:
-    """The local variable that holds a method's first long argument."""
-    slot = 0 if static else 1
-    for argument in re.findall(r"\[*(?:L[^;]*;|.)", signature[1 : signature.index(")")]):
-        if argument == "J":
-            return slot
-        slot += 2 if argument == "D" else 1
-    return None
-
-
-def simple_name(signature: str) -> str:
-    """`Lorg/apache/spark/…/OffsetSeqLog;` → `OffsetSeqLog`."""
-    return signature.rpartition("/")[2].removesuffix(";")
-
-
-def _length(code: bytes, at: int, opcode: int) -> int:
-    if opcode in (0xAA, 0xAB):  # the two switches are padded to a multiple of four
-        start = (at + 4) & ~3
-        low, high = (int.from_bytes(code[start + k : start + k + 4], "big", signed=True) for k in (4, 8))
-        tail = 12 + 4 * (high - low + 1) if opcode == 0xAA else 8 + 8 * low
-        return start + tail - at
-    if opcode == 0xC4:  # wide
-        return 6 if code[at + 1] == 0x84 else 4
-    return _LENGTHS.get(opcode, 1)
-
-
-def _lengths() -> dict[int, int]:
-    two = [0x10, 0x12, *range(0x15, 0x1A), *range(0x36, 0x3B), 0xA9, 0xBC]
-    three = [0x11, 0x13, 0x14, 0x84, *range(0x99, 0xA9), *range(0xB2, 0xB9), 0xBB, 0xBD, 0xC0, 0xC1, 0xC6, 0xC7]
-    five = [0xB9, 0xBA, 0xC8, 0xC9]
-    return dict.fromkeys(two, 2) | dict.fromkeys(three, 3) | dict.fromkeys(five, 5) | {0xC5: 4}
-
-
-_LENGTHS = _lengths()
 
 
 # -- the controller ----------------------------------------------------------------------------------------------------
@@ -212,10 +119,12 @@ class _Place:
 class Controller:
     """Listens for one JVM and stops it at points. Not for several threads."""
 
-    def __init__(self, points: Iterable[Point], accept_timeout: float = 120) -> None:
+    def __init__(self, points: Iterable[Point], accept_timeout: float = 120, first_batch: int | None = None) -> None:
         self.armed: Counter[str] = Counter()
         self.hits: list[Hit] = []
-        self.batch_id: int | None = None
+        self.batch_id = first_batch
+        self._committing: int | None = None
+        self._counts: Counter[tuple[str, int | None]] = Counter()
         self._points = (*points, *TRACKERS)
         for point in self._points:
             if "*" in point.classes[1:-1]:
@@ -272,12 +181,28 @@ class Controller:
                 if reached == nth:
                     return hit
 
-    def next_hit(self, timeout: float = 120) -> Hit:
-        """Let the JVM run until any point is reached."""
-        deadline = time.monotonic() + timeout
-        while True:
-            for hit in self._next_hits(deadline):
-                return hit
+    def resume(self) -> None:
+        """Let the JVM run on, if it is suspended."""
+        if self._suspended:
+            self._suspended = False
+            self._ask(RESUME)
+
+    def fileno(self) -> int:
+        """For `select`: something to read means that `accept`, and later `take_hits`, will not wait long."""
+        return (self._connection or self._listener).fileno()
+
+    @property
+    def has_events(self) -> bool:
+        """Whether there are events that have been read already, so that `select` would not tell."""
+        return bool(self._events)
+
+    def take_hits(self, timeout: float = 120) -> list[Hit]:
+        """The points at which the JVM stops next, which may be none of them; several stand at the same code."""
+        return self._next_hits(time.monotonic() + timeout)
+
+    def forget_batches(self, first_batch: int | None = None) -> None:
+        """Another query comes, in the same JVM."""
+        self.batch_id, self._committing, self._counts, self.hits = first_batch, None, Counter(), []
 
     def unarmed(self) -> list[str]:
         """Points for which no code was found: the class was not loaded, or has no such method."""
@@ -299,19 +224,18 @@ class Controller:
 
     def _next_hits(self, deadline: float) -> list[Hit]:
         """Let the JVM run to its next event set, which suspends it, and give the hits in it."""
-        if self._suspended:
-            self._suspended = False
-            self._ask(RESUME)
+        self.resume()
         while not self._events:
             packet = self._packet(deadline)
             if packet.kind == COMPOSITE and not packet.flags & REPLY:
                 self._events.append(packet)
         events = Reader(self._events.popleft().body)
         self._suspended = events.u8() == SUSPEND_ALL
-        found = (self._event(events) for _ in range(events.i32()))
-        return [hit for hit in found if hit]
+        stopped = [stop for _ in range(events.i32()) if (stop := self._event(events))]
+        stopped.sort(key=lambda stop: stop[0].point.name != "")  # which batch it is, comes first
+        return [hit for place, thread in stopped if (hit := self._hit(place, thread))]
 
-    def _event(self, event: Reader) -> Hit | None:
+    def _event(self, event: Reader) -> tuple[_Place, int] | None:
         kind, request = event.u8(), event.i32()
         if kind == VM_DEATH:
             raise NotReached("the JVM ended")
@@ -324,7 +248,7 @@ class Controller:
             self._arm(self._patterns[request], class_id)
         elif kind == BREAKPOINT:
             event.take(25)  # the location: a tag, class, method and index
-            return self._hit(self._places[request], thread)
+            return self._places[request], thread
         elif kind != VM_START:
             raise JdwpError(f"an event of kind {kind} that was not asked for")
         return None
@@ -359,15 +283,22 @@ class Controller:
         this = None if place.static else self._class_of_this(frame)
         if point.this not in (None, this) or (point.caller and point.caller != self._caller(thread)):
             return None
-        batch_id = self.batch_id if place.slot is None else self._long(frame, place.slot)
         if not point.name:
-            self.batch_id = batch_id
+            self._track(place, frame)
             return None
-        before = sum(hit.point == point.name and hit.batch_id == batch_id for hit in self.hits)
+        self._counts[point.name, self.batch_id] += 1
         name = self._ask(THREAD_NAME, struct.pack(">Q", thread)).text()
-        hit = Hit(point.name, batch_id, before + 1, name, this)
+        hit = Hit(point.name, self.batch_id, self._counts[point.name, self.batch_id], name, this)
         self.hits.append(hit)
         return hit
+
+    def _track(self, place: _Place, frame: bytes) -> None:
+        if place.point is CONSTRUCTING:
+            self.batch_id = self.batch_id if self._committing is None else self._committing + 1
+        elif place.slot is not None:
+            self.batch_id = self._long(frame, place.slot)
+        if place.point is COMMITTING:
+            self._committing = self.batch_id
 
     def _frame(self, thread: int, depth: int) -> tuple[bytes, int]:
         """How a frame is named in commands, and the class of its method."""

@@ -76,6 +76,24 @@ class Manual(Step):
     target: Literal["sink", "state"]
 
 
+def spell(step: Step) -> str:
+    """What it does, in a few words."""
+    match step:
+        case SetAside():
+            return f"set aside {step.path}"
+        case Write():
+            return f"write {step.path} ({len(step.content.encode()):,} bytes, SHA-256 {step.sha256[:12]}…)"
+        case DeltaRestore():
+            return f"restore {step.table} to version {step.version}"
+        case DeltaTxn():
+            return f"record batch {step.version} for {step.app_id} in {step.table}"
+        case Conf():
+            return f"start with {step.k}={step.v}"
+        case Manual():
+            return step.text
+    return step.shell
+
+
 # -- the steps of one checkpoint ---------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from ckpttool.errors import CkptError
 from ckpttool.outlook import KAFKA_NOT_ASKED, STATE_NOT_READ, Outlook
-from ckpttool.planner import Conf, DeltaRestore, DeltaTxn, Manual, Plan, SetAside, Step, WayOut, Write
+from ckpttool.planner import Plan, SetAside, Step, WayOut
+from ckpttool.planner.steps import spell
 from ckpttool.releases import NEWEST, Release, spell_release
 from ckpttool.report.json import finding_fields, header, refusal_fields
 from ckpttool.report.layout import printable, spell_time, table
@@ -231,7 +232,7 @@ def _steps(steps: Sequence[Step]) -> Iterator[str]:
             told = [name for name in names if not (name.endswith(".crc") and name[1:-4] in names)]
             yield f"{kind} {folder}{', '.join(told)}: {several[0].why}"
         else:
-            yield from (f"{_spell_step(step)}: {step.why}" for step in several)
+            yield from (f"{spell(step)}: {step.why}" for step in several)
 
 
 def _place_of(step: Step) -> tuple[str, str]:
@@ -239,21 +240,6 @@ def _place_of(step: Step) -> tuple[str, str]:
         return type(step).__name__, ""
     folder, slash, _ = step.path.rpartition("/")
     return "set aside", folder + slash
-
-
-def _spell_step(step: Step) -> str:
-    match step:
-        case Write():
-            return f"write {step.path} ({len(step.content.encode()):,} bytes, SHA-256 {step.sha256[:12]}…)"
-        case DeltaRestore():
-            return f"restore {step.table} to version {step.version}"
-        case DeltaTxn():
-            return f"record batch {step.version} for {step.app_id} in {step.table}"
-        case Conf():
-            return f"start with {step.k}={step.v}"
-        case Manual():
-            return step.text
-    return step.shell
 
 
 def _not_offered(outlook: Outlook, plan: Plan) -> Iterator[str]:

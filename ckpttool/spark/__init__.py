@@ -1,1 +1,1 @@
-"""What runs inside Spark: the only package that imports pyspark."""
+"""What runs inside Spark, with its Python: the only package that imports pyspark."""

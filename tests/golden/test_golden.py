@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import ckpttool
+from ckpttool.harness.history import Histories
+from ckpttool.harness.history_json import encode_histories
 from tests.conftest import run_ckpt
+from tests.history_builders import STEP_OF, Shape, sound_history
 from tests.samples.place import about, sample_names
 
 EXPECTED = Path(__file__).parent / "expected"
+KNOWN_BAD = Path(__file__).parents[1] / "known_bad"
+CRASH_TESTS = "crash-test-report"
 
 
 def commands(name: str, root: Path) -> list[list[str]]:
@@ -61,6 +67,23 @@ def test_json_is_as_reviewed(name: str, sample: Callable[[str], Path]) -> None:
     compare(EXPECTED / f"{name}.json", json.dumps(said, indent=1) + "\n")
 
 
+@pytest.mark.parametrize(("form", "suffix"), [("text", "txt"), ("json", "json"), ("junit", "xml")])
+def test_the_report_of_crash_tests_is_as_reviewed(form: str, suffix: str, tmp_path: Path) -> None:
+    """A sound sweep, a control, and four that are not well."""
+    for sink in ("delta", "foreachBatch"):
+        several = [
+            sound_history(Shape(sink=sink, window=window, crash_batch=batch)) for window in STEP_OF for batch in (0, 2)
+        ]
+        histories = Histories(several[0].run, tuple(history.case for history in several))
+        (tmp_path / f"{sink}.jsonl").write_text(encode_histories(histories), encoding="utf-8")
+    for name in ("batch-twice-in-ledger", "control-silent", "not-witnessed", "row-lost"):
+        shutil.copy(KNOWN_BAD / f"{name}.jsonl", tmp_path / f"{name}.jsonl")
+    outcome = run_ckpt("crash-test", "report", ".", "--format", form, cwd=tmp_path)
+    assert outcome.code == 1
+    actual = outcome.out.replace(f'"ckpt_version": "{ckpttool.__version__}"', '"ckpt_version": "X"')
+    compare(EXPECTED / f"{CRASH_TESTS}.{suffix}", actual)
+
+
 def compare(path: Path, actual: str) -> None:
     if os.environ.get("REWRITE_GOLDEN"):
         path.parent.mkdir(exist_ok=True)
@@ -70,4 +93,4 @@ def compare(path: Path, actual: str) -> None:
 
 
 def test_no_golden_file_outlives_its_sample() -> None:
-    assert {path.stem for path in EXPECTED.iterdir()} == set(sample_names())
+    assert {path.stem for path in EXPECTED.iterdir()} == {*sample_names(), CRASH_TESTS}

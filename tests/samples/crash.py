@@ -8,34 +8,43 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from ckpttool.harness.jdwp import Controller, Hit, Point
+from ckpttool.harness.jdwp import Controller, Hit
+from ckpttool.harness.points import breakpoints, stops
 from tests.samples.catalogue import Kill
 from tests.samples.process import SparkProcess
 
-# The points of one batch in the order in which they are passed.
+# Each kill's name, and the points that are passed one after the other until it; the table names them.
 POINTS = {
-    point.name: point
-    for point in (
-        Point("query-id-written", "*.StreamMetadata$", "write", "exit"),
-        Point("source-log-written", "*.HDFSMetadataLog", "add", "exit", "FileStreamSourceLog"),
-        Point("offset-log-renaming", "*.FileContextBasedCheckpointFileManager", "renameTempFile", "entry"),
-        Point("offset-log-written", "*.HDFSMetadataLog", "add", "exit", "OffsetSeqLog"),
-        Point("state-store-committed", "*.HDFSBackedStateStoreProvider$HDFSBackedStateStore", "commit", "exit"),
-        Point("sink-log-begun", "*.HDFSMetadataLog", "add", "entry", "FileStreamSinkLog"),
-        Point("commit-log-begun", "*.HDFSMetadataLog", "add", "entry", "CommitLog"),
-    )
+    "query-id-written": ("query-id-end",),
+    "source-log-written": ("source-log-end",),
+    "offset-log-renaming": ("offset-log-begin", "rename-begin"),
+    "offset-log-written": ("offset-log-end",),
+    "state-store-committed": ("state-commit-end",),
+    "sink-log-begun": ("sink-log-begin",),
+    "commit-log-begun": ("commit-log-begin",),
 }
+
+
+CHOSEN = stops(["files", "file-sink", "hdfs-state"])
+
+
+def spell(kill: Kill) -> str:
+    """`exit of HDFSMetadataLog.add of OffsetSeqLog`."""
+    stop = CHOSEN[POINTS[kill.point][-1]]
+    whose = f" of {stop.place.this}" if stop.place.this else ""
+    return f"{stop.end} of {stop.place.classes[0].removeprefix('*.')}.{stop.place.method}{whose}"
 
 
 def kill_at(kill: Kill, spark: str, needs: Sequence[str], request: dict[str, Any], **process: Any) -> Hit:
     """Run the query, freeze it at the point, and kill it there."""
     with (
-        Controller([POINTS[kill.point]]) as controller,
+        Controller(breakpoints({name: CHOSEN[name] for name in POINTS[kill.point]})) as controller,
         SparkProcess(spark, needs, java_options=controller.java_option, cores=kill.cores, **process) as running,
     ):
         controller.accept()
         running.ask(request)
-        hit = controller.wait_for(kill.point, kill.batch_id)
+        for name in POINTS[kill.point]:
+            hit = controller.wait_for(name, kill.batch_id)
         running.kill()
         _await_death_of_group(running.process.pid)
         if running.process.returncode != -signal.SIGKILL:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.samples.catalogue import Sample, samples
-from tests.samples.crash import POINTS, kill_at
+from tests.samples.crash import kill_at, spell
 from tests.samples.damage import DAMAGES
 from tests.samples.place import REPOSITORY, about, place_sample
 from tests.samples.process import SparkProcess
@@ -66,13 +66,11 @@ def make_killed(sample: Sample) -> None:
     shutil.rmtree(root_of(sample), ignore_errors=True)
     root_of(sample).mkdir(parents=True)
     hit = kill_at(sample.kill, sample.spark, sample.needs, request(sample))
-    point = POINTS[sample.kill.point]
-    method = f"{point.classes.removeprefix('*.')}.{point.method}" + (f" of {point.this}" if point.this else "")
     store(
         sample,
         [
             f"Ran the query {sample.run} on Spark {sample.spark}.",
-            f"Killed its process group with SIGKILL at the {point.at} of {method}"
+            f"Killed its process group with SIGKILL at the {spell(sample.kill)}"
             + ("." if hit.batch_id is None else f", in batch {hit.batch_id}."),
         ],
         [],

@@ -6,17 +6,8 @@ import struct
 
 import pytest
 
-from ckpttool.harness.jdwp import (
-    Controller,
-    JdwpError,
-    Packet,
-    Point,
-    Reader,
-    encoded,
-    long_slot,
-    return_indices,
-    simple_name,
-)
+from ckpttool.harness.jdwp import Controller, Point
+from ckpttool.harness.wire import JdwpError, Packet, Reader, encoded, long_slot, return_indices, simple_name
 
 
 def test_packet_survives_encoding() -> None:

@@ -1,0 +1,213 @@
+"""`ckpt crash-test`: crash a real query at exact points, restart it, and judge whether everything is exactly once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ckpttool.cli.options import choose_style, echo, output_options, parse_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ckpttool.harness.driver import Driver
+    from ckpttool.harness.judge import Judged
+    from ckpttool.harness.scenarios import Scenario
+
+
+@click.group(
+    name="crash-test",
+    epilog="""\b
+Examples:
+  ckpt crash-test report /tmp/ckpt-crash/histories
+  ckpt crash-test report histories/file-to-delta.jsonl --format junit > report.xml""",
+)
+def crash_test() -> None:
+    """Crash a real query at exact points, and judge its recovery."""
+
+
+@crash_test.command(
+    epilog="""\b
+Examples:
+  ckpt crash-test report /tmp/ckpt-crash/histories
+  ckpt crash-test report histories/file-to-delta.jsonl --format json | jq .summary"""
+)
+@click.argument("histories", nargs=-1, required=True)
+@output_options("text", "json", "junit")
+def report(histories: tuple[str, ...], form: str, color: str) -> int:
+    """Judge recorded crashes again, without Spark.
+
+    HISTORIES are files that a run has left, or directories with such files.
+
+    Exit status 0: all valid; 1: one is not, or a control is silent; 3: one is void or unknown.
+    """
+    from ckpttool.harness.histories import load_histories
+    from ckpttool.harness.judge import judge
+    from ckpttool.harness.report import exit_code
+
+    judged = [judge(one) for one in load_histories(histories)]
+    _show(judged, form, color)
+    return exit_code(judged)
+
+
+@crash_test.command(
+    name="list",
+    epilog="""\b
+Examples:
+  ckpt crash-test list --format text
+  ckpt crash-test list --color never""",
+)
+@output_options("text")
+def list_scenarios(color: str, **_: str) -> int:
+    """List the jobs that ship with ckpt, and what is guaranteed of each."""
+    from ckpttool.harness.scenarios import SCENARIOS
+    from ckpttool.report.layout import table
+
+    rows = [
+        (one.name, one.title, one.guarantee, " ".join(one.jars) or "-", "a control" if one.control else "")
+        for one in SCENARIOS.values()
+    ]
+    echo("\n".join(table(["Scenario", "Job", "Guarantee", "Needs", ""], rows, choose_style(color))))
+    return 0
+
+
+@crash_test.command(
+    name="run",
+    epilog="""\b
+Examples:
+  ckpt crash-test run file-to-append file-to-delta --jars "$(ls jars/*.jar | paste -sd,)"
+  ckpt crash-test run --job orders.py --python ~/spark/bin/python --scratch /tmp/orders""",
+)
+@click.argument("scenarios", nargs=-1)
+@click.option("--job", type=click.Path(exists=True, dir_okay=False), help="A job of your own: a file with build(), …")
+@click.option(
+    "--input", "folder", type=click.Path(exists=True, file_okay=False), help="Its input: a file of JSON per batch."
+)
+@click.option("--python", default="python3", show_default=True, help="The Python that has pyspark.")
+@click.option("--jars", default="", metavar="A,B", help="Connectors: the jars of Delta or Kafka with all they need.")
+@click.option("--bootstrap-server", "broker", metavar="HOST:PORT", help="A Kafka broker; topics are made there.")
+@click.option("--conf", "confs", multiple=True, metavar="K=V", help="A setting of the Spark session.")
+@click.option("--seed", default=1, show_default=True, help="What the input is made from.")
+@click.option("--batches", metavar="N,N", help="The batches that are crashed; else the scenario's own.")
+@click.option("--seconds", default=60.0, show_default=True, help="The time that one recovery may take.")
+@click.option("--scratch", type=click.Path(file_okay=False), help="An empty directory for everything; it is kept.")
+@output_options("text", "json", "junit")
+def run_trials(scenarios: tuple[str, ...], form: str, color: str, **given: Any) -> int:
+    """Stop a query at every point of a batch, recover from each, and judge.
+
+    SCENARIOS are names that `ckpt crash-test list` shows. A job of your own is a file with three names:
+    build(spark, source, sink, checkpoint), which starts the query and returns it; make_input(seed, batch), the rows of
+    a batch as dictionaries, unless there is --input; and IDENTITY, the columns that name a row in the sink.
+
+    Exit status 0: all valid; 1: one is not, or a control is silent; 3: one is void or unknown; 6: something is missing.
+    """
+    from ckpttool.harness.campaign import try_scenarios
+    from ckpttool.harness.judge import judge
+    from ckpttool.harness.preflight import look
+    from ckpttool.harness.report import exit_code
+    from ckpttool.harness.scratch import Scratch
+    from ckpttool.harness.settings import Settings, save_settings
+
+    rows = Path(given["folder"]) if given["folder"] else None
+    chosen = _chosen(scenarios, given["job"], input_given=rows is not None)
+    folder = Path(given["scratch"]) if given["scratch"] else None
+    driver = _driver(given)
+    release = look(driver, {jar for one in chosen for jar in one.jars}, folder or Path.cwd()).require()
+    batches = _batches(given["batches"])
+    settings = Settings(driver, release, given["seed"], given["seconds"], batches, given["broker"], rows)
+    with Scratch(folder, keep=folder is not None) as scratch:
+        save_settings(scratch.root, settings, chosen)
+        click.echo(f"seed {settings.seed}, Spark {release}, in {scratch.root}", err=True)
+        judged = [judge(histories) for histories in try_scenarios(scratch, chosen, settings, _progress)]
+        code = exit_code(judged)
+        if code:
+            scratch.keep()
+        _show(judged, form, color)
+    if code and folder is None:
+        click.echo(f"images and histories are kept in {scratch.root}", err=True)
+    return code
+
+
+@crash_test.command(
+    epilog="""\b
+Examples:
+  ckpt crash-test replay /tmp/orders/images/orders/0042-commit-log-begin-2-1
+  ckpt crash-test replay /tmp/orders/images/orders/0042-commit-log-begin-2-1 --format json"""
+)
+@click.argument("image", type=click.Path(exists=True, file_okay=False))
+@output_options("text", "json", "junit")
+def replay(image: str, form: str, color: str) -> int:
+    """Recover once more from a kept image, and judge.
+
+    Exit status as for `ckpt crash-test run`.
+    """
+    from ckpttool.harness.campaign import replay_image
+    from ckpttool.harness.judge import judge
+    from ckpttool.harness.report import exit_code
+
+    judged = [judge(replay_image(Path(image).resolve()))]
+    _show(judged, form, color)
+    return exit_code(judged)
+
+
+def _chosen(names: Sequence[str], job: str | None, input_given: bool) -> list[Scenario]:
+    from ckpttool.harness.job import load_job
+    from ckpttool.harness.scenarios import SCENARIOS, job_scenario
+
+    if (job is None) == (not names):
+        raise click.UsageError("give names of scenarios, or a job of your own with --job")
+    if job is not None:
+        load_job(job, input_given)
+        return [job_scenario(Path(job).resolve())]
+    for name in names:
+        if name not in SCENARIOS:
+            raise click.BadParameter(f"{name} is not one of {', '.join(SCENARIOS)}", param_hint="SCENARIOS")
+    return [SCENARIOS[name] for name in names]
+
+
+def _driver(given: dict[str, Any]) -> Driver:
+    import shutil
+
+    from ckpttool.harness.driver import Driver
+
+    python = shutil.which(given["python"]) or given["python"]
+    jars = [Path(jar).resolve() for jar in given["jars"].split(",") if jar]
+    return Driver(Path(python).absolute(), jars, parse_pairs(given["confs"], "--conf"))
+
+
+def _batches(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    if not all(part.isdecimal() for part in text.split(",")):
+        raise click.BadParameter("expected numbers with commas", param_hint="--batches")
+    return tuple(map(int, text.split(",")))
+
+
+def _progress(scenario: str, done: int, total: int, rate: float) -> None:
+    """On a terminal one line that is written over; else a line for every fiftieth."""
+    import sys
+
+    left = (total - done) / rate if rate else 0
+    line = f"{scenario}: {done} of {total} crashes, {rate:.1f}/s, {left:.0f} s left"
+    if sys.stderr.isatty():
+        click.echo(f"\r\033[K{line}", err=True, nl=done == total)
+    elif done % 50 == 0 or done == total:
+        click.echo(line, err=True)
+
+
+def _show(judged: list[Judged], form: str, color: str) -> None:
+    if form == "json":
+        from ckpttool.harness.report import report_fields
+        from ckpttool.report.json import render_json
+
+        echo(render_json(report_fields(judged)))
+    elif form == "junit":
+        from ckpttool.harness.junit import render_junit
+
+        echo(render_junit(judged))
+    else:
+        from ckpttool.harness.report import render_report
+
+        echo(render_report(judged, choose_style(color)))

@@ -1,0 +1,113 @@
+"""Several scenarios on trial, in one JVM; and one image again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from ckpttool.errors import NotFound, Unavailable
+from ckpttool.harness.executors import lose_executor
+from ckpttool.harness.histories import load_histories
+from ckpttool.harness.history import Histories, Window
+from ckpttool.harness.images import Image, Images
+from ckpttool.harness.jdwp import Controller
+from ckpttool.harness.points import breakpoints, stops
+from ckpttool.harness.recovery import Spark
+from ckpttool.harness.run import asker, connect, last_line
+from ckpttool.harness.scenarios import Scenario
+from ckpttool.harness.scratch import Scratch
+from ckpttool.harness.session import Died, Late, Session
+from ckpttool.harness.settings import Settings, load_settings
+from ckpttool.harness.shrink import At
+from ckpttool.harness.trial import Progress, Trial
+from ckpttool.harness.ways_out import cases_of_ways_out
+from ckpttool.harness.wire import JdwpError
+
+
+def try_scenarios(
+    scratch: Scratch,
+    scenarios: Sequence[Scenario],
+    settings: Settings,
+    told: Progress = lambda *_: None,
+    *,
+    torn: bool = False,
+    kills: int = 0,
+    again: bool = False,
+    ways_out: bool = False,
+    images: bool = True,
+    executors: int = 0,
+) -> Iterator[Histories]:
+    """All of them in one JVM, one after the other. `torn`: also every tear of one image of each that has a state.
+    `kills`: so many real ones of each. `again`: a second crash, at every point of the recovery from one.
+    `ways_out`: all that are offered for one image, whole and torn, of each whose sink is Delta with a record of
+    batches. `images`: every image of the run. `executors`: how often one is lost."""
+    trials = [Trial(scratch, scenario, settings, told) for scenario in scenarios]
+    points = breakpoints(stops({group for scenario in scenarios for group in scenario.groups}))
+
+    def start() -> Session:
+        return settings.driver.start(scratch, "recovery")
+
+    with ExitStack() as stack, Controller(points, first_batch=0) as controller:
+        for trial in trials:
+            if trial.topics:
+                stack.callback(trial.topics.close)
+        session = settings.driver.start(scratch, "victim", [controller.java_option])
+        with Spark(start, session) as spark:
+            prepared = []
+            try:
+                connect(session, controller)
+                for trial in trials:
+                    run = trial.prepare(asker(session, controller))
+                    run, taken = trial.harvest(session, controller, run)
+                    twice = (
+                        trial.harvest_recovery(session, controller, _last(trial.images, "doubled")) if again else None
+                    )
+                    prepared.append((trial, run, taken, twice))
+            except (Died, Late, JdwpError) as error:
+                raise Unavailable(f"Spark ended, or hangs: {last_line(str(error))}", f"see {session.log}") from None
+            controller.close()
+            for trial, run, taken, twice in prepared:
+                cases = list(trial.cases(spark, taken)) if images else list(trial.controls)
+                cases += trial.cases_again(spark, twice) if twice else []
+                if torn and trial.scenario.is_stateful:
+                    cases += trial.tear_image(spark, _last(trial.images, "doubled"))
+                if ways_out and trial.scenario.sink.kind == "delta" and trial.scenario.sink.ledger:
+                    cases += cases_of_ways_out(trial, spark, _last(trial.images, "done"))
+                cases += [trial.kill_and_recover(spark, at) for at in _sample(trial.images, kills)]
+                cases += [lose_executor(trial, at) for at in _at_the_sink(trial.images, executors)]
+                yield Histories(run, tuple(cases))
+
+
+def _at_the_sink(images: Images, count: int) -> list[At]:
+    """Where the driver is about to write a batch: its tasks are lost with the executor."""
+    found = [image for image in images if image.step == 5 and image.batch_id is not None]
+    return [At(image.point, image.batch_id or 0, image.nth) for image in found[-count:]] if count else []
+
+
+def _last(images: Images, window: Window) -> Image:
+    return [image for image in images if image.window == window][-1]
+
+
+def _sample(images: Images, count: int) -> list[At]:
+    """Spread over the windows: the middle one of each, those first in which something may go wrong."""
+    found = []
+    for window in ("doubled", "replayed", "done", "rebuilt")[:count]:
+        there = [image for image in images if image.window == window and image.batch_id is not None]
+        image = there[len(there) // 2]
+        found.append(At(image.point, image.batch_id or 0, image.nth))
+    return found
+
+
+def replay_image(folder: Path) -> Histories:
+    """Recover once more from an image, where its trial left it."""
+    root, name = folder.parents[2], folder.parent.name
+    settings, scenario = load_settings(root, name)
+    with Scratch(root, keep=True) as scratch:
+        trial = Trial(scratch, scenario, settings)
+        (run,) = (histories.run for histories in load_histories([str(trial.history)]))
+        image = next((image for image in trial.images if image.id == folder.name), None)
+        if image is None:
+            raise NotFound(f"{folder} is not among the images of its trial")
+        with Spark(lambda: settings.driver.start(scratch, "replay")) as spark:
+            return Histories(run, (trial.as_before(run).recover_image(spark, image, armed=True, run_id=""),))

@@ -1,0 +1,140 @@
+"""What a judgement consists of, and what every property looks at. Values only."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from ckpttool.harness.fold import Folded, fold
+from ckpttool.harness.history import Case, Crash, Disk, Fields, Run, SinkCommit
+from ckpttool.harness.reading import Batch, Reading, last_commit, last_planned, read_batches
+
+UNKNOWN_JOB = "job"  # the operator whose doing nobody knows
+
+
+@dataclass(frozen=True, slots=True)
+class Anomaly:
+    """One thing that is not as it has to be. `name` is a stable word, listed in docs/exactly-once.md; `rows` are the
+    witnesses, `versions` those of the sink's log."""
+
+    name: str
+    message: str
+    rows: tuple[Fields, ...] = ()
+    batch_id: int | None = None
+    versions: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Valid:
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    anomalies: tuple[Anomaly, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    why: str
+
+
+# None: the property does not apply to this case.
+Outcome = Valid | Invalid | Unknown | None
+Word = Literal["valid", "invalid", "unknown"]
+
+
+def conclude(anomalies: Iterable[Anomaly], note: str = "") -> Valid | Invalid:
+    found = tuple(anomalies)
+    return Invalid(found) if found else Valid(note)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A case, and what follows from its logs for all properties alike."""
+
+    run: Run
+    case: Case
+
+    @cached_property
+    def reading(self) -> Reading | str:
+        """The batches, by the offset log as it is after the recovery."""
+        return read_batches(self.run, self.case.after)
+
+    @cached_property
+    def folded(self) -> Folded | str:
+        """What every planned batch gives, whether it was committed or not."""
+        reading = self.reading
+        return reading if isinstance(reading, str) else fold(self.run.operator, reading.batches)
+
+    @property
+    def crash(self) -> Crash | None:
+        """The last one: what it left is what the recovery began with."""
+        return self.case.crashes[-1] if self.case.crashes else None
+
+    @property
+    def committed(self) -> int | None:
+        return last_commit(self.case.after)
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether somebody changed the files by hand, so that they need not look as Spark leaves them."""
+        return any(crash.mode == "torn" for crash in self.case.crashes)
+
+    def batch(self, batch_id: int | None) -> Batch | None:
+        return None if isinstance(self.reading, str) else self.reading.batch_of(batch_id)
+
+    def disks(self) -> Iterator[tuple[str, Disk]]:
+        """In the order of time, each with its name for people."""
+        for number, crash in enumerate(self.case.crashes, 1):
+            yield f"at crash {number}" if len(self.case.crashes) > 1 else "at the crash", crash.disk
+        yield "after the recovery", self.case.after
+
+    def identity(self, row: Fields) -> str:
+        """What names the row, as text that can be compared; a row without such a column has null there."""
+        return canonical([row.get(name) for name in self.run.identity])
+
+    def named(self, rows: Iterable[Fields]) -> Counter[str]:
+        return Counter(map(self.identity, rows))
+
+    def pick(self, rows: Sequence[Fields], wanted: Counter[str]) -> tuple[Fields, ...]:
+        """As many of the rows as are wanted of each name."""
+        left, found = Counter(wanted), []
+        for row in rows:
+            name = self.identity(row)
+            if left[name] > 0:
+                left[name] -= 1
+                found.append(row)
+        return tuple(found)
+
+
+def canonical(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def live_commits(commits: Iterable[SinkCommit]) -> tuple[SinkCommit, ...]:
+    """Those whose rows are in the table: a RESTORE takes out what came after the version it goes back to. Itself it
+    adds nothing."""
+    live: list[SinkCommit] = []
+    for commit in commits:
+        if commit.restored_to is None:
+            live.append(commit)
+        else:
+            live = [one for one in live if one.version <= commit.restored_to]
+    return tuple(live)
+
+
+def is_planned_and_uncommitted(disk: Disk) -> int | None:
+    """The batch that a restart has to run again, if there is one."""
+    planned, committed = last_planned(disk), last_commit(disk)
+    return planned if planned is not None and (committed is None or planned > committed) else None
+
+
+def some(values: Iterable[object], limit: int = 5) -> str:
+    """A few of them in words."""
+    found = [str(value) for value in values]
+    return ", ".join(found[:limit]) + (f" and {len(found) - limit} more" if len(found) > limit else "")

@@ -1,0 +1,113 @@
+"""Defects of Spark and Delta that crash tests come across: what each looks like, and in which releases. A verdict
+stays what it is; it only gets the defect's name. Values only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ckpttool.errors import NotFound
+from ckpttool.harness.history import Failure
+from ckpttool.harness.judge.base import Facts, Invalid, Outcome
+from ckpttool.releases import Release, parse_release
+
+Outcomes = Mapping[str, Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """`since`: the first release that has it; `shows`: whether a case looks like it."""
+
+    id: str
+    title: str
+    since: Release
+    shows: Callable[[Facts, Outcomes], bool]
+
+
+def known_defect(facts: Facts, outcomes: Outcomes) -> Defect | None:
+    try:
+        release = parse_release(facts.run.spark_version)
+    except NotFound:
+        return None
+    return next((defect for defect in DEFECTS if release >= defect.since and defect.shows(facts, outcomes)), None)
+
+
+def _first_failure(facts: Facts) -> Failure | None:
+    return next((restart.failure for restart in facts.case.restarts if restart.failure), None)
+
+
+def _validation_of_a_skipped_batch(facts: Facts, outcomes: Outcomes) -> bool:
+    failure = _first_failure(facts)
+    return (
+        _invalid(outcomes) == {"P10"}
+        and failure is not None
+        and (failure.condition or "").startswith("STATE_STORE_COMMIT_VALIDATION_FAILED")
+        and facts.case.drained
+    )
+
+
+def _no_ids_of_a_skipped_batch(facts: Facts, outcomes: Outcomes) -> bool:
+    failure = _first_failure(facts)
+    # Spark 4.0 spells it without its first `c`.
+    named = failure is not None and "pointInfo length: 0" in failure.message
+    return "P10" in _invalid(outcomes) and named and not facts.case.drained
+
+
+def _commit_without_offsets_repeats(facts: Facts, outcomes: Outcomes) -> bool:
+    failure, crash = _first_failure(facts), facts.crash
+    return (
+        failure is not None
+        and (failure.condition or "").startswith("CONCURRENT_STREAM_LOG_UPDATE")
+        and crash is not None
+        and max(crash.disk.commits, default=-1) > max(crash.disk.offsets, default=-1)
+        and "P1" in _invalid(outcomes)
+    )
+
+
+def _foreign_state_is_taken(facts: Facts, outcomes: Outcomes) -> bool:
+    edited = any((crash.edit or "").startswith("state") for crash in facts.case.crashes)
+    return edited and _first_failure(facts) is None and bool(_invalid(outcomes) & {"P1", "P6"})
+
+
+def _no_watermark_of_a_skipped_batch(facts: Facts, outcomes: Outcomes) -> bool:
+    crash = facts.crash
+    skipped = facts.run.sink.kind == "delta" and crash is not None and crash.window == "doubled"
+    return skipped and facts.case.drained and "P7" in _invalid(outcomes) <= {"P1", "P7"}
+
+
+def _invalid(outcomes: Outcomes) -> set[str]:
+    return {name for name, outcome in outcomes.items() if isinstance(outcome, Invalid)}
+
+
+DEFECTS = (
+    Defect(
+        "skipped-batch-fails-validation",
+        "the first restart fails after a batch that foreachBatch skips: Spark asks for state commits that never were",
+        (4, 1, 0),
+        _validation_of_a_skipped_batch,
+    ),
+    Defect(
+        "skipped-batch-has-no-state-ids",
+        "with state checkpoint format 2 no restart gets past a batch that the sink skips",
+        (4, 0, 0),
+        _no_ids_of_a_skipped_batch,
+    ),
+    Defect(
+        "skipped-batch-moves-no-watermark",
+        "the event times of a batch that the sink skips do not count: the next batch runs with the watermark before it",
+        (3, 5, 0),
+        _no_watermark_of_a_skipped_batch,
+    ),
+    Defect(
+        "commit-without-offsets-repeats-batch",
+        "a batch whose successor's offsets are lost runs again, and writes again, before Spark sees that it must not",
+        (3, 5, 0),
+        _commit_without_offsets_repeats,
+    ),
+    Defect(
+        "foreign-state-is-taken",
+        "a state file replaced by a sound one of another version is read without a word, and results are wrong",
+        (3, 5, 0),
+        _foreign_state_is_taken,
+    ),
+)

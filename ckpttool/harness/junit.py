@@ -1,0 +1,60 @@
+"""The report of crash tests as JUnit XML, which build servers read. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from xml.etree import ElementTree
+
+from ckpttool.harness.judge import Judged, Judgement
+
+# What XML 1.0 cannot hold, not even escaped.
+_IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def render_junit(reports: Sequence[Judged]) -> str:
+    """A suite for each scenario, a test for each crash: invalid fails, unknown and void are errors."""
+    root = ElementTree.Element("testsuites")
+    for judged in reports:
+        silent = [control for control in judged.controls if control.is_silent]
+        suite = ElementTree.SubElement(
+            root,
+            "testsuite",
+            name=_text(judged.run.scenario),
+            tests=str(len(judged.judgements) + len(judged.controls)),
+            failures=str(judged.count("invalid") + len(silent)),
+            errors=str(judged.count("unknown")),
+            time=f"{sum(judgement.case.seconds or 0 for judgement in judged.judgements):.3f}",
+        )
+        for judgement in judged.judgements:
+            _add_test(suite, judgement)
+        for control in judged.controls:
+            test = ElementTree.SubElement(
+                suite, "testcase", classname=suite.attrib["name"], name=f"control {control.kind}"
+            )
+            if control.is_silent:
+                message = f"shown {control.shown} of {control.due} times"
+                ElementTree.SubElement(test, "failure", message=message, type="control-silent")
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _add_test(suite: ElementTree.Element, judgement: Judgement) -> None:
+    test = ElementTree.SubElement(
+        suite,
+        "testcase",
+        classname=suite.attrib["name"],
+        name=_text(judgement.case.name),
+        time=f"{judgement.case.seconds or 0:.3f}",
+    )
+    if judgement.verdict == "valid":
+        return
+    told = [f"{anomaly.name}: {anomaly.message}" for anomaly in judgement.anomalies] + list(judgement.reasons)
+    kind = "failure" if judgement.verdict == "invalid" else "error"
+    name = judgement.anomalies[0].name if judgement.anomalies else "unknown"
+    trouble = ElementTree.SubElement(test, kind, message=_text(told[0]), type=name)
+    trouble.text = _text("\n".join([*told, f"again: {judgement.case.replay}"]))
+
+
+def _text(text: str) -> str:
+    return _IMPOSSIBLE.sub("�", text)

@@ -1,0 +1,295 @@
+"""The jobs that ship with the harness, and what is guaranteed of each. The files beside run in the user's Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from ckpttool.harness.history import Guarantee, Operator, Sink
+from ckpttool.harness.points import PLACES, Group
+from ckpttool.harness.sources import SourceKind
+from ckpttool.releases import Release
+
+ROCKSDB = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    )
+}
+CHANGELOG = {"spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """A job, and what is known of it. `groups`: which points it passes. `batches`: how many its input makes;
+    `crashed`: those that are stopped. `jars`: the connectors that it needs. `since`: the first Spark that has it.
+    `surely`: the groups that have to be passed, else the trial is void; None: all.
+    `state_variable`: where the state is one of transformWithState."""
+
+    name: str
+    title: str
+    job: Path
+    source: SourceKind = "file"
+    operator: Operator
+    sink: Sink
+    guarantee: Guarantee
+    control: Literal["duplicates", "loss"] | None = None
+    groups: tuple[Group, ...]
+    conf: Mapping[str, str] = field(default_factory=dict)
+    jars: tuple[str, ...] = ()
+    batches: int = 4
+    crashed: tuple[int, ...] = (2,)
+    since: Release = (3, 5, 0)
+    surely: tuple[Group, ...] | None = None
+    state_variable: str | None = None
+
+    @property
+    def required(self) -> tuple[Group, ...]:
+        return self.groups if self.surely is None else self.surely
+
+    @property
+    def is_stateful(self) -> bool:
+        return any(group.endswith("state") for group in self.required)
+
+
+def _job(name: str) -> Path:
+    return Path(__file__).with_name(f"{name}.py")
+
+
+NUMBERS = Operator(kind="map")
+WINDOWS = Operator(
+    kind="window",
+    settings={"event_time": "at", "delay_ms": 5_000, "window_ms": 10_000, "keys": ["name"], "value": "id"},
+)
+COUNTS = Operator(kind="count", settings={"keys": ["name"], "value": "id"})
+FIRSTS = Operator(kind="dedup", settings={"keys": ["id", "at"], "event_time": "at", "delay_ms": 5_000})
+
+TABLE = Sink(kind="delta", path="sink", ledger=True)
+NUMBERED_TABLE = Sink(kind="delta", path="sink", ledger=True, app_id="ckpt-crash-test")
+
+
+def job_scenario(job: Path) -> Scenario:
+    """A job of the user's own, of which nothing is known but its file. What it has to give is what a run without a
+    crash gave; the kind of its sink is seen then."""
+    groups = tuple(dict.fromkeys(place.group for place in PLACES if place.group not in ("every", "files")))
+    return Scenario(
+        name=job.stem,
+        title=str(job),
+        job=job,
+        operator=Operator(kind="job"),
+        sink=Sink(kind="foreachBatch", path="sink", ledger=False),
+        guarantee="exactly-once",
+        groups=("files", *groups),
+        surely=("files",),
+    )
+
+
+_LIST = (
+    Scenario(
+        name="file-to-append",
+        title="file → foreachBatch append",
+        job=_job("append"),
+        operator=NUMBERS,
+        sink=Sink(kind="foreachBatch", path="sink", ledger=False),
+        guarantee="at-least-once",
+        control="duplicates",
+        groups=("files", "foreach-batch", "append-files"),
+    ),
+    Scenario(
+        name="file-to-delta",
+        title="file → Delta",
+        job=_job("copy_delta"),
+        operator=NUMBERS,
+        sink=TABLE,
+        guarantee="exactly-once",
+        groups=("files", "delta-sink", "delta-table"),
+        jars=("delta",),
+        crashed=(0, 2),
+    ),
+    Scenario(
+        name="file-to-files",
+        title="file → file sink, its log compacted",
+        job=_job("copy_files"),
+        operator=NUMBERS,
+        sink=Sink(kind="file", path="sink", ledger=True),
+        guarantee="exactly-once",
+        groups=("files", "file-sink"),
+        conf={"spark.sql.streaming.fileSink.log.compactInterval": "3"},
+        crashed=(0, 2),
+    ),
+    Scenario(
+        name="file-to-delta-by-txn",
+        title="file → foreachBatch with txnAppId and txnVersion → Delta",
+        job=_job("copy_txn_delta"),
+        operator=NUMBERS,
+        sink=NUMBERED_TABLE,
+        guarantee="exactly-once",
+        groups=("files", "foreach-batch", "delta-table"),
+        jars=("delta",),
+    ),
+    Scenario(
+        name="file-counts-to-delta-by-txn",
+        title="file → counts (HDFS state) → foreachBatch with txnAppId and txnVersion → Delta",
+        job=_job("counts_txn_delta"),
+        operator=COUNTS,
+        sink=NUMBERED_TABLE,
+        guarantee="exactly-once",
+        groups=("files", "state", "hdfs-state", "foreach-batch", "delta-table"),
+        jars=("delta",),
+    ),
+    Scenario(
+        name="file-counts-to-delta-by-merge",
+        title="file → counts (HDFS state) → foreachBatch MERGE by key → Delta",
+        job=_job("counts_merge_delta"),
+        operator=COUNTS,
+        sink=Sink(kind="delta", path="sink", ledger=False, effect="upsert"),
+        guarantee="exactly-once",
+        groups=("files", "state", "hdfs-state", "foreach-batch", "delta-table"),
+        jars=("delta",),
+    ),
+    Scenario(
+        name="file-dedup-to-delta",
+        title="file → dropDuplicates (HDFS state) → Delta",
+        job=_job("dedup_delta"),
+        operator=FIRSTS,
+        sink=TABLE,
+        guarantee="exactly-once",
+        groups=("files", "state", "hdfs-state", "delta-sink", "delta-table"),
+        jars=("delta",),
+    ),
+    Scenario(
+        name="file-windows-hdfs-to-delta",
+        title="file → windowed aggregation (HDFS state) → Delta",
+        job=_job("windows_delta"),
+        operator=WINDOWS,
+        sink=TABLE,
+        guarantee="exactly-once",
+        groups=("files", "state", "hdfs-state", "delta-sink", "delta-table"),
+        batches=3,
+        jars=("delta",),
+        crashed=(0, 2),
+    ),
+    Scenario(
+        name="file-windows-to-delta",
+        title="file → windowed aggregation (RocksDB) → Delta",
+        job=_job("windows_delta"),
+        operator=WINDOWS,
+        sink=TABLE,
+        guarantee="exactly-once",
+        groups=("files", "state", "rocksdb-state", "delta-sink", "delta-table"),
+        conf=ROCKSDB,
+        batches=3,
+        jars=("delta",),
+    ),
+    Scenario(
+        name="file-windows-changelog-to-delta",
+        title="file → windowed aggregation (RocksDB with changelogs) → Delta",
+        job=_job("windows_delta"),
+        operator=WINDOWS,
+        sink=TABLE,
+        guarantee="exactly-once",
+        groups=("files", "state", "rocksdb-state", "changelog", "delta-sink", "delta-table"),
+        conf=ROCKSDB | CHANGELOG,
+        batches=3,
+        jars=("delta",),
+    ),
+    Scenario(
+        name="file-windows-format2-to-delta",
+        title="file → windowed aggregation (RocksDB, checkpoint format 2) → Delta",
+        job=_job("windows_delta"),
+        operator=WINDOWS,
+        sink=TABLE,
+        guarantee="exactly-once",
+        groups=("files", "state", "rocksdb-state", "changelog", "delta-sink", "delta-table"),
+        conf=ROCKSDB | CHANGELOG | {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"},
+        batches=3,
+        jars=("delta",),
+        since=(4, 0, 0),
+    ),
+    Scenario(
+        name="kafka-to-delta",
+        title="Kafka → Delta",
+        job=_job("copy_delta"),
+        source="kafka",
+        operator=NUMBERS,
+        sink=TABLE,
+        guarantee="exactly-once",
+        groups=("kafka-source", "delta-sink", "delta-table"),
+        jars=("delta", "kafka"),
+    ),
+    Scenario(
+        name="kafka-to-kafka",
+        title="Kafka → Kafka",
+        job=_job("copy_kafka"),
+        source="kafka",
+        operator=NUMBERS,
+        sink=Sink(kind="kafka", path="sink", ledger=False),
+        guarantee="at-least-once",
+        control="duplicates",
+        groups=("kafka-source", "kafka-sink"),
+        jars=("kafka",),
+    ),
+    Scenario(
+        name="kafka-dedup-to-delta",
+        title="Kafka → dropDuplicates (RocksDB) → Delta",
+        job=_job("dedup_delta"),
+        source="kafka",
+        operator=FIRSTS,
+        sink=TABLE,
+        guarantee="exactly-once",
+        groups=("kafka-source", "state", "rocksdb-state", "delta-sink", "delta-table"),
+        conf=ROCKSDB,
+        jars=("delta", "kafka"),
+    ),
+    Scenario(
+        name="kafka-windows-to-delta",
+        title="Kafka → windowed aggregation (HDFS state) → Delta",
+        job=_job("windows_delta"),
+        source="kafka",
+        operator=WINDOWS,
+        sink=TABLE,
+        guarantee="exactly-once",
+        groups=("kafka-source", "state", "hdfs-state", "delta-sink", "delta-table"),
+        batches=3,
+        jars=("delta", "kafka"),
+    ),
+    Scenario(
+        name="rate-to-delta",
+        title="rate-micro-batch → Delta",
+        job=_job("copy_delta"),
+        source="rate-micro-batch",
+        operator=NUMBERS,
+        sink=TABLE,
+        guarantee="exactly-once",
+        groups=("counter", "delta-sink", "delta-table"),
+        jars=("delta",),
+    ),
+    Scenario(
+        name="delta-to-delta",
+        title="Delta → Delta",
+        job=_job("copy_delta"),
+        source="delta",
+        operator=NUMBERS,
+        sink=TABLE,
+        guarantee="exactly-once",
+        groups=("delta-source", "delta-sink", "delta-table"),
+        jars=("delta",),
+    ),
+    Scenario(
+        name="kafka-running-to-delta",
+        title="Kafka → transformWithState in Python (RocksDB) → Delta",
+        job=_job("running_delta"),
+        source="kafka",
+        operator=Operator(kind="running", settings={"keys": ["name"], "order": "id", "value": "id", "store": "totals"}),
+        sink=TABLE,
+        guarantee="exactly-once",
+        groups=("kafka-source", "rocksdb-state", "delta-sink", "delta-table"),
+        conf=ROCKSDB,
+        jars=("delta", "kafka"),
+        since=(4, 0, 0),
+        state_variable="totals",
+    ),
+)
+SCENARIOS = {scenario.name: scenario for scenario in _LIST}
+SMOKE = ("file-to-append", "file-windows-to-delta")

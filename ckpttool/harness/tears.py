@@ -1,0 +1,119 @@
+"""Edits of images: what a loss of power can leave, and a kill cannot.
+
+Spark never waits for the disk, so any of the newest files may be empty, cut, old or gone while younger ones are there.
+Each tear is one such edit of one file, with Hadoop's checksum beside it kept or gone.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ckpttool.harness.place import JobPlace
+
+Action = Literal["emptied", "cut", "cut-to-version", "flipped", "gone", "replaced"]
+# The file that is torn: a pattern below the root; the newest that fits, or the one before it.
+TARGETS: Mapping[str, tuple[str, int]] = {
+    "metadata": ("checkpoint/metadata", 0),
+    "offsets": ("checkpoint/offsets/*", 0),
+    "offsets-before": ("checkpoint/offsets/*", 1),
+    "commits": ("checkpoint/commits/*", 0),
+    "commits-before": ("checkpoint/commits/*", 1),
+    "source-log": ("checkpoint/sources/0/*", 0),
+    "state-delta": ("checkpoint/state/0/0/*.delta", 0),
+    "state-snapshot": ("checkpoint/state/0/0/*.snapshot", 0),
+    "state-changelog": ("checkpoint/state/0/0/*.changelog", 0),
+    "state-zip": ("checkpoint/state/0/0/*.zip", 0),
+    "state-sst": ("checkpoint/state/0/0/SSTs/*.sst", 0),
+    "state-metadata": ("checkpoint/state/0/_metadata/metadata", 0),
+    "table-log": ("sink/_delta_log/*.json", 0),
+    "manifest": ("sink/_spark_metadata/*", 0),
+}
+ACTIONS: tuple[Action, ...] = ("emptied", "cut", "flipped", "gone")
+LOGS = ("offsets", "offsets-before", "commits", "commits-before", "source-log")
+STATES = ("state-delta", "state-changelog", "state-zip")
+
+
+@dataclass(frozen=True, slots=True)
+class Tear:
+    target: str
+    action: Action
+    keeps_crc: bool
+
+    @property
+    def name(self) -> str:
+        return f"{self.target}-{self.action}" + ("" if self.keeps_crc else "-without-crc")
+
+
+def tears(place: JobPlace) -> Iterator[Tear]:
+    """Those that can be made of this disk: where nothing fits, there is nothing to tear. Without a checksum beside a
+    file there is one tear in place of two, and a file that is gone needs none."""
+    for target in TARGETS:
+        path = find(place, target)
+        if path is None:
+            continue
+        for action in (*ACTIONS, *_more(place, target)):
+            yield Tear(target, action, keeps_crc=True)
+            if _crc(path).exists() and action != "gone":
+                yield Tear(target, action, keeps_crc=False)
+
+
+def tear(place: JobPlace, which: Tear) -> str:
+    """Make the edit; what was done, in words."""
+    path = find(place, which.target)
+    assert path, f"nothing to tear for {which.name}"
+    data = path.read_bytes()
+    if which.action == "gone":
+        path.unlink()
+        _crc(path).unlink(missing_ok=True)
+    elif which.action == "replaced":
+        other = find(place, which.target, older=1)
+        assert other
+        shutil.copyfile(other, path)
+        if which.keeps_crc and _crc(other).exists():
+            shutil.copyfile(_crc(other), _crc(path))
+    else:
+        path.write_bytes(_torn(data, which.action))
+    if not which.keeps_crc:
+        _crc(path).unlink(missing_ok=True)
+    crc = "" if which.keeps_crc else ", without its checksum"
+    return f"{path.relative_to(place.root)} {which.action}{crc}"
+
+
+def find(place: JobPlace, target: str, older: int = 0) -> Path | None:
+    """The newest file that fits, by the number in its name, or one of those before it."""
+    pattern, back = TARGETS[target]
+    paths = [path for path in place.root.glob(pattern) if path.is_file() and not path.name.startswith(".")]
+    paths.sort(key=_number)
+    position = back + older
+    return paths[-1 - position] if len(paths) > position else None
+
+
+def _torn(data: bytes, action: Action) -> bytes:
+    if action == "emptied":
+        return b""
+    if action == "cut":
+        return data[: len(data) // 2]
+    if action == "cut-to-version":
+        return data.partition(b"\n")[0]
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 0xFF]) + data[middle + 1 :] if data else b""
+
+
+def _more(place: JobPlace, target: str) -> Iterator[Action]:
+    if target in LOGS:
+        yield "cut-to-version"
+    if target in STATES and find(place, target, older=1):
+        yield "replaced"
+
+
+def _number(path: Path) -> tuple[int, str]:
+    digits = path.name.partition(".")[0].partition("_")[0]
+    return (int(digits) if digits.isdecimal() else -1, path.name)
+
+
+def _crc(path: Path) -> Path:
+    return path.with_name(f".{path.name}.crc")

@@ -1,0 +1,108 @@
+"""Ways out, carried out on an image: what plan-recovery offers is done to the files, and the query starts.
+
+They are asked for where a file is torn, and where one wants to go back. Only those are taken that promise to lose
+nothing and to double nothing, and that need no person: then the judge has nothing to allow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from ckpttool.errors import Refused
+from ckpttool.harness.executor import Taken, take_steps
+from ckpttool.harness.history import Case
+from ckpttool.harness.images import Image, remove_parts
+from ckpttool.harness.place import PARTS, JobPlace
+from ckpttool.harness.recovery import Spark, look_ahead
+from ckpttool.harness.tears import Tear, tear, tears
+from ckpttool.harness.trial import Trial, crash_of, torn
+from ckpttool.planner import Manual, Plan, SetAside, Step, WayOut, Wish, Write
+from ckpttool.planner.steps import SET_ASIDE
+
+# Losses of files that a restart may not get over by itself.
+TORN = ("metadata", "offsets", "offsets-before", "commits", "commits-before", "source-log", "state-delta",
+        "state-changelog", "state-zip")  # fmt: skip
+HOW = ("gone", "cut")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Why somebody asks for a way out: a file is torn, or one wants to go back."""
+
+    tear: Tear | None = None
+    to_batch: int | None = None
+
+    @property
+    def name(self) -> str:
+        return self.tear.name if self.tear else f"back-to-{self.to_batch}"
+
+    @property
+    def wish(self) -> Wish | None:
+        return None if self.to_batch is None else Wish(to_batch=self.to_batch)
+
+
+def needs(place: JobPlace) -> Iterator[Need]:
+    """To go back by one batch, by two, by three; and each file that can be torn."""
+    commits = [int(path.name) for path in (place.checkpoint / "commits").glob("[0-9]*") if path.name.isdecimal()]
+    yield from (Need(to_batch=batch) for batch in sorted(commits, reverse=True)[1:4])
+    # Of the two tears of a file with a checksum the one without: what else stops a restart is the checksum alone.
+    torn_files = {(one.target, one.action): one for one in tears(place) if one.target in TORN and one.action in HOW}
+    yield from (Need(tear=one) for one in torn_files.values())
+
+
+def harmless(plan: Plan) -> list[WayOut]:
+    """Those that promise to do no harm, and that `take_steps` can take."""
+    return [
+        option
+        for option in plan.options
+        if option.rows_lost == option.rows_duplicated == 0
+        and not any(isinstance(step, Manual) for step in option.steps)
+    ]
+
+
+def cases_of_ways_out(trial: Trial, spark: Spark, image: Image) -> Iterator[Case]:
+    """Recover from an image, whole and torn, after each way out that is offered for it."""
+    trial.put_back(trial.images, image)
+    for need in list(needs(trial.place)):
+        _put_back(trial, image, need)
+        _, plan = look_ahead(trial.place, trial.restarted(trial.scenario.conf, need.wish))
+        for way_out in harmless(plan):
+            edit = _put_back(trial, image, need)
+            crash = crash_of(image, trial.read(), armed=True)
+            try:
+                taken = take_steps(way_out.steps, trial.place.checkpoint, trial.scratch)
+            except Refused as refusal:
+                raise Refused(f"{way_out.id} for {need.name}: {refusal.message}", refusal.next_step) from None
+            case = trial.recover_disk(spark, torn(crash, edit) if edit else crash, "", taken.conf)
+            name = f"way-out-{way_out.id}-{need.name}-{image.id}"
+            path = str(trial.images.path(image))
+            yield from trial.keep([replace(operated(case, way_out, taken), name=name, image=path)])
+
+
+def _put_back(trial: Trial, image: Image, need: Need) -> str | None:
+    """The image as the need has it, without what an earlier way out has set aside; what was torn, in words."""
+    trial.put_back(trial.images, image)
+    remove_parts(trial.place.root, [f"{part}{SET_ASIDE}" for part in PARTS])
+    return tear(trial.place, need.tear) if need.tear else None
+
+
+def operated(case: Case, way_out: WayOut, taken: Taken) -> Case:
+    """The case as one in which a hand helped: what plan-recovery said of the disk before is not asked."""
+    first, *others = case.restarts
+    by_hand = replace(first, by_hand=tuple(taken.told))
+    return replace(
+        case,
+        restarts=(by_hand, *others),
+        prediction=None,
+        way_out=way_out.id,
+        rewound_to=kept_up_to(way_out.steps),
+    )
+
+
+def kept_up_to(steps: Iterable[Step]) -> int | None:
+    """The last batch that they leave as it was planned; None: they take none away."""
+    paths = (step.path for step in steps if isinstance(step, SetAside | Write))
+    batches = [int(found[1]) for path in paths if (found := re.fullmatch(r"offsets/(\d+)", path))]
+    return min(batches) - 1 if batches else None

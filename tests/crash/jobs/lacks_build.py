@@ -1,0 +1,7 @@
+"""Not a job."""
+
+IDENTITY = ["order"]
+
+
+def make_input(seed, batch):
+    return []

@@ -1,0 +1,72 @@
+"""What is written down of a disk, against samples that real Spark left and what Spark said of them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ckpttool.harness.disk import DiskReader, as_fields, data_files
+from ckpttool.harness.place import JobPlace
+
+Sample = Callable[[str], Path]
+
+
+def as_job(root: Path, target: Path) -> JobPlace:
+    """A sample's directories under the harness's names."""
+    shutil.copytree(root / "checkpoint", target / "checkpoint")
+    shutil.copytree(root / "output", target / "sink")
+    return JobPlace(target)
+
+
+def test_file_sink_is_read_through_its_manifest(sample: Sample, tmp_path: Path) -> None:
+    place = as_job(sample("4.2.0-file-to-parquet-sound"), tmp_path)
+    (place.sink / "part-99999-orphan.parquet").write_bytes(b"of an attempt that was killed")
+    disk = DiskReader("file").read(place)
+    assert sorted(row["id"] for row in disk.visible or ()) == list(range(10))
+    assert [(one.batch_id, len(one.rows or ())) for one in disk.sink or ()] == [(batch, 2) for batch in range(5)]
+    assert sorted(disk.offsets) == sorted(disk.commits) == sorted(disk.source_logs["0"]) == list(range(5))
+    assert json.loads(disk.metadata or "")["id"]
+    assert disk.garbage == ("sink/part-99999-orphan.parquet",)
+
+
+def test_plain_directory_shows_all_its_files(tmp_path: Path) -> None:
+    place = JobPlace(tmp_path)
+    for name in ("a.json", "_temporary/0/b.json", ".hidden.json", "day=1/c.json"):
+        (place.sink / name).parent.mkdir(parents=True, exist_ok=True)
+        (place.sink / name).write_text('{"id": 1, "at": "2023-11-14T22:13:20.000Z", "note": null}\n')
+    assert data_files(place.sink) == ["a.json", "day=1/c.json"]
+    disk = DiskReader("foreachBatch").read(place)
+    assert disk.visible == ({"id": 1, "at": 1_700_000_000_000},) * 2
+    assert disk.sink is None
+
+
+def test_rows_of_a_file_that_is_gone_are_missed(tmp_path: Path) -> None:
+    place = JobPlace(tmp_path)
+    place.sink.mkdir()
+    (place.sink / "a.json").write_text('{"id": 1}\n')
+    reader = DiskReader("foreachBatch")
+    assert len(reader.read(place).visible or ()) == 1
+    (place.sink / "a.json").unlink()
+    assert reader.read(place).visible == ()
+
+
+def test_nothing_there_is_nothing(tmp_path: Path) -> None:
+    disk = DiskReader("delta").read(JobPlace(tmp_path))
+    assert (disk.metadata, disk.offsets, disk.sink, disk.visible) == (None, {}, (), ())
+
+
+@pytest.mark.parametrize(
+    ("value", "milliseconds"),
+    [
+        ("2023-11-14T22:13:20Z", 1_700_000_000_000),
+        ("2023-11-15T00:13:20.5+02:00", 1_700_000_000_500),
+        ("2023-11-14 22:13:20", "2023-11-14 22:13:20"),
+        ("oak", "oak"),
+    ],
+)
+def test_times_are_milliseconds(value: str, milliseconds: object) -> None:
+    assert as_fields({"at": value}) == {"at": milliseconds}

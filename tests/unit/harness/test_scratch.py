@@ -1,0 +1,143 @@
+"""Nothing outlives the harness, however it ends, and nothing outside its directory is touched."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ckpttool.errors import Refused
+from ckpttool.harness.scratch import Scratch, freeze_session, kill_session, members
+from ckpttool.harness.session import Died, Late, Session
+
+# A worker that leaves its parent's group, as Spark's Python workers do, and an echo of requests.
+ECHO = """
+import json, os, subprocess, sys
+program = "import os, time; os.setpgid(0, 0); print(flush=True); time.sleep(600)"
+worker = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+worker.stdout.readline()
+print(json.dumps({"pids": [os.getpid(), worker.pid]}), flush=True)
+for line in sys.stdin:
+    print(line, end="", flush=True)
+"""
+HARNESS = f"""
+import os, sys, time
+from pathlib import Path
+from ckpttool.harness.scratch import Scratch
+from ckpttool.harness.session import Session
+with Scratch(Path(sys.argv[1])) as scratch:
+    session = Session(scratch, [sys.executable, "-c", {ECHO!r}], os.environ)
+    print(*session.answer(30)["pids"], flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Scratch:
+    return Scratch(tmp_path / "scratch")
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] != b"Z"
+    except OSError:
+        return False
+
+
+def wait_until_gone(*pids: int) -> None:
+    deadline = time.monotonic() + 20
+    while any(map(is_alive, pids)):
+        assert time.monotonic() < deadline, f"{pids} live on"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_processes_end_with_the_harness(tmp_path: Path, ending: signal.Signals) -> None:
+    folder = tmp_path / "scratch"
+    harness = subprocess.Popen(
+        [sys.executable, "-c", HARNESS, str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    assert harness.stdout
+    pids = [int(word) for word in harness.stdout.readline().split()]
+    assert len(pids) == 2
+    assert all(map(is_alive, pids))
+    harness.send_signal(ending)
+    harness.wait(timeout=20)
+    harness.stdout.close()
+    wait_until_gone(*pids)
+    deadline = time.monotonic() + 20
+    while folder.exists():
+        assert time.monotonic() < deadline, "the directory is still there"
+        time.sleep(0.01)
+
+
+def test_frozen_processes_end_too(scratch: Scratch) -> None:
+    with scratch:
+        session = Session(scratch, [sys.executable, "-c", ECHO], os.environ)
+        pids = session.answer(30)["pids"]
+        session.freeze()
+    wait_until_gone(*pids)
+    assert session.process.wait() == -signal.SIGKILL
+    for pipe in (session.process.stdin, session.process.stdout):
+        assert pipe
+        pipe.close()
+
+
+def test_freezing_stops_everybody_in_the_session(scratch: Scratch) -> None:
+    with scratch, Session(scratch, [sys.executable, "-c", ECHO], os.environ) as session:
+        pids = session.answer(30)["pids"]
+        assert sorted(members(session.process.pid)) == sorted(pids)
+        freeze_session(session.process.pid)
+        states = [Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] for pid in pids]
+        assert set(states) == {b"T"}
+        session.send({"number": 1})
+        with pytest.raises(Late):
+            session.answer(0.2)
+        session.thaw()
+        assert session.answer(30) == {"number": 1}
+        kill_session(session.process.pid)
+        assert not members(session.process.pid)
+        with pytest.raises(Died):
+            session.ask({}, 5)
+
+
+def test_death_is_told_with_the_end_of_the_log(scratch: Scratch) -> None:
+    program = "import sys; sys.exit('no Spark here')"
+    with (
+        scratch,
+        Session(scratch, [sys.executable, "-c", program], os.environ) as session,
+        pytest.raises(Died, match="no Spark here"),
+    ):
+        session.answer(30)
+
+
+def test_other_places_are_refused(tmp_path: Path, scratch: Scratch) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "rows").touch()
+    (scratch.folder("work") / "link").symlink_to(data)
+    with scratch:
+        for outside in (data, scratch.root / "..", scratch.root / "work" / "link" / "rows"):
+            with pytest.raises(Refused, match="outside"):
+                scratch.inside(outside)
+    with pytest.raises(Refused, match="not empty"):
+        Scratch(data)
+    assert (data / "rows").exists()
+
+
+def test_kept_directory_can_be_used_again(tmp_path: Path) -> None:
+    folder = tmp_path / "scratch"
+    with Scratch(folder, keep=True) as scratch:
+        (scratch.folder("images") / "one").touch()
+    with Scratch(folder):
+        assert (folder / "images" / "one").exists()
+    assert not folder.exists()

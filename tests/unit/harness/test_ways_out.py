@@ -1,0 +1,58 @@
+"""Which ways out are carried out, and what the history says of it. That they work: tests/crash/test_ways_out.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ckpttool import Restarted, parse_release
+from ckpttool.harness.executor import Taken
+from ckpttool.harness.place import JobPlace
+from ckpttool.harness.recovery import look_ahead
+from ckpttool.harness.tears import tear
+from ckpttool.harness.ways_out import Need, harmless, kept_up_to, needs, operated
+from ckpttool.planner import WayOut
+from tests.builders import build
+from tests.history_builders import Shape, sound_history
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> JobPlace:
+    build(tmp_path / "checkpoint", "k0-10 c | k10-30 c | k30-60 c | k60-70")
+    return JobPlace(tmp_path)
+
+
+def ways_out(place: JobPlace, need: Need) -> list[WayOut]:
+    restarted = Restarted(parse_release("4.2.0"), sinks=("noop",), wish=need.wish)
+    return harmless(look_ahead(place, restarted)[1])
+
+
+def offered(place: JobPlace, need: Need) -> dict[str, int | None]:
+    if need.tear:
+        tear(place, need.tear)
+    return {option.id: kept_up_to(option.steps) for option in ways_out(place, need)}
+
+
+def test_one_may_want_to_go_back_or_has_a_torn_file(place: JobPlace) -> None:
+    found = [need.name for need in needs(place)]
+    assert found[:2] == ["back-to-1", "back-to-0"]
+    assert {"metadata-gone", "offsets-cut", "commits-gone"} <= {name.replace("-without-crc", "") for name in found}
+
+
+def test_going_back_keeps_the_batches_up_to_there(place: JobPlace) -> None:
+    found = offered(place, Need(to_batch=1))
+    assert found
+    assert set(found.values()) == {1}
+
+
+def test_a_torn_file_has_ways_out_that_promise_no_harm(place: JobPlace) -> None:
+    (torn,) = [need for need in needs(place) if need.name.startswith("offsets-cut")]
+    assert offered(place, torn)["drop-planned-batch"] == 2
+
+
+def test_the_history_says_which_hand_helped(place: JobPlace) -> None:
+    (way_out, *_) = ways_out(place, Need(to_batch=1))
+    case = operated(sound_history(Shape()).case, way_out, Taken(told=["set aside offsets/3: because"]))
+    assert (case.way_out, case.rewound_to, case.prediction) == (way_out.id, 1, None)
+    assert case.restarts[0].by_hand == ("set aside offsets/3: because",)
