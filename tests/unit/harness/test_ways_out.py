@@ -12,6 +12,7 @@ from ckpttool.harness.recovery import look_ahead
 from ckpttool.harness.tears import tear
 from ckpttool.harness.ways_out import Need, harmless, kept_up_to, needs, operated
 from ckpttool.planner import WayOut
+from ckpttool.recovery import Restarted
 from tests.builders import build
 from tests.history_builders import Shape, sound_history
 
@@ -23,7 +24,8 @@ def place(tmp_path: Path) -> JobPlace:
 
 
 def ways_out(place: JobPlace, need: Need) -> list[WayOut]:
-    return harmless(look_ahead(place, "noop", "4.2.0", {}, need.wish)[1])
+    restarted = Restarted((4, 2, 0), trigger="available-now", sinks=("noop",), wish=need.wish)
+    return harmless(look_ahead(place, restarted)[1])
 
 
 def offered(place: JobPlace, need: Need) -> dict[str, int | None]:
