@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from ckpttool import Restarted, parse_release
 from ckpttool.harness.executor import Taken
 from ckpttool.harness.place import JobPlace
 from ckpttool.harness.recovery import look_ahead
 from ckpttool.harness.tears import tear
 from ckpttool.harness.ways_out import Need, harmless, kept_up_to, needs, operated
 from ckpttool.planner import WayOut
+from ckpttool.recovery import Restarted
 from tests.builders import build
 from tests.history_builders import Shape, sound_history
 
@@ -24,7 +24,7 @@ def place(tmp_path: Path) -> JobPlace:
 
 
 def ways_out(place: JobPlace, need: Need) -> list[WayOut]:
-    restarted = Restarted(parse_release("4.2.0"), sinks=("noop",), wish=need.wish)
+    restarted = Restarted((4, 2, 0), trigger="available-now", sinks=("noop",), wish=need.wish)
     return harmless(look_ahead(place, restarted)[1])
 
 
