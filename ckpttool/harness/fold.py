@@ -52,7 +52,7 @@ def fold(operator: Operator, batches: Sequence[Batch]) -> Folded | str:
     if folder is None:
         return f"there is no fold for the operator {operator.kind}"
     if _depends_on_batches(operator) and any(batch.is_joint for batch in batches):
-        return "the logs of the first batches are gone, and what the sink got depends on where each ended"
+        return "where the first batches ended is not known, and what the sink got depends on it"
     try:
         timed = _with_watermarks(operator.settings, batches)
         folded = folder(operator.settings, timed)

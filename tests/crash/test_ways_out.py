@@ -33,9 +33,12 @@ def test_every_way_out_does_what_it_promises(operated: list[Judgement]) -> None:
     wrong = {
         judgement.case.name: [anomaly.message for anomaly in judgement.anomalies] or judgement.reasons
         for judgement in operated
-        if judgement.verdict != "valid"
+        if judgement.verdict == "invalid"
     }
     assert wrong == {}
+    # Where offsets are written that are not those that were, nobody can say what the batches were made of.
+    unknown = {judgement.case.way_out for judgement in operated if judgement.verdict == "unknown"}
+    assert unknown <= {"copy-as-previous-offsets"}
 
 
 def test_tables_were_restored_and_records_lowered(operated: list[Judgement]) -> None:

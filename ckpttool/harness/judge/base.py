@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -13,6 +13,8 @@ from ckpttool.harness.fold import Folded, fold
 from ckpttool.harness.history import Case, Crash, Disk, Fields, Run, SinkCommit
 from ckpttool.harness.reading import Batch, Reading, last_commit, last_planned, read_batches
 
+# The ways out that give the query another id.
+NEW_ID = ("new-query-id",)
 UNKNOWN_JOB = "job"  # the operator whose doing nobody knows
 
 
@@ -62,8 +64,21 @@ class Facts:
 
     @cached_property
     def reading(self) -> Reading | str:
-        """The batches, by the offset log as it is after the recovery."""
-        return read_batches(self.run, self.case.after)
+        """The batches, by the offset log as it is after the recovery. Where a way out has written offsets of a batch
+        that did not run again, they do not tell what it was made of."""
+        reading = read_batches(self.run, self.case.after)
+        if isinstance(reading, str) or self.case.way_out is None or self.crash is None:
+            return reading
+        before, after = self.crash.disk.offsets, self.case.after.offsets
+        starts = [restart.first_batch for restart in self.case.restarts if restart.first_batch is not None]
+        batches = (
+            replace(batch, is_joint=True)
+            if batch.batch_id < min(starts, default=batch.batch_id + 1)
+            and before.get(batch.batch_id) != after[batch.batch_id]
+            else batch
+            for batch in reading.batches
+        )
+        return replace(reading, batches=tuple(batches))
 
     @cached_property
     def folded(self) -> Folded | str:

@@ -13,7 +13,17 @@ from ckpttool.errors import MalformedFile
 from ckpttool.formats.metadata import parse_metadata
 from ckpttool.harness.fold import Folded
 from ckpttool.harness.history import Fields, SinkCommit
-from ckpttool.harness.judge.base import Anomaly, Facts, Outcome, Unknown, canonical, conclude, live_commits, some
+from ckpttool.harness.judge.base import (
+    NEW_ID,
+    Anomaly,
+    Facts,
+    Outcome,
+    Unknown,
+    canonical,
+    conclude,
+    live_commits,
+    some,
+)
 from ckpttool.harness.reading import last_planned
 
 
@@ -72,7 +82,7 @@ def _strangers(facts: Facts, commits: Sequence[SinkCommit]) -> Iterator[Anomaly]
         if commit.batch_id is None and (rows or commit.files):
             message = f"version {commit.version} adds rows and names no batch"
             yield Anomaly("write-without-batch", message, rows, None, versions)
-        elif commit.app_id is not None and known and commit.app_id not in known:
+        elif commit.app_id is not None and known and commit.app_id not in known and facts.case.way_out not in NEW_ID:
             message = f"version {commit.version} is a batch of {commit.app_id}, which is not this query"
             yield Anomaly("write-of-another-query", message, rows, commit.batch_id, versions)
 

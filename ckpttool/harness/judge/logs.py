@@ -16,11 +16,17 @@ from ckpttool.formats.metadata import parse_metadata
 from ckpttool.formats.offsets import parse_offset_log
 from ckpttool.harness.fold import Folded
 from ckpttool.harness.history import Disk
-from ckpttool.harness.judge.base import Anomaly, Facts, Outcome, Unknown, conclude, is_planned_and_uncommitted, some
+from ckpttool.harness.judge.base import (
+    NEW_ID,
+    Anomaly,
+    Facts,
+    Outcome,
+    Unknown,
+    conclude,
+    is_planned_and_uncommitted,
+    some,
+)
 from ckpttool.harness.reading import last_commit, last_planned, next_watermark
-
-# The ways out that give the query another id.
-NEW_ID = ("new-query-id",)
 
 
 def ranges_tile(facts: Facts) -> Outcome:

@@ -65,7 +65,11 @@ def test_a_new_id_is_allowed_to_the_way_out_that_gives_it() -> None:
     history = sound_history(Shape())
     after = replace(history.case.after, metadata='{"id":"00000000-0000-0000-0000-000000000000"}')
     assert "query-id-changed" in names(judged(history, after=after))
-    assert "query-id-changed" not in names(judged(history, after=after, way_out="new-query-id", prediction=None))
+    without = with_crash(history.case, disk=replace(history.case.crashes[0].disk, metadata=None))
+    assert "write-of-another-query" in names(judged(history, after=after, crashes=without))
+    for crashes in (history.case.crashes, without):
+        judgement = judged(history, after=after, crashes=crashes, way_out="new-query-id", prediction=None)
+        assert names(judgement) == set()
 
 
 def test_a_way_out_may_begin_with_a_failure() -> None:
@@ -85,6 +89,16 @@ def test_offsets_that_a_way_out_wrote_do_not_tell_what_batches_were_made_of() ->
     judgement = judged(history, after=after, way_out="copy-as-previous-offsets", rewound_to=0, prediction=None)
     assert (judgement.verdict, names(judgement)) == ("valid", set())
     assert "rows-not-of-batch" in names(judged(history, after=after))
+
+
+def test_where_offsets_were_written_anew_windows_cannot_be_judged() -> None:
+    history = sound_history(Shape(operator="window", window="done"))
+    offsets = dict(history.case.after.offsets)
+    offsets[1] = offsets[2]
+    after = replace(history.case.after, offsets=offsets)
+    judgement = judged(history, after=after, way_out="copy-as-previous-offsets", rewound_to=0, prediction=None)
+    assert isinstance(judgement.outcomes["P1"], Unknown)
+    assert names(judgement) == set()
 
 
 # -- files that were torn ----------------------------------------------------------------------------------------------
