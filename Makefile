@@ -34,7 +34,7 @@ test-fast: dev ## unit, contract, property, golden, docs: no Spark, a minute or 
 
 test: dev lint ## everything that gates; installs the Sparks it compares with
 	$(BIN)/python -m tests.parts.spark $(SPARK) --jars
-	$(BIN)/pytest
+	$(BIN)/pytest -m 'not crash'
 
 test-property: dev ## the laws, over many more inputs
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest tests/property
@@ -49,6 +49,7 @@ kafka-truth: dev ## hold what is said of Kafka sources against SPARK="3.4.4 4.0.
 
 test-crash: dev ## crash every scenario at every point: the main tier, about an hour (SCENARIOS="..." for some)
 	$(BIN)/python -m tests.parts.spark $(SPARK) --jars
+	$(BIN)/pytest -m crash
 	$(BIN)/python -m tests.crash.main --spark $(SPARK) $(SCENARIOS)
 
 sweep: dev ## record CASES=510 restarts of damaged checkpoints for SPARK=4.2.0, and write docs/accuracy.md

@@ -163,7 +163,13 @@ def as_fields(row: Mapping[str, Any]) -> Fields:
 
 
 def _json_lines(path: Path) -> Iterable[Fields]:
-    return (as_fields(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines() if line)
+    try:
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
+    except ValueError:
+        raise Refused(
+            f"the sink's file {path.name} is neither Parquet nor JSON", "write Delta, Parquet or JSON"
+        ) from None
+    return (as_fields(row) for row in rows)
 
 
 def _parquet(path: Path) -> Iterable[Fields]:

@@ -36,6 +36,7 @@ class Session:
         folder = scratch.folder("processes")
         self.log = folder / f"{name}.log"
         self._buffer = b""
+        self._sent = 0
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 command,
@@ -49,9 +50,11 @@ class Session:
         scratch.watch(self.process.pid)
 
     def send(self, value: Mapping[str, Any]) -> None:
+        """Numbered: an answer that nobody waited for must not be taken for that to a later request."""
         assert self.process.stdin
+        self._sent += 1
         try:
-            self.process.stdin.write(json.dumps(value).encode() + b"\n")
+            self.process.stdin.write(json.dumps({**value, "number": self._sent}).encode() + b"\n")
             self.process.stdin.flush()
         except BrokenPipeError:
             raise Died(self.told()) from None
@@ -82,7 +85,7 @@ class Session:
             return None
         self._buffer = rest
         answer: Answer = json.loads(line)
-        return answer
+        return answer if answer.pop("number", self._sent) == self._sent else None
 
     def fileno(self) -> int:
         assert self.process.stdout

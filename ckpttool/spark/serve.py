@@ -38,6 +38,7 @@ FRAMES = (
     "markMicroBatchEnd",
     "markMicroBatchStart",
 )
+IDLE_S = 2.0  # a source of time has nothing at first, and more soon after
 
 
 # -- requests ----------------------------------------------------------------------------------------------------------
@@ -172,13 +173,16 @@ def source_of(spark: SparkSession, source: Json) -> DataFrame:
 
 
 def await_end(query: Any, seconds: float) -> bool:
-    """Whether the query ended, or has nothing left to read, within this time."""
+    """Whether the query ended, or has had nothing to read for a while, within this time."""
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    idle_since = None
+    while (now := time.monotonic()) < deadline:
         if query.awaitTermination(0.2):
             return True
         status, last = query.status, query.lastProgress
-        if last and not last["numInputRows"] and not status["isDataAvailable"] and not status["isTriggerActive"]:
+        idles = last and not last["numInputRows"] and not status["isDataAvailable"] and not status["isTriggerActive"]
+        idle_since = (idle_since or now) if idles else None
+        if idle_since is not None and now - idle_since >= IDLE_S:
             query.stop()
             return True
     return False
@@ -266,11 +270,13 @@ def main() -> None:
     conf = json.loads(sys.stdin.readline())
     builder = SparkSession.builder.appName("ckpt crash-test")
     for key, value in conf.items():
-        builder = builder.config(key, value)
+        if key != "number":
+            builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     for line in sys.stdin:
-        answers.write(json.dumps(answer(spark, json.loads(line))) + "\n")
+        request = json.loads(line)
+        answers.write(json.dumps(answer(spark, request) | {"number": request.get("number")}) + "\n")
         answers.flush()
     spark.stop()
 

@@ -32,7 +32,7 @@ BAD = {
     "never_ends": "does not end by itself",
     "writes_nothing": "wrote no rows that can be read",
     "other_columns": "no column order, which IDENTITY names",
-    "csv_sink": "wrote no rows that can be read",
+    "csv_sink": "is neither Parquet nor JSON",
     "lacks_build": "has no build",
     "broken": "the job's file does not load",
 }

@@ -16,7 +16,7 @@ from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.settings import Settings
 from tests.parts.spark import ensure_jars, ensure_spark
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.crash]
 
 SPARK = "4.2.0"
 NAME = "file-windows-changelog-to-delta"

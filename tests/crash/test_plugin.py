@@ -28,6 +28,7 @@ def test_a_test_for_each_point(pytester: pytest.Pytester) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.crash
 def test_points_are_crashed_and_judged(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(TEST)
     (pytester.path / "sound.py").write_text((JOBS / "sound.py").read_text())
