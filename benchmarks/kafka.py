@@ -43,7 +43,7 @@ def _many(topics: Topics, names: Sequence[str], folder: Path) -> Iterator[Gate]:
     topics.create_all(names, each)
     question = Question(0, tuple(names), newer_than_ms=1)
     connection = Connection(topics.address, timeout_s=60)
-    until(lambda: _is_whole(ask(connection, question)))
+    until(lambda: _is_whole(ask(connection, question)), patience_s=300)  # leaders come one after the other
     ways: dict[str, Callable[[], object]] = {
         "batched": lambda: run(topics.address, "batched", list(names)),
         "asked": lambda: ask(connection, question),

@@ -14,9 +14,10 @@ from ckpttool.cli.options import F, given_release, parse_pairs
 from ckpttool.errors import Refused, Unavailable
 
 if TYPE_CHECKING:
-    from ckpttool.kafka.base import Clusters, Fault, Samples
+    from ckpttool.kafka.base import Clusters, Fault
     from ckpttool.kafka.diff import KnownIds
     from ckpttool.kafka.lookup import Brokers
+    from ckpttool.kafka.moments import Samples
     from ckpttool.rules import Scene
 
 _LARGEST_JSON = 256 * 2**20

@@ -22,8 +22,9 @@ from ckpttool.cli.options import (
 from ckpttool.errors import NotFound
 
 if TYPE_CHECKING:
-    from ckpttool.kafka.base import Samples, SourceView
+    from ckpttool.kafka.base import SourceView
     from ckpttool.kafka.lookup import Brokers
+    from ckpttool.kafka.moments import Samples
     from ckpttool.report.kafka import KafkaReport
     from ckpttool.rules import Scene
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from ckpttool.cli.brokers import broker_options, given_brokers, open_scene, unasked
-from ckpttool.cli.kafka_group import GroupOutcome, write_as_group
 from ckpttool.cli.options import (
     echo,
     gather_storage_options,
@@ -22,6 +21,7 @@ from ckpttool.errors import NotFound, Unavailable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ckpttool.cli.kafka_group import GroupOutcome
     from ckpttool.kafka.base import SourcePosition
     from ckpttool.kafka.starting import StartingOffsets
     from ckpttool.rules import Scene
@@ -63,7 +63,7 @@ def starting_offsets(path: str, form: str, **given: Any) -> int:
         offsets = _find(scene, position, given)
         for note in offsets.notes:
             click.echo(f"ckpt: {printable(note)}", err=True)
-        group = write_as_group(scene, offsets, given) if given["consumer_group"] else None
+        group = _as_group(scene, offsets, given) if given["consumer_group"] else None
     _print(scene, offsets, group, form)
     return _exit_code(offsets)
 
@@ -129,6 +129,12 @@ def _check_names(position: SourcePosition, renamed: Mapping[str, str]) -> None:
     names = [renamed.get(topic, topic) for topic in position.topics]
     if len(set(names)) < len(names):
         raise click.BadParameter("two topics of the source would have the same name", param_hint="--map")
+
+
+def _as_group(scene: Scene, offsets: StartingOffsets, given: dict[str, Any]) -> GroupOutcome:
+    from ckpttool.cli.kafka_group import write_as_group
+
+    return write_as_group(scene, offsets, given)
 
 
 def _print(scene: Scene, offsets: StartingOffsets, group: GroupOutcome | None, form: str) -> None:

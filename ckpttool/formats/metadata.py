@@ -6,7 +6,6 @@ The id is what exactly-once sinks remember; Spark reads it before anything else,
 from __future__ import annotations
 
 import json
-from uuid import UUID
 
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.envelope import JACKSON_NOTHING, MAPPING, NULL_POINTER, parse_json_object, quote
@@ -55,5 +54,5 @@ def _parse_uuid(text: str) -> str:
             expected=EXPECTED,
             spark=SparkError("java.lang.IllegalArgumentException"),
         )
-    padded = "".join(group[-width:].rjust(width, "0") for group, width in zip(groups, widths, strict=True))
-    return str(UUID(padded))
+    padded = (group[-width:].rjust(width, "0") for group, width in zip(groups, widths, strict=True))
+    return "-".join(padded).lower()

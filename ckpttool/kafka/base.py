@@ -124,47 +124,6 @@ class BrokerAnswer:
 
 # -- time --------------------------------------------------------------------------------------------------------------
 
-Spot = tuple[str, int, int]  # a topic as the broker names it, a partition, an offset
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """When the first record from an offset on was made or stored; None: `why` not."""
-
-    time_ms: int | None = None
-    why: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TopicSettings:
-    """What decides when a topic's records go. `retention_ms`, `retention_bytes` -1: never; None: it was not told."""
-
-    retention_ms: int | None = None
-    retention_bytes: int | None = None
-    cleanup: frozenset[str] = frozenset({"delete"})
-    is_append_time: bool = False
-    segment_ms: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TimesAnswer:
-    """What one cluster said of records' times. `fault`: why it said nothing at all."""
-
-    moments: Mapping[Spot, Moment] = field(default_factory=dict)
-    settings: Mapping[str, TopicSettings | Fault] = field(default_factory=dict)
-    fault: Fault | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """Where a partition began at some time before."""
-
-    time_ms: int
-    earliest: int
-    topic_id: str | None = None
-
-
-Samples = Mapping[tuple[int, str, int], Sample]  # by source, topic, partition
 RetentionBy = Literal["settings", "growth", "never"]
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from ckpttool.kafka.base import BrokerAnswer, Clusters, Fault, Question, Samples, SourceView, TimesAnswer
+from ckpttool.kafka.base import BrokerAnswer, Clusters, Fault, Question, SourceView
 from ckpttool.kafka.client import Connection, ask, first_bytes
 from ckpttool.kafka.diff import KafkaEvidence, Knowledge, KnownIds
 from ckpttool.kafka.positions import positions, questions, subscription_of
 from ckpttool.kafka.settings import Settings, translate
-from ckpttool.kafka.times import ask_times
-from ckpttool.kafka.when import spots_of
 from ckpttool.rules.base import Scene
+
+if TYPE_CHECKING:
+    from ckpttool.kafka.moments import Samples, TimesAnswer
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
@@ -58,6 +59,10 @@ def look_at_kafka(
 
 def look_at_times(views: Sequence[SourceView], scene: Scene, brokers: Brokers) -> list[TimesAnswer]:
     """When the records were made that these views speak of, source by source. Never raises."""
+    from ckpttool.kafka.moments import TimesAnswer
+    from ckpttool.kafka.times import ask_times
+    from ckpttool.kafka.when import spots_of
+
     settings = load_settings(brokers, scene.conditions.options)
 
     def answer(view: SourceView) -> TimesAnswer:

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from ckpttool.kafka.base import Fault, Isolation, Moment, Spot, TimesAnswer, TopicSettings
+from ckpttool.kafka.base import Fault, Isolation
 from ckpttool.kafka.client import Call, Connection, Failed
+from ckpttool.kafka.moments import Moment, Spot, TimesAnswer, TopicSettings
 
 Partition = tuple[str, int]
 _LATE = Moment(why="the record did not arrive within --timeout")

@@ -9,20 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from ckpttool.kafka.base import (
-    Fault,
-    Moment,
-    PartitionTimes,
-    PartitionView,
-    Sample,
-    Samples,
-    SourceView,
-    Spot,
-    TimesAnswer,
-    TopicSettings,
-    TopicView,
-)
+from ckpttool.kafka.base import Fault, PartitionTimes, PartitionView, SourceView, TopicView
 from ckpttool.kafka.diff import entries
+from ckpttool.kafka.moments import Moment, Sample, Samples, Spot, TimesAnswer, TopicSettings
 from ckpttool.model import Json
 
 _STANDING = ("ok", "added")  # what has its next record, so that its time can be asked for

@@ -74,9 +74,9 @@ class Topics:
         return ask(self.connection, Question(0, topics, **more))
 
 
-def until(happened: Callable[[], bool]) -> None:
+def until(happened: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
     """There is nothing to subscribe to: one has to ask again."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + patience_s
     while not happened():
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from ckpttool.cli.brokers import parse_clusters
-from ckpttool.kafka.base import BrokerAnswer, Clusters, Fault, Moment, SourceView, TimesAnswer, TopicSettings
+from ckpttool.kafka.base import BrokerAnswer, Clusters, Fault, SourceView
+from ckpttool.kafka.moments import Moment, TimesAnswer, TopicSettings
 from ckpttool.kafka.rules import judge_views
 from ckpttool.kafka.when import with_times
 from ckpttool.report.json import render_json

@@ -7,15 +7,8 @@ from typing import Any
 
 import pytest
 
-from ckpttool.kafka.base import (
-    Fault,
-    Moment,
-    PartitionTimes,
-    Sample,
-    SourceView,
-    TimesAnswer,
-    TopicSettings,
-)
+from ckpttool.kafka.base import Fault, PartitionTimes, SourceView
+from ckpttool.kafka.moments import Moment, Sample, TimesAnswer, TopicSettings
 from ckpttool.kafka.times import parse_settings
 from ckpttool.kafka.when import parse_samples, samples_of, spots_of, with_times
 from ckpttool.report.kafka import source_fields

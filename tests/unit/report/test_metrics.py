@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from ckpttool.kafka.base import BrokerAnswer, Fault, Moment, TimesAnswer, TopicSettings
+from ckpttool.kafka.base import BrokerAnswer, Fault
+from ckpttool.kafka.moments import Moment, TimesAnswer, TopicSettings
 from ckpttool.kafka.rules import judge_views
 from ckpttool.kafka.when import with_times
 from ckpttool.report.kafka import KafkaReport
