@@ -54,7 +54,7 @@ class Session:
         assert self.process.stdin
         self._sent += 1
         try:
-            self.process.stdin.write(json.dumps({**value, "number": self._sent}).encode() + b"\n")
+            self.process.stdin.write(json.dumps({**value, "request": self._sent}).encode() + b"\n")
             self.process.stdin.flush()
         except BrokenPipeError:
             raise Died(self.told()) from None
@@ -85,7 +85,7 @@ class Session:
             return None
         self._buffer = rest
         answer: Answer = json.loads(line)
-        return answer if answer.pop("number", self._sent) == self._sent else None
+        return answer if answer.pop("request", self._sent) == self._sent else None
 
     def fileno(self) -> int:
         assert self.process.stdout

@@ -270,13 +270,13 @@ def main() -> None:
     conf = json.loads(sys.stdin.readline())
     builder = SparkSession.builder.appName("ckpt crash-test")
     for key, value in conf.items():
-        if key != "number":
+        if key != "request":
             builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     for line in sys.stdin:
         request = json.loads(line)
-        answers.write(json.dumps(answer(spark, request) | {"number": request.get("number")}) + "\n")
+        answers.write(json.dumps(answer(spark, request) | {"request": request.get("request")}) + "\n")
         answers.flush()
     spark.stop()
 

@@ -26,8 +26,9 @@ for line in sys.stdin:
     print(line, end="", flush=True)
 """
 HARNESS = f"""
-import os, sys, time
+import os, signal, sys, time
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # who starts the tests in the background ignores it
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.session import Session
 with Scratch(Path(sys.argv[1])) as scratch:
