@@ -240,7 +240,22 @@ def started(version: str) -> SparkProcess:
     return SparkProcess(version, script=SCRIPT, path=path, conf={"spark.sql.timeType.enabled": "true"})
 
 
-@pytest.mark.parametrize("name", CHOSEN)
+# What others show as well: with `make test-spark`.
+AT_LENGTH = (
+    "buffers-hdfs-lzf",
+    "keyless-hdfs",
+    "deduplication-hdfs-checksums",
+    "buffers-changelogs",
+    "aggregation-1-rocksdb",
+    "windows-ids-snapshots",
+    "join-3-changelogs",
+    "aggregation-checksums",
+)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.at_length) if name in AT_LENGTH else name for name in CHOSEN]
+)
 def test_rows_are_those_that_spark_reads(place: Place, name: str) -> None:
     assert list(differences(place, cases_of("4.2.0")[name])) == []
 
