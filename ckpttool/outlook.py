@@ -188,10 +188,8 @@ def _asks_for_rows(seen: Seen, scene: Scene) -> bool:
 def _at_the_sources(seen: Seen, scene: Scene) -> Failure | Doubt | None:
     """What is certain comes before what is not; then what comes first."""
     spoken = [judge_inputs(seen.inputs, scene)[0]]
-    if seen.kafka is not None:
-        from ckpttool.kafka.rules import judge_kafka
-
-        spoken.append(judge_kafka(seen.kafka, scene, reads=_asks_for_rows(seen, scene)).obstacle)
+    if judged := _look_at_kafka(scene, seen):
+        spoken.append(judged.obstacle)
     failures = [one for one in spoken if isinstance(one, Failure)]
     if failures:
         return min(failures, key=lambda failure: PHASES.index(failure.phase))

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ckpttool.formats.envelope import ILLEGAL_STATE
-from ckpttool.model import SparkError
 from ckpttool.releases import Release
-from ckpttool.rules.base import FILE_NOT_FOUND
+from ckpttool.rules.base import FILE_NOT_FOUND, Complaint
 
 _DELTA = "org.apache.spark.sql.delta"
 _STATE, _FILE = f"{_DELTA}.DeltaIllegalStateException", f"{_DELTA}.DeltaFileNotFoundException"
@@ -17,21 +14,6 @@ _RESTORE_LOG = "restore the missing files of _delta_log; nobody can read the tab
 _HOLE, _CHANGED = "delta-log-hole", "delta-source-schema-or-updates"
 
 CHECKED_SINCE: Release = (3, 5, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Complaint:
-    """`message`: the fixed part of Spark's text. `finding`: the id under which we tell of it."""
-
-    class_name: str
-    condition: str | None
-    message: str
-    finding: str
-    next_step: str
-
-    @property
-    def error(self) -> SparkError:
-        return SparkError(self.class_name, self.condition)
 
 
 NO_TABLE = Complaint(

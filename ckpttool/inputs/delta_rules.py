@@ -16,10 +16,10 @@ from ckpttool.formats.delta_log import DeltaCommit, DeltaLogNames
 from ckpttool.formats.envelope import ILLEGAL_STATE
 from ckpttool.formats.names import parse_long
 from ckpttool.inputs.base import DeltaInput, files_between, first_version
-from ckpttool.inputs.delta_errors import Complaint, has_delta_4_4
+from ckpttool.inputs.delta_errors import has_delta_4_4
 from ckpttool.inputs.delta_schema import has_mapped_columns, reads_on
 from ckpttool.model import Finding
-from ckpttool.rules.base import Doubt, Failure, Phase, Scene, Trouble
+from ckpttool.rules.base import Complaint, Doubt, Failure, Phase, Scene, Trouble
 
 _FILES_PER_BATCH = 1000
 _EVERYTHING = float("inf")

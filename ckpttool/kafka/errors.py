@@ -6,12 +6,9 @@ ConsumerStrategy of the releases from 2.4 to 4.2, and in kafka-error-conditions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ckpttool.formats.envelope import ILLEGAL_STATE
-from ckpttool.model import SparkError
 from ckpttool.releases import Release
-from ckpttool.rules.base import ASSERTION, SPARK_EXCEPTION
+from ckpttool.rules.base import ASSERTION, SPARK_EXCEPTION, Complaint
 
 _KAFKA_ILLEGAL_STATE = "org.apache.spark.sql.kafka010.KafkaIllegalStateException"
 _NAMED_SINCE: Release = (4, 0, 0)  # losses of data have conditions
@@ -20,21 +17,6 @@ _GONE = "partitions-gone"
 _LOWER_END = "topic-recreated-lower-end"
 _NOT_AT_ZERO = "new-partition-or-topic-not-at-zero"
 _AVAILABLE_NOW = "available-now-verification"
-
-
-@dataclass(frozen=True, slots=True)
-class Complaint:
-    """`message`: the fixed part of Spark's text. `finding`: the id under which we tell of it."""
-
-    class_name: str
-    condition: str | None
-    message: str
-    finding: str
-    next_step: str
-
-    @property
-    def error(self) -> SparkError:
-        return SparkError(self.class_name, self.condition)
 
 
 def _loss(release: Release, condition: str, before: str, since: str, finding: str, next_step: str) -> Complaint:

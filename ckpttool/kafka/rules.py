@@ -16,11 +16,10 @@ import ckpttool.kafka.errors as errors
 from ckpttool.connectors.base import counted, listed
 from ckpttool.kafka.base import EARLIEST, PartitionView, SourceView, TopicView, spell
 from ckpttool.kafka.diff import KafkaEvidence, views_of
-from ckpttool.kafka.errors import Complaint
 from ckpttool.kafka.positions import option
 from ckpttool.model import Finding
 from ckpttool.releases import Release
-from ckpttool.rules.base import Doubt, Failure, Phase, Scene, Trouble
+from ckpttool.rules.base import Complaint, Doubt, Failure, Phase, Scene, Trouble
 from ckpttool.rules.batch import around_a_task
 
 Verdict = Literal["ok", "fails", "loss", "unknown"]

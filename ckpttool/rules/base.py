@@ -11,7 +11,7 @@ from ckpttool.batches import Batch
 from ckpttool.evidence import Evidence
 from ckpttool.formats.envelope import ILLEGAL_STATE, SPARK_ILLEGAL_STATE
 from ckpttool.formats.names import parse_long
-from ckpttool.model import Checkpoint, Finding, LogNames, OffsetLogEntry
+from ckpttool.model import Checkpoint, Finding, LogNames, OffsetLogEntry, SparkError
 from ckpttool.releases import Release
 from ckpttool.urls import is_local
 
@@ -40,6 +40,22 @@ class Failure:
     why: str
     batch_id: int | None = None
     sink_written_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """What a source says when it does not go on. `message`: the fixed part of Spark's text. `finding`: the id under
+    which we tell of it."""
+
+    class_name: str
+    condition: str | None
+    message: str
+    finding: str
+    next_step: str
+
+    @property
+    def error(self) -> SparkError:
+        return SparkError(self.class_name, self.condition)
 
 
 @dataclass(frozen=True, slots=True)
