@@ -46,7 +46,6 @@ _REASONS: Mapping[str, Reason] = {
     "TOPIC_EXCEPTION": "unknown_topic",
     "_TIMED_OUT": "timeout",
     "_TIMED_OUT_QUEUE": "timeout",
-    "REQUEST_TIMED_OUT": "timeout",
     "_TRANSPORT": "unreachable",
     "_ALL_BROKERS_DOWN": "unreachable",
     "_RESOLVE": "unreachable",
@@ -61,7 +60,17 @@ _STEPS: Mapping[Reason, str] = {
     "in_use": "stop the group's members, or name a group that nobody uses",
     "configuration": "-X takes librdkafka's names; options of a Spark job are given as --option kafka.…",
 }
-_PASSING = {"NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "_UNKNOWN_PARTITION", "UNKNOWN_TOPIC_OR_PART"}
+_PASSING = {
+    "NOT_LEADER_FOR_PARTITION",
+    "LEADER_NOT_AVAILABLE",
+    "_UNKNOWN_PARTITION",
+    "UNKNOWN_TOPIC_OR_PART",
+    "FENCED_LEADER_EPOCH",
+    "OFFSET_NOT_AVAILABLE",
+    "REPLICA_NOT_AVAILABLE",
+    "REQUEST_TIMED_OUT",
+    "THROTTLING_QUOTA_EXCEEDED",
+}
 _ENDS_THE_WAIT = {
     "_AUTHENTICATION",
     "SASL_AUTHENTICATION_FAILED",
@@ -242,7 +251,7 @@ class Call:
     def _settle(
         self, futures: dict[Partition, Future[Any]], spec: Any, isolation: Isolation
     ) -> dict[Partition, int | Fault]:
-        """The offsets; what failed for reasons that pass is asked once more, all of it together."""
+        """The offsets; what failed for reasons that pass is asked again, all of it together, some times."""
         told = {
             one: result if isinstance(result, Fault) else result.offset for one, result in self.results(futures).items()
         }

@@ -32,6 +32,7 @@ _ADMIN_SINCE: Release = (3, 4, 0)
 _IDLES_SINCE: Release = (3, 3, 2)  # SPARK-41375: before, an offset without partitions was logged
 _DEPRECATED = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 _MADE_ANEW = "topic-recreated-and-overtaken"
+_ASK_AGAIN = "see that the brokers that lead these partitions are up, and ask again"
 _SET_TO_EARLIEST = "before the restart, set the offsets of its partitions to the earliest there are"
 
 
@@ -370,7 +371,7 @@ def _unreachable(source: Source, when: int) -> Iterator[Told]:
         what, step = faults[0].message, faults[0].next_step
         more = f" and {len(faults) - 1} more" if len(faults) > 1 else ""
     else:
-        what, step = f"{_names(silent)} not told: {silent[0][1].why}", None
+        what, step = f"{_names(silent)} not told: {silent[0][1].why}", _ASK_AGAIN
         more = ""
     why = f"what Kafka has for source {source.view.index} is not known: {what}{more}"
     yield source.doubt(when, "source-unreachable", why, step)

@@ -72,7 +72,8 @@ class KafkaReport:
             return 6
         if self.verdict in ("fails", "loss") or self.next_batch.outcome == "error":
             return 1
-        return 5 if reasons else 3 if self.verdict == "unknown" else 0
+        is_silent = any(finding.id == "source-unreachable" for finding in self.findings)
+        return 5 if reasons or is_silent else 3 if self.verdict == "unknown" else 0
 
 
 def kafka_fields(report: KafkaReport) -> Fields:

@@ -39,7 +39,7 @@ def writer_of(spark: SparkSession, request: dict[str, Any]) -> Any:
     data = data.observe("read", F.collect_list("value").alias("values"))
     writer = data.writeStream.option("checkpointLocation", request["checkpoint"])
     sink = request["sink"]
-    writer = writer.format("noop") if sink == "noop" else writer.format("parquet").option("path", sink)
+    writer = writer.format("noop") if sink == "noop" else writer.format(request["format"]).option("path", sink)
     return writer.trigger(availableNow=True) if request["trigger"] == "available-now" else writer
 
 

@@ -34,13 +34,14 @@ SET, PASS = "set-kafka-offsets", "pass-over-lost-rows"
 
 @dataclass(frozen=True)
 class Query:
-    """One query: its topic, its files, its checkpoint, and the Spark that runs it."""
+    """One query: its topic, its sink of this format, its checkpoint, and the Spark that runs it."""
 
     spark: str
     running: SparkProcess
     topics: Topics
     topic: str
     folder: Path
+    format: str = "parquet"
 
     @property
     def checkpoint(self) -> Path:
@@ -57,6 +58,7 @@ class Query:
                 "checkpoint": str(self.checkpoint),
                 "sources": [own | {"startingOffsets": "earliest"} | options],
                 "sink": str(self.sink),
+                "format": self.format,
                 "trigger": "available-now",
                 "conf": {},
             }
@@ -83,11 +85,20 @@ class Query:
         self.remove("checkpoint/commits/2")
 
     def rows(self) -> Counter[str]:
-        """By the sink's own log, as Spark reads it."""
-        files = [path.removeprefix("file://") for path in files_listed(self.sink)]
+        """By the sink's own log."""
+        files = self._added() if self.format == "delta" else self._listed()
         return Counter(
             value for file in files for value in pyarrow.parquet.ParquetFile(file).read()["value"].to_pylist()
         )
+
+    def _listed(self) -> list[str]:
+        return [path.removeprefix("file://") for path in files_listed(self.sink)]
+
+    def _added(self) -> list[str]:
+        """Of a table that is only appended to."""
+        versions = sorted((self.sink / "_delta_log").glob("*.json"))
+        actions = [json.loads(line) for version in versions for line in version.read_text().splitlines()]
+        return [str(self.sink / one["add"]["path"]) for one in actions if "add" in one]
 
     def produced(self) -> list[str]:
         return self.topics.records[self.topic, 0]
@@ -103,18 +114,19 @@ def topics() -> Iterator[Topics]:
 def running(request: pytest.FixtureRequest) -> Iterator[tuple[str, SparkProcess]]:
     """One Spark at a time."""
     path = [JOBS.parent, REPOSITORY]
-    with SparkProcess(request.param, ("kafka",), script=SCRIPT, path=path, brings_broker=False) as process:
+    with SparkProcess(request.param, ("kafka", "delta"), script=SCRIPT, path=path, brings_broker=False) as process:
         yield request.param, process
 
 
 @pytest.fixture
 def query(running: tuple[str, SparkProcess], topics: Topics, tmp_path: Path, request: pytest.FixtureRequest) -> Query:
-    """It has read thirty records, in the batches 0, 1 and 2."""
+    """It has read thirty records, in the batches 0, 1 and 2. Its sink is files, if the test does not say another."""
     spark, process = running
+    sink = getattr(request, "param", "parquet")
     name = "".join(letter if letter.isalnum() else "-" for letter in request.node.name)
     topics.create(name)
     topics.fill(name, 30)
-    query = Query(spark, process, topics, name, tmp_path)
+    query = Query(spark, process, topics, name, tmp_path, sink)
     assert query.run()["failed"] is None
     assert query.rows() == Counter(query.produced())
     return query
@@ -169,6 +181,7 @@ def test_a_topic_made_anew_with_fewer_records(query: Query) -> None:
     assert query.rows() == Counter(before + query.produced())
 
 
+@pytest.mark.parametrize("query", ["parquet", "delta"], indirect=True)
 def test_a_batch_that_the_sink_has_is_not_read(query: Query) -> None:
     query.crash_after_the_sink()
     query.topics.trim(query.topic, 30)
