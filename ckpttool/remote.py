@@ -17,6 +17,7 @@ from urllib.parse import quote, unquote
 from zipfile import BadZipFile
 
 from ckpttool import storage
+from ckpttool.buckets import BUCKETS
 from ckpttool.errors import CkptError, LeftUnread, MalformedFile, NotACheckpoint, NotFound, Refused, Unavailable
 from ckpttool.storage import FileStat, NothingStore, Store, bounded, not_a_file, too_large
 from ckpttool.urls import Options, child_url, options_for, parent_url, protocol_of, redact_url
@@ -26,6 +27,13 @@ CONNECT_S = 10.0
 EXTRAS = {"s3": "s3", "abfs": "azure", "gs": "gcs", "gcs": "gcs", "http": "http", "https": "http"}
 _BUCKETS = ("s3", "abfs", "gs", "gcs", "oss")  # protocols whose first directory has nothing above it
 _FILES_AT_ONCE = 100
+# Repeats with a growing and random pause; as many connections as requests at once.
+_S3_CLIENT = {
+    "retries": {"mode": "standard", "total_max_attempts": 4},
+    "max_pool_connections": 64,
+    "connect_timeout": CONNECT_S,
+    "read_timeout": 3 * CONNECT_S,
+}
 
 T = TypeVar("T")
 Names = list[str]  # by its own name, since the stores have a method `list`
@@ -45,12 +53,19 @@ def open_remote(url: str, target: str, options: Options, storage_options: Mappin
     backend.fs = fs
     if protocol in ("http", "https") and "::" not in target:
         return HttpStore(redact_url(url), backend, *_split_address(root))
+    if protocol in BUCKETS and "::" not in target and _segments(root):
+        from ckpttool.objects import ObjectStore
+
+        name, *segments = _segments(root)
+        return ObjectStore(redact_url(url), backend, BUCKETS[protocol](fs, name), segments)
     return FsspecStore(redact_url(url), backend, "/" * root.startswith("/"), _segments(root))
 
 
 def _arguments(target: str, protocol: str, options: Options) -> Options:
     """A checkpoint changes under us: no listing may be remembered from an earlier look."""
     options = {"use_listings_cache": False, "skip_instance_cache": True, **options}
+    if protocol == "s3":
+        options["config_kwargs"] = {**_S3_CLIENT, **options.get("config_kwargs", {})}
     if protocol in ("http", "https"):
         options["client_kwargs"] = {"timeout": _http_timeout(), **options.get("client_kwargs", {})}
     return {protocol: options} if "::" in target else options
@@ -89,7 +104,7 @@ class Backend:
             raise
 
 
-class FsspecStore:
+class FsspecStore(Store):
     """Anything fsspec opens. A listing is remembered for `stat` and for the sizes of what is read."""
 
     def __init__(self, url: str, backend: Backend, base: str, segments: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat as stat_flags
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -26,10 +26,21 @@ class FileStat:
     is_directory: bool
 
 
+@dataclass(frozen=True, slots=True)
+class LogListing:
+    """The names in a log; not `complete`: only those of its newest ids, because there are too many to list."""
+
+    names: Sequence[str]
+    complete: bool
+
+
 class Store(Protocol):
-    """A directory tree, read through paths relative to its root, with `/` between the parts."""
+    """A directory tree, read through paths relative to its root, with `/` between the parts.
+
+    `changed`: paths that were not, when they were read, what the listing had told of them."""
 
     url: str
+    changed: Collection[str] = ()
 
     def list(self, path: str = "") -> list[str]:
         """The names in a directory, in no order; raises NotFound if it is not there or is a file."""
@@ -48,6 +59,18 @@ class Store(Protocol):
 
     def at(self, path: str) -> Store:
         """The store whose root is `path` below this one (`..` for the parent)."""
+
+    def list_log(self, path: str, near: int | None = None) -> LogListing:  # noqa: ARG002
+        """The names in a log of numbered files. `near`: an id that the newest is probably close to."""
+        return LogListing(self.list(path), complete=True)
+
+    def survey(self, path: str = "") -> None:
+        """Announce that names all over `path` will be asked for: where that saves requests they are fetched now."""
+        return
+
+    def prefetch(self, paths: Sequence[str]) -> None:
+        """Announce that these files will be read, once each."""
+        return
 
 
 def open_store(url: str, storage_options: Mapping[str, str] | None = None) -> Store:
@@ -76,7 +99,7 @@ def is_directory(store: Store, path: str) -> bool:
     return found is not None and found.is_directory
 
 
-class LocalStore:
+class LocalStore(Store):
     """The local disk, through plain `os`. Links that lead out of the root are not followed."""
 
     def __init__(self, root: str) -> None:
@@ -147,7 +170,7 @@ class LocalStore:
         return full
 
 
-class NothingStore:
+class NothingStore(Store):
     """What is above the top of a bucket or a file system: nothing, and no request is made to find that out."""
 
     def __init__(self, url: str) -> None:

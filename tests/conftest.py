@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ckpttool.cli import main
+from tests.parts.stores import SERVERS, ObjectServer
 from tests.samples.place import place_sample
 
 
@@ -56,3 +57,17 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         return placed[name]
 
     return place
+
+
+@pytest.fixture(scope="session")
+def object_server() -> Iterator[Callable[[str], ObjectServer]]:
+    """The server of this kind of store, started when it is first asked for."""
+    started: dict[str, ObjectServer] = {}
+    with contextlib.ExitStack() as running:
+
+        def server(kind: str) -> ObjectServer:
+            if kind not in started:
+                started[kind] = running.enter_context(SERVERS[kind]())
+            return started[kind]
+
+        yield server

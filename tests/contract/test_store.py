@@ -1,16 +1,18 @@
-"""What every `Store` promises, tried on the local disk, in memory, in a zip archive and over HTTP."""
+"""What every `Store` promises, tried on the local disk, in memory, in a zip archive, over HTTP, and on real servers of
+objects: S3, Azure, Google Cloud Storage."""
 
 from __future__ import annotations
 
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
@@ -21,6 +23,7 @@ from ckpttool.errors import CkptError, MalformedFile, NotFound
 from ckpttool.inspection import inspect_checkpoint
 from ckpttool.report.json import inspection_fields
 from ckpttool.storage import Store, open_store
+from tests.parts.stores import SERVERS
 
 SAMPLE = "4.2.0-file-to-parquet-sound"  # has an output directory beside it, with the sink's record of batches
 TREE: dict[str, bytes | None] = {
@@ -45,6 +48,11 @@ class Place:
 
     put: Callable[[Path], str]
     snapshot: Callable[[], Mapping[str, object]]
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def open(self, url: str, path: str) -> Store:
+        """The way a user would spell it."""
+        return open_store(below(url, path), self.options)
 
 
 def files_below(root: Path) -> dict[str, object]:
@@ -99,9 +107,13 @@ def web_server(tmp_path: Path) -> Iterator[str]:
     server.server_close()
 
 
-@pytest.fixture(params=["local", "file-url", "memory", "zip", "http"])
+@pytest.fixture(params=["local", "file-url", "memory", "zip", "http", *SERVERS])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     """One kind of storage; what it does not need is not started."""
+    if request.param in SERVERS:
+        server = request.getfixturevalue("object_server")(request.param)
+        bucket = f"b{uuid4().hex}"
+        return Place(partial(server.put, bucket=bucket), partial(server.fingerprints, bucket), server.options)
     store = tmp_path / "store"
     on_disk = partial(files_below, tmp_path)
 
@@ -133,8 +145,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def store(place: Place, tree: Path) -> Store:
-    """Opened at `top/ck`, the way a user would spell it."""
-    return open_store(below(place.put(tree), "top/ck"))
+    return place.open(place.put(tree), "top/ck")
 
 
 def below(url: str, path: str) -> str:
@@ -189,7 +200,7 @@ def test_a_file_is_not_listed_as_a_directory(store: Store) -> None:
 
 def test_a_missing_root_is_not_found(place: Place, tree: Path) -> None:
     with pytest.raises(NotFound):
-        open_store(below(place.put(tree), "nowhere")).list()
+        place.open(place.put(tree), "nowhere").list()
 
 
 # -- stat --------------------------------------------------------------------------------------------------------------
@@ -305,14 +316,14 @@ def inspected(store: Store) -> dict[str, Any]:
 def test_reading_changes_nothing(place: Place, sample: Callable[[str], Path]) -> None:
     url = place.put(sample(SAMPLE))
     before = place.snapshot()
-    inspected(open_store(below(url, "checkpoint")))
+    inspected(place.open(url, "checkpoint"))
     assert place.snapshot() == before
 
 
 def test_every_store_gives_the_same_inspection(place: Place, sample: Callable[[str], Path]) -> None:
     local = inspected(open_store(str(sample(SAMPLE) / "checkpoint")))
     assert local["sinks"]  # the directories above and beside the checkpoint were looked into
-    assert inspected(open_store(below(place.put(sample(SAMPLE)), "checkpoint"))) == local
+    assert inspected(place.open(place.put(sample(SAMPLE)), "checkpoint")) == local
 
 
 # -- requests are few --------------------------------------------------------------------------------------------------

