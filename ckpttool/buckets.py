@@ -11,10 +11,9 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
-PAGE = 1000  # names; Azure gives up to five times as many
 TRIES = 4  # at a body that breaks off; the clients repeat what is refused or not answered at all
 _BODY_BYTES = 64 * 2**20
 
@@ -58,6 +57,8 @@ class Bucket(Protocol):
 
 
 class S3Bucket:
+    page_size = 1000
+
     def __init__(self, fs: Any, name: str) -> None:
         self.loop = fs.loop
         self._fs = fs
@@ -65,10 +66,12 @@ class S3Bucket:
         fs.retries = 1  # botocore's own are enough, and would be multiplied
 
     async def page(self, prefix: str, *, flat: bool, token: str | None = None) -> Page:
-        more = {} if flat else {"Delimiter": "/"}
+        more: dict[str, Any] = {"MaxKeys": self.page_size}
+        if not flat:
+            more["Delimiter"] = "/"
         if token:
             more["ContinuationToken"] = token
-        answer = await self._fs._call_s3("list_objects_v2", Bucket=self._name, Prefix=prefix, **more, **self._fs.req_kw)
+        answer = await _patiently(lambda: self._call("list_objects_v2", Prefix=prefix, **more))
         entries = [
             Entry(one["Key"], one["Size"], _milliseconds(one["LastModified"]), one["Key"].endswith("/"))
             for one in answer.get("Contents", ())
@@ -78,7 +81,7 @@ class S3Bucket:
 
     async def get(self, key: str) -> bytes:
         async def attempt() -> bytes:
-            answer = await self._fs._call_s3("get_object", Bucket=self._name, Key=key, **self._fs.req_kw)
+            answer = await self._call("get_object", Key=key)
             async with answer["Body"] as body:
                 if answer["ContentLength"] > _BODY_BYTES:
                     raise TooLong
@@ -88,13 +91,18 @@ class S3Bucket:
 
     async def exists(self, key: str) -> bool:
         try:
-            await self._fs._call_s3("head_object", Bucket=self._name, Key=key, **self._fs.req_kw)
+            await self._call("head_object", Key=key)
         except FileNotFoundError:
             return False
         return True
 
+    async def _call(self, method: str, **arguments: Any) -> Any:
+        return await self._fs._call_s3(method, Bucket=self._name, **arguments, **self._fs.req_kw)
+
 
 class AzureBucket:
+    page_size = 5000
+
     def __init__(self, fs: Any, name: str) -> None:
         self.loop = fs.loop
         self._fs = fs
@@ -103,6 +111,7 @@ class AzureBucket:
     async def page(self, prefix: str, *, flat: bool, token: str | None = None) -> Page:
         container = self._fs.service_client.get_container_client(self._name)
         arguments: dict[str, Any] = {"name_starts_with": prefix or None, "include": ["metadata"]}
+        arguments["results_per_page"] = self.page_size
         found = container.list_blobs(**arguments) if flat else container.walk_blobs(**arguments, delimiter="/")
         pages = found.by_page(continuation_token=token)
         entries, folders = [], []
@@ -137,6 +146,8 @@ class AzureBucket:
 
 
 class GoogleBucket:
+    page_size = 1000
+
     def __init__(self, fs: Any, name: str) -> None:
         self.loop = fs.loop
         self._fs = fs
@@ -150,7 +161,7 @@ class GoogleBucket:
             prefix=prefix or None,
             delimiter=None if flat else "/",
             pageToken=token,
-            maxResults=PAGE,
+            maxResults=self.page_size,
             json_out=True,
         )
         entries = [
@@ -192,7 +203,7 @@ def _azure_error(error: Exception) -> Exception:
     status = getattr(error, "status_code", None)
     if status == 404:
         return FileNotFoundError()
-    return PermissionError(getattr(error, "error_code", None) or "access denied") if status in (401, 403) else error
+    return PermissionError(getattr(error, "error_code", None) or "AccessDenied") if status in (401, 403) else error
 
 
 def _whole(body: bytes, announced: int) -> bytes:
@@ -202,26 +213,29 @@ def _whole(body: bytes, announced: int) -> bytes:
 
 
 async def _patiently(attempt: Callable[[], Awaitable[T]]) -> T:
-    """A body that broke off is asked for again, a little later each time, and not by everybody at once."""
+    """What broke off is asked for again, a little later each time, and not by everybody at once."""
     for number in range(TRIES - 1):
         try:
             return await attempt()
         except Exception as error:
-            if not _broke_off(error):
+            if not _passes(error):
                 raise
         await asyncio.sleep(random.uniform(0.05, 0.2) * 2**number)
     return await attempt()
 
 
-def _broke_off(error: Exception) -> bool:
+def _passes(error: BaseException) -> bool:
+    """A body cut short, and the one answer that botocore does not take for a request to wait."""
     names = {kind.__name__ for kind in type(error).__mro__}
-    return isinstance(error, ConnectionError | TimeoutError) or bool(
-        names & {"ClientPayloadError", "ResponseStreamingError", "IncompleteReadError", "ReadTimeoutError"}
-    )
+    answer = getattr(error.__cause__, "response", None)
+    status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(answer, dict) else None
+    broke_off = names & {"ClientPayloadError", "ResponseStreamingError", "IncompleteReadError", "ReadTimeoutError"}
+    return isinstance(error, ConnectionError | TimeoutError) or bool(broke_off) or status == 429
 
 
 def _milliseconds(moment: datetime | str) -> int:
     """Text where the client was told not to spend its time on parsing it."""
     if isinstance(moment, str):
         moment = datetime.fromisoformat(moment)
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -22,7 +23,7 @@ from ckpttool.errors import (
     UnsupportedVersion,
 )
 from ckpttool.formats.commits import parse_commit_log
-from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, compact_interval, live_log_ids, parse_source_log
+from ckpttool.formats.file_log import parse_source_log
 from ckpttool.formats.initial_offset import initial_offset_hint, parse_initial_offset
 from ckpttool.formats.metadata import parse_metadata
 from ckpttool.formats.names import parse_log_names, without_directories
@@ -30,6 +31,7 @@ from ckpttool.formats.offsets import parse_offset_log
 from ckpttool.formats.state.names import parse_state_versions, provider_of
 from ckpttool.formats.state.operator import parse_operator_metadata
 from ckpttool.formats.state.schema import parse_state_schema
+from ckpttool.io_plan import live_files, opened_by_spark, opened_first
 from ckpttool.ledger import load_ledgers
 from ckpttool.model import (
     Checkpoint,
@@ -53,11 +55,13 @@ from ckpttool.recognise import (
     is_dstreams,
     load_dstreams,
     looks_like_file_log,
+    source_kind_by_names,
 )
-from ckpttool.storage import Store, is_directory, open_store
+from ckpttool.storage import LogListing, Store, is_directory, open_store
 
 DEFAULT_BATCHES = 100
 _SOURCE_LOG_BODIES = 100
+ONLY_OPENED = 0  # batches beyond those that Spark opens at a restart
 _BATCHES_BYTES = 64 * 2**20  # of one log; a batch that is left out for it shows in `truncated`
 
 T = TypeVar("T")
@@ -70,16 +74,24 @@ def open_checkpoint(
     *,
     batches: int | None = DEFAULT_BATCHES,
     also: Collection[int] = (),
+    full_listing: bool = False,
 ) -> Checkpoint:
     """Read the checkpoint at `url`: the newest `batches` of each log (None: all), and the batches named in `also`."""
-    return load_checkpoint(open_store(url, storage_options), batches=batches, also=also)
+    store = open_store(url, storage_options)
+    return load_checkpoint(store, batches=batches, also=also, full_listing=full_listing)
 
 
 def load_checkpoint(
-    store: Store, *, batches: int | None = DEFAULT_BATCHES, also: Collection[int] = (), any_place: bool = False
+    store: Store,
+    *,
+    batches: int | None = DEFAULT_BATCHES,
+    also: Collection[int] = (),
+    any_place: bool = False,
+    full_listing: bool = False,
 ) -> Checkpoint:
     """As `open_checkpoint`, through a store. `any_place`: what is no checkpoint is where a query may begin, as Spark
-    takes it, unless there are checkpoints around."""
+    takes it, unless there are checkpoints around. `full_listing`: of logs however long."""
+    store.survey(parts=("offsets", "sources", "state"))
     names = store.list()
     if is_dstreams(store, names):
         return Checkpoint(store.url, None, root_names=tuple(sorted(names)), dstreams=load_dstreams(store, names))
@@ -87,14 +99,16 @@ def load_checkpoint(
         reason = explain_foreign(store, names)
         if not any_place or (isinstance(reason, NotACheckpoint) and reason.candidates):
             raise reason
-    return _Loader(store, batches, also).load(names)
+    full_listing = full_listing or batches is None or bool(also)
+    return _Loader(store, batches, also, full_listing).load(names)
 
 
 class _Loader:
     """One walk. Collects faults on the way; each `load_*` below returns a value and never raises for a bad file."""
 
-    def __init__(self, store: Store, batches: int | None, also: Collection[int]) -> None:
+    def __init__(self, store: Store, batches: int | None, also: Collection[int], full_listing: bool) -> None:
         self.store = store
+        self.full_listing = full_listing
         self.batches = batches
         self.also = also
         self.faults: list[Finding] = []
@@ -103,15 +117,19 @@ class _Loader:
         self.unreachable = False
 
     def load(self, names: Sequence[str]) -> Checkpoint:
-        metadata = self.load_metadata() if "metadata" in names else None
         offset_names = self.load_log_names("offsets", names)
-        commit_names = self.load_log_names("commits", names)
-        offsets = self.load_entries("offsets", offset_names, parse_offset_log, _opened_by_spark(offset_names, 2))
+        commit_names = self.load_log_names("commits", names, near=offset_names.last)
+        needed = partial(opened_first, self.store, names, offset_names, commit_names, self.source_bodies)
+        self.store.prefetch(needed)
+        metadata = self.load_metadata() if "metadata" in names else None
+        offsets = self.load_entries("offsets", offset_names, parse_offset_log, opened_by_spark(offset_names, 2))
         self.also = {*self.also, *offsets}  # a batch is shown with its commit, or as lacking it
-        commits = self.load_entries("commits", commit_names, parse_commit_log, _opened_by_spark(commit_names, 1))
+        commits = self.load_entries("commits", commit_names, parse_commit_log, opened_by_spark(commit_names, 1))
         source_logs = tuple(self.load_source_logs(offsets)) if "sources" in names else ()
         operators = tuple(self.load_operators(offsets)) if "state" in names else ()
-        ledgers = tuple(load_ledgers(self.store, metadata.id if metadata else None))
+        # Where only what a restart opens is read, nothing beside the checkpoint is looked at.
+        look_beside = self.batches != ONLY_OPENED
+        ledgers = tuple(load_ledgers(self.store, metadata.id if metadata else None)) if look_beside else ()
         return Checkpoint(
             url=self.store.url,
             metadata=metadata,
@@ -126,17 +144,24 @@ class _Loader:
             ledgers=ledgers,
             modified_ms=self.modified_ms,
             raw=self.raw,
-            faults=tuple(self.faults),
+            faults=(*self.faults, *map(_changed, sorted(self.store.changed))),
             unreachable=self.unreachable,
         )
 
     def load_metadata(self) -> QueryMetadata | None:
         return self.read("metadata", parse_metadata, "metadata-corrupt", "error", _RESTORE_METADATA)
 
-    def load_log_names(self, directory: str, root_names: Collection[str]) -> LogNames:
+    @property
+    def source_bodies(self) -> int:
+        return 2 if self.batches == ONLY_OPENED else _SOURCE_LOG_BODIES
+
+    def load_log_names(self, directory: str, root_names: Collection[str], near: int | None = None) -> LogNames:
         if directory not in root_names:
             return LogNames()
-        return without_directories(parse_log_names(self.list(directory)), directory, self.is_directory)
+        look = partial(self.store.list_log, directory, near, full=self.full_listing)
+        listing = self.listed(directory, look, LogListing((), True))
+        names = without_directories(parse_log_names(listing.names), directory, self.is_directory)
+        return names if listing.complete else replace(names, unlisted_below=names.first)
 
     def load_entries(
         self, directory: str, names: LogNames, parse: Callable[..., Entry], opened: Collection[int]
@@ -182,15 +207,16 @@ class _Loader:
             return SourceLog(name, "mongodb", LogNames())
         inside = self.list(path)
         names = parse_log_names(inside)
-        kind = _source_kind_by_names(inside) or said
+        kind = source_kind_by_names(inside) or said
         if kind == "file":
             names = without_directories(names, path, self.is_directory)
         if kind == "iceberg":
             initial = self.read(f"{path}/offsets/0", parse_initial_offset, "initial-offset-file-malformed", "warning")
             return SourceLog(name, kind, names, initial)
-        bodies = dict(self.store.read_all([f"{path}/{file}" for file in _live_files(names)]))
+        files, unread = live_files(names, self.source_bodies)
+        bodies = dict(self.store.read_all([f"{path}/{file}" for file in files]))
         if kind == "file" or any(isinstance(body, bytes) and looks_like_file_log(body) for body in bodies.values()):
-            return SourceLog(name, "file", names, entries=dict(self.parse_file_log(bodies)))
+            return SourceLog(name, "file", names, entries=dict(self.parse_file_log(bodies)), unread=unread)
         self.tell_what_was_not_read(bodies, besides=f"{path}/0")
         initial = self.load_initial_offset(f"{path}/0", bodies) if 0 in names.ids else None
         return SourceLog(name, kind or (initial_offset_hint(initial) if initial else None), names, initial)
@@ -293,8 +319,11 @@ class _Loader:
     # -- reading one thing ---------------------------------------------------------------------------------------------
 
     def list(self, path: str) -> list[str]:
+        return self.listed(path, partial(self.store.list, path), [])
+
+    def listed(self, path: str, look: Callable[[], T], nothing: T) -> T:
         try:
-            return self.store.list(path)
+            return look()
         except NotFound as error:
             found = self.store.stat(path)
             if found is None:
@@ -303,7 +332,7 @@ class _Loader:
                 self.fault(path, NotFound(f"{path} is a file where a directory belongs"), "not-a-directory", "error")
         except (Unavailable, MalformedFile) as error:
             self.fault(path, error, "unreadable", "warning")
-        return []
+        return nothing
 
     def is_directory(self, path: str) -> bool:
         return is_directory(self.store, path)
@@ -376,26 +405,16 @@ class _Loader:
             self.modified_ms[path] = found.modified_ms
 
 
+def _changed(path: str) -> Finding:
+    message = "the file was written or removed between the listing and the reading: this is not of one moment"
+    return Finding("changed-while-read", "warning", path, message, next_step="look again; a running query does this")
+
+
 _RESTORE_METADATA = "restore the file with the old id: from a backup, the sink's ledger, or the driver's log"
 _REPAIR_TORN = "restore the file from a backup, or from the query's progress events; keep a copy of it as it is"
 _NOT_OPENED = "nothing to do for a restart: Spark does not open this file again"
 _REPAIR_SOURCE_LOG = "restore the file from a backup; the file source reads its whole live log at start"
 _RESTORE_STATE = "restore the file from a backup of the same checkpoint"
-
-
-def _live_files(names: LogNames) -> list[str]:
-    """What the file source reads when it is made: from the newest compact file on, and of that the newest."""
-    last = max([*names.ids[-1:], *names.compact_ids[-1:]], default=None)
-    if last is None:
-        return []
-    try:
-        live = live_log_ids(last, compact_interval(names.compact_ids, DEFAULT_COMPACT_INTERVAL))
-    except MalformedFile:
-        live = range(last, last + 1)
-    compacted = set(names.compact_ids)
-    newest = sorted({*names.ids[-_SOURCE_LOG_BODIES:], *names.compact_ids[-_SOURCE_LOG_BODIES:]})
-    present = [number for number in newest[-_SOURCE_LOG_BODIES:] if number in live]
-    return [f"{number}.compact" if number in compacted else str(number) for number in present]
 
 
 def _file_sources(offsets: Mapping[int, OffsetLogEntry]) -> set[str]:
@@ -407,22 +426,6 @@ def _file_sources(offsets: Mapping[int, OffsetLogEntry]) -> set[str]:
                 is_file = source.text.startswith('{"logOffset":')
                 votes[str(source.index) if source.name is None else source.name] += 1 if is_file else -1
     return {name for name, balance in votes.items() if balance > 0}
-
-
-def _opened_by_spark(names: LogNames, count: int) -> tuple[int, ...]:
-    return tuple(names.ids[-count:])
-
-
-def _source_kind_by_names(names: Collection[str]) -> str | None:
-    if "rocksdb" in names:
-        return "auto-loader"
-    if any(name.startswith("_schema_log_") for name in names):
-        return "delta"
-    if any(name in ("shard-source", "shard-commit") for name in names):
-        return "kinesis"
-    if any(name.endswith(".compact") for name in names):
-        return "file"
-    return "iceberg" if "offsets" in names else None
 
 
 def _provider_by_conf(entry: OffsetLogEntry | None) -> str | None:

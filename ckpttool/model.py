@@ -120,7 +120,8 @@ class CommitLogEntry:
 class LogNames:
     """The names in one log directory, sorted out by what Spark makes of them.
 
-    `ids` ascends and holds canonical names only; with `compact_ids` the log is a file source's or a file sink's."""
+    `ids` ascends and holds canonical names only; with `compact_ids` the log is a file source's or a file sink's.
+    `unlisted_below`: lower names were not listed, and that none is higher than the last was not proved."""
 
     ids: Sequence[int] = ()
     compact_ids: tuple[int, ...] = ()
@@ -130,6 +131,7 @@ class LogNames:
     checksums: tuple[str, ...] = ()
     foreign: tuple[str, ...] = ()
     directories: tuple[str, ...] = ()
+    unlisted_below: int | None = None
 
     @property
     def last(self) -> int | None:
@@ -304,13 +306,14 @@ class StateSchema:
 class SourceLog:
     """What a source keeps under `sources/<name>`. `kind`: what the files prove it to be, None if they do not.
 
-    `entries` holds the newest files of a file source's log, by log id."""
+    `entries` holds the newest files of a file source's log, by log id; `unread`: how many more Spark reads."""
 
     name: str
     kind: str | None
     names: LogNames
     initial: InitialOffset | None = None
     entries: Mapping[int, tuple[FileLogEntry, ...]] = field(default_factory=dict)
+    unread: int = 0
 
 
 @dataclass(frozen=True, slots=True)

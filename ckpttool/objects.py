@@ -7,11 +7,11 @@ listed down to the next slash. A log too long to list is probed for its newest i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from ckpttool import storage
-from ckpttool.buckets import PAGE, Bucket, Entry, Page, TooLong
+from ckpttool.buckets import Bucket, Entry, Page, TooLong
 from ckpttool.errors import CkptError, NotFound
 from ckpttool.formats.names import parse_log_names
 from ckpttool.remote import Backend, remote_error
@@ -22,7 +22,7 @@ _AT_ONCE = 64
 _FILES_AT_ONCE = 200
 _DIRECTORY = FileStat(None, None, True)
 _HADOOP_MARK = "_$folder$"  # what other file systems leave beside a directory, and S3A does not show
-_LISTED_PAGES = 20  # of a log; a longer one is probed
+_LISTED_IDS = 20_000  # of a log; one that is longer is probed
 _NEWEST = 100  # ids that a probed log tells at least
 
 T = TypeVar("T")
@@ -43,25 +43,27 @@ class ObjectStore(Store):
         self._listings: dict[str, Listing] = {}
         self._cut: set[str] = set()  # directories of `_listings` that may hold more
         self._surveyed: set[str] = set()  # directories below which everything is in `_listings`
+        self._first: dict[str, Page] = {}  # of parts that a survey did not get to
         self._bodies: dict[str, bytes | Exception] = {}
 
     # -- names ---------------------------------------------------------------------------------------------------------
 
     def list(self, path: str = "") -> list[str]:
         if not self._is_known(path):
-            self._ask(path, self._list_directory, path)
+            look = (self._survey, path, ()) if path in self._first else (self._list_directory, path)
+            self._ask(path, *look)
         listing = self._listings.get(path)
         if listing is None and (path or self._segments):
             raise NotFound(f"{path or self.url} does not exist")
         return list(listing or ())
 
-    def survey(self, path: str = "") -> None:
-        """The first page of all names, beside the names at the top; of a part of it, all pages."""
+    def survey(self, path: str = "", parts: Sequence[str] = ()) -> None:
+        """The first page of all names, beside the names at the top, and if there are more, the first of each part."""
         if not self._is_surveyed(path):
-            self._ask(path, self._survey, path)
+            self._ask(path, self._survey, path, parts)
 
-    def list_log(self, path: str, near: int | None = None) -> LogListing:
-        if not self._is_known(path):
+    def list_log(self, path: str, near: int | None = None, *, full: bool = False) -> LogListing:
+        if not full and not self._is_known(path):
             names = self._ask(path, self._list_log, path, near)
             if names is not None:
                 return LogListing(names, complete=False)
@@ -115,9 +117,11 @@ class ObjectStore(Store):
             self._surveyed.add(path)
         self._cut.discard(path)
 
-    async def _survey(self, path: str) -> None:
+    async def _survey(self, path: str, parts: Sequence[str]) -> None:
         if path:
-            async for page in self._pages(self._prefix_of(path), flat=True):
+            first = self._first.get(path) or await self._bucket.page(self._prefix_of(path), flat=True)
+            self._absorb(first.entries)
+            async for page in self._pages(self._prefix_of(path), flat=True, token=first.token):
                 self._absorb(page.entries)
             self._cut = {one for one in self._cut if one != path and not one.startswith(f"{path}/")}
             self._surveyed.add(path)
@@ -129,6 +133,9 @@ class ObjectStore(Store):
         elif page.entries:  # the directories around the last name go on
             steps = page.entries[-1].key[len(self._prefix) :].split("/")[:-1]
             self._cut = {"/".join(steps[:count]) for count in range(1, len(steps) + 1)}
+            unknown = [part for part in parts if part in self._listings.get("", ()) and part not in self._listings]
+            firsts = await asyncio.gather(*(self._bucket.page(self._prefix_of(part), flat=True) for part in unknown))
+            self._first = dict(zip(unknown, firsts, strict=True))
 
     def _absorb(self, entries: Iterable[Entry]) -> None:
         """Enter names into the listings of their directories, and these into those above."""
@@ -151,14 +158,12 @@ class ObjectStore(Store):
                 self._enter(above)[name] = _DIRECTORY
         return listing
 
-    async def _pages(self, prefix: str, *, flat: bool) -> Any:
-        token: str | None = None
-        while True:
-            page = await self._bucket.page(prefix, flat=flat, token=token)
+    async def _pages(self, prefix: str, *, flat: bool, token: str | None = "") -> AsyncIterator[Page]:
+        """From the start, or from where a page left off; None: it was the last."""
+        while token is not None:
+            page = await self._bucket.page(prefix, flat=flat, token=token or None)
             yield page
             token = page.token
-            if token is None:
-                return
 
     async def _stat(self, path: str) -> FileStat | None:
         key = self._prefix + path
@@ -178,18 +183,20 @@ class ObjectStore(Store):
     async def _list_log(self, path: str, near: int | None) -> Names | None:
         """The names around the newest id, if there are more than one wants to list; None: they were all listed."""
         prefix = self._prefix_of(path)
-        if near is not None and (tail := await self._tail(prefix, near)):
-            newest = max(tail)
-            if not await self._bucket.exists(f"{prefix}{newest + 1}"):
+        if near is not None:
+            tail, more = await asyncio.gather(
+                self._tail(path, near), self._bucket.exists(f"{prefix}{(near // 1000 + 1) * 1000}")
+            )
+            if tail and not more:
                 return [str(number) for number in tail]
-        page = await self._bucket.page(prefix, flat=False)
+        page = self._first.get(path) or await self._bucket.page(prefix, flat=False)
         first = parse_log_names(list(_directory(prefix, page))).ids
         if page.token is None or not first or len(str(max(first))) < 5:
             return None
         newest = await self._newest(prefix, max(first))
-        if newest - min(first) < _LISTED_PAGES * PAGE:
+        if newest - min(first) < _LISTED_IDS:
             return None
-        return [str(number) for number in await self._tail(prefix, newest)]
+        return [str(number) for number in await self._tail(path, newest)]
 
     async def _newest(self, prefix: str, known: int) -> int:
         """The highest id, if the ids have no gap up to it: digit by digit, down to the last three."""
@@ -201,16 +208,20 @@ class ObjectStore(Store):
             known = max([known, *(number for number, found in zip(candidates, there, strict=True) if found)])
         return known
 
-    async def _tail(self, prefix: str, newest: int) -> Sequence[int]:
-        """The ids that share all but the last three digits with `newest`; if these are few, the thousand before too."""
-        ids: list[int] = []
-        thousands = newest // 1000
+    async def _tail(self, path: str, newest: int) -> Sequence[int]:
+        """The ids that share all but the last three digits with `newest`; if they are few, the thousand before too."""
+        prefix, ids, thousands = self._prefix_of(path), list[int](), newest // 1000
+        seen: Listing = {}
         while thousands > 0 and len(ids) < _NEWEST and newest // 1000 - thousands < 2:
-            names: Names = []
-            async for page in self._pages(f"{prefix}{thousands}", flat=False):
-                names += _directory(prefix, page)
-            ids = [*(one for one in parse_log_names(names).ids if one // 1000 == thousands), *ids]
+            # `12`, `120` to `129`, … `12899`: a thousand names; the second listing has those from `129` on.
+            pages = (self._bucket.page(f"{prefix}{thousands}{digit}", flat=False) for digit in ("", "9"))
+            for page in await asyncio.gather(*pages):
+                seen.update(_directory(prefix, page))
+            ids = [one for one in parse_log_names(list(seen)).ids if one // 1000 >= thousands]
             thousands -= 1
+        if ids:
+            self._listings[path] = seen
+            self._cut.add(path)
         return ids
 
     # -- bodies --------------------------------------------------------------------------------------------------------
@@ -225,8 +236,8 @@ class ObjectStore(Store):
         for portion in self._portions(paths):
             yield from zip(portion, self._fetch(portion), strict=True)
 
-    def prefetch(self, paths: Sequence[str]) -> None:
-        for portion in self._portions(paths):
+    def prefetch(self, needed: Callable[[], Sequence[str]]) -> None:
+        for portion in self._portions(needed()):
             bodies = self._fetch(portion)
             self._bodies.update(zip(portion, bodies, strict=True))
 

@@ -218,6 +218,7 @@ def _more_assumed(scene: Scene, seen: Seen) -> Iterator[str]:
         yield "the rest of the session's configuration as it was, or Spark's defaults"
     rest = "other options" if conditions.options else "options"
     yield f"the sources' {rest} as they were, or Spark's defaults"
+    yield from _not_looked_at(scene.checkpoint)
     if any(files.mode == "quick" for files in seen.states):
         yield STATE_NOT_READ
     if _reads_kafka(scene.evidence) and seen.kafka is None:
@@ -226,6 +227,16 @@ def _more_assumed(scene: Scene, seen: Seen) -> Iterator[str]:
         from ckpttool.kafka.diff import views_of
 
         yield from dict.fromkeys(said for view in views_of(scene, seen.kafka) for said in view.assumes)
+
+
+def _not_looked_at(checkpoint: Checkpoint) -> Iterator[str]:
+    """What few requests leave open: names of a log too long to list, and entries of sources' logs."""
+    for directory, names in (("offsets", checkpoint.offset_names), ("commits", checkpoint.commit_names)):
+        if names.unlisted_below is not None:
+            yield f"no log file above id {names.last} in {directory}/ (probed; --listing full proves it)"
+    for log in checkpoint.source_logs:
+        if log.unread:
+            yield f"{log.unread} older {'entries' if log.unread > 1 else 'entry'} of sources/{log.name} sound"
 
 
 def _reads_kafka(evidence: Evidence) -> bool:

@@ -157,3 +157,15 @@ def _head(store: Store, path: str) -> bytes:
 
 def looks_like_file_log(body: bytes) -> bool:
     return body.startswith(b'v1\n{"path":')
+
+
+def source_kind_by_names(names: Collection[str]) -> str | None:
+    if "rocksdb" in names:
+        return "auto-loader"
+    if any(name.startswith("_schema_log_") for name in names):
+        return "delta"
+    if any(name in ("shard-source", "shard-commit") for name in names):
+        return "kinesis"
+    if any(name.endswith(".compact") for name in names):
+        return "file"
+    return "iceberg" if "offsets" in names else None

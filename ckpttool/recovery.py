@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ckpttool.checkpoint import load_checkpoint
+from ckpttool.checkpoint import ONLY_OPENED, load_checkpoint
 from ckpttool.evidence import Evidence, gather_evidence, partition_count
 from ckpttool.inputs import load_inputs
+from ckpttool.model import Checkpoint
 from ckpttool.outlook import Outlook, Seen, look_ahead
 from ckpttool.planner import Plan, Wish, plan_recovery, versions_to_look_at
 from ckpttool.releases import Release
@@ -34,8 +35,8 @@ _READ = 100  # of each log, as everywhere
 class Restarted:
     """How the query will be started again, as far as the user says it. `sinks`: URLs, or kinds without a record.
 
-    `state`: None for whole files where they are local, else for names and sizes. `brokers`: None if Kafka is not to be
-    asked."""
+    `full_listing`: of logs however long. `state`: None for whole files where they are local, else for names and sizes.
+    `brokers`: None if Kafka is not to be asked."""
 
     release: Release | None = None
     trigger: Trigger | None = None
@@ -46,18 +47,46 @@ class Restarted:
     state: Mode | None = None
     wish: Wish | None = None
     brokers: Brokers | None = None
+    full_listing: bool = False
 
 
 def plan_restart(
     url: str, restarted: Restarted, storage_options: Mapping[str, str] | None = None, *, now_ms: int
 ) -> tuple[Outlook, Plan]:
+    """Names and few bodies tell what a sound query does; only where something is wrong, older batches are read too."""
     store = open_store(url, storage_options)
+    mode: Mode = restarted.state or ("full" if is_local(store.url) else "quick")
+    full = restarted.full_listing
+    if mode == "quick" and restarted.wish is None:
+        loaded = load_checkpoint(store, batches=ONLY_OPENED, any_place=True, full_listing=full)
+        outlook, plan = _plan(store, loaded, restarted, mode, storage_options, now_ms)
+        if _is_sound(outlook, plan):
+            return outlook, plan
     read = _READ if restarted.wish is None else None  # one may want to go back to any of them
-    evidence = gather_evidence(load_checkpoint(store, batches=read, any_place=True))
+    loaded = load_checkpoint(store, batches=read, any_place=True, full_listing=full)
+    return _plan(store, loaded, restarted, mode, storage_options, now_ms)
+
+
+def _is_sound(outlook: Outlook, plan: Plan) -> bool:
+    """Nothing to mend and nothing to warn of: older batches would not change a word."""
+    quiet = all(finding.severity == "info" for finding in outlook.findings)
+    written = all(sink.verdict == "written" for sink in outlook.sinks)
+    goes_on = outlook.restart.outcome in ("new_batch", "replay")
+    return goes_on and quiet and written and not plan.repairs and not plan.refused
+
+
+def _plan(
+    store: Store,
+    loaded: Checkpoint,
+    restarted: Restarted,
+    mode: Mode,
+    storage_options: Mapping[str, str] | None,
+    now_ms: int,
+) -> tuple[Outlook, Plan]:
+    evidence = gather_evidence(loaded)
     sinks = look_at_sinks(evidence, restarted, storage_options)
     release, chosen = choose_release(evidence, restarted.release)
     conditions = conditions_of(restarted, release, sinks)
-    mode: Mode = restarted.state or ("full" if is_local(store.url) else "quick")
     states = look_at_states(store, evidence, conditions, mode, restarted.wish)
     inputs = load_inputs(evidence, restarted.options, storage_options)
     seen = Seen(sinks, states, inputs, _ask_kafka(Scene(evidence, conditions), restarted.brokers))

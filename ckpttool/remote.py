@@ -391,7 +391,40 @@ def remote_error(error: Exception, path: str) -> CkptError:
         return MalformedFile(f"the archive is damaged: {_plain(error)}", expected="a sound archive")
     if isinstance(error, ImportError):
         return Refused(f"{path} needs an optional package: {_plain(error)}")
-    return Unavailable(f"{path} cannot be read: {_plain(error)}", "check credentials, address and network")
+    code = _code_of(error)
+    advice = next(
+        (advice for word, advice in _ADVICE if word in (code or "")), "check credentials, address and network"
+    )
+    return Unavailable(f"{path} cannot be read: {code or _plain(error)}", advice)
+
+
+_MAY_READ = "ask for the permission to list the bucket and to read its objects (docs/storage.md)"
+_REGION = 'name the region: --storage-option client_kwargs=\'{"region_name": "…"}\''
+_LATER = "the store asks for fewer requests: look again later"
+_ADVICE = (
+    ("Expired", "the credentials have expired: renew them and look again"),
+    ("Skewed", "this machine's clock is wrong: set it"),
+    ("SlowDown", _LATER),
+    ("Busy", _LATER),
+    ("Redirect", _REGION),
+    ("HeaderMalformed", _REGION),
+    ("Denied", _MAY_READ),
+    ("PermissionMismatch", _MAY_READ),
+    ("InvalidAccessKeyId", "the store does not know this key: check which credentials are in force"),
+    ("SignatureDoesNotMatch", "the secret does not fit its key: check which credentials are in force"),
+)
+
+
+def _code_of(error: BaseException | None) -> str | None:
+    """The store's own word for it, such as `SlowDown`. A single word is no place for a secret."""
+    while error is not None:
+        answer = getattr(error, "response", None)
+        code = answer.get("Error", {}).get("Code") if isinstance(answer, dict) else getattr(error, "error_code", None)
+        code = code or (str(error) if isinstance(error, PermissionError) else None)
+        if code and re.fullmatch(r"[A-Za-z]{3,40}", str(getattr(code, "value", code))):
+            return str(getattr(code, "value", code))
+        error = error.__cause__
+    return None
 
 
 def _opening_error(error: Exception, protocol: str, shown: str) -> CkptError:

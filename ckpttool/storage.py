@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat as stat_flags
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -60,16 +60,17 @@ class Store(Protocol):
     def at(self, path: str) -> Store:
         """The store whose root is `path` below this one (`..` for the parent)."""
 
-    def list_log(self, path: str, near: int | None = None) -> LogListing:  # noqa: ARG002
-        """The names in a log of numbered files. `near`: an id that the newest is probably close to."""
+    def list_log(self, path: str, near: int | None = None, *, full: bool = False) -> LogListing:  # noqa: ARG002
+        """The names in a log of numbered files; `full`: all, however many. `near`: an id close to the newest."""
         return LogListing(self.list(path), complete=True)
 
-    def survey(self, path: str = "") -> None:
-        """Announce that names all over `path` will be asked for: where that saves requests they are fetched now."""
+    def survey(self, path: str = "", parts: Sequence[str] = ()) -> None:  # noqa: ARG002
+        """Announce that names all over `path` will be asked for: where that saves requests they are fetched now.
+        `parts`: directories that will be asked for in any case."""
         return
 
-    def prefetch(self, paths: Sequence[str]) -> None:
-        """Announce that these files will be read, once each."""
+    def prefetch(self, needed: Callable[[], Sequence[str]]) -> None:  # noqa: ARG002
+        """Announce files that will be read, once each; asked which they are only where fetching ahead pays."""
         return
 
 

@@ -18,12 +18,13 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 LAYERS: list[tuple[str, ...]] = [
     ("errors", "model", ""),
     ("formats", "connectors", "releases"),
-    ("urls", "storage", "remote", "batches", "evidence", "restart", "rules", "checks", "protocol", "state_chain",
-     "state_errors", "state_verdict", "state.tables", "state.replay", "state.joined", "planner", "sinks.base",
+    ("urls", "storage", "remote", "buckets", "objects"),
+    ("batches", "evidence", "restart", "rules", "checks", "protocol", "state_chain", "state_errors",
+     "state_verdict", "state.tables", "state.replay", "state.joined", "planner", "sinks.base",
      "sinks.compaction", "sinks.failures", "sinks.findings", "sinks.judge", "sinks.lineage", "inputs.base",
      "inputs.judge", "inputs.delta_rules", "inputs.delta_schema", "inputs.delta_errors", "kafka"),
-    ("recognise", "sinks", "ledger", "state_files", "checkpoint", "inspection", "comparison", "outlook", "inputs",
-     "recovery", "state", "report"),
+    ("io_plan", "recognise", "sinks", "ledger", "state_files", "checkpoint", "inspection", "comparison", "outlook",
+     "inputs", "recovery", "state", "report"),
     ("harness", "spark"),
     ("cli", "pytest_plugin"),
 ]  # fmt: skip

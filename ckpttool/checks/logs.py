@@ -119,6 +119,15 @@ def check_holes(evidence: Evidence) -> Iterator[Finding]:
 
 def check_names(evidence: Evidence) -> Iterator[Finding]:
     for directory, names in _two_logs(evidence.checkpoint):
+        if names.unlisted_below is not None:
+            yield Finding(
+                id="ids-probed",
+                severity="info",
+                path=directory,
+                message=f"too many files to list: known are the ids {names.unlisted_below} to {names.last}, and no "
+                "hole is assumed before the last one",
+                next_step="--listing full lists them all; Spark purges old batches unless it was told not to",
+            )
         for name in names.non_canonical:
             yield from _non_canonical(directory, name, names)
         for name in names.directories:

@@ -13,6 +13,7 @@ from ckpttool.cli.options import (
     choose_style,
     echo,
     gather_storage_options,
+    listing_option,
     output_options,
     refusals_as_json,
     storage_options,
@@ -41,6 +42,7 @@ Examples:
     metavar="N|all",
     help="How many of the newest batches to read. Findings about names cover all.",
 )
+@listing_option
 @output_options("text", "json")
 @storage_options
 def inspect(
@@ -48,6 +50,7 @@ def inspect(
     batch: int | None,
     timeline: bool,
     batches: str,
+    listing: str,
     form: str,
     color: str,
     storage_option: tuple[str, ...],
@@ -61,7 +64,7 @@ def inspect(
     options = gather_storage_options(storage_option, storage_options_file)
     now_ms = int(time.time() * 1000)
     with refusals_as_json("inspect", path, form):
-        inspection = _inspect(path, options, batch_count(batches), batch, now_ms)
+        inspection = _inspect(path, options, batch_count(batches), batch, now_ms, listing == "full")
     if form == "json":
         echo(_json(inspection, batch))
     else:
@@ -69,12 +72,14 @@ def inspect(
     return inspection.exit_code
 
 
-def _inspect(path: str, options: dict[str, str], batches: int | None, batch: int | None, now_ms: int) -> Inspection:
+def _inspect(
+    path: str, options: dict[str, str], batches: int | None, batch: int | None, now_ms: int, full: bool
+) -> Inspection:
     from ckpttool.checkpoint import open_checkpoint
     from ckpttool.inspection import inspect_checkpoint
 
     also = () if batch is None else (batch - 1, batch)
-    checkpoint = open_checkpoint(path, options, batches=batches, also=also)
+    checkpoint = open_checkpoint(path, options, batches=batches, also=also, full_listing=full)
     if batch is not None and batch not in checkpoint.offset_names.ids and batch not in checkpoint.commit_names.ids:
         raise NotFound(f"batch {batch} is not in {checkpoint.url}", _batches_there(checkpoint.offset_names.ids))
     return inspect_checkpoint(checkpoint, now_ms)

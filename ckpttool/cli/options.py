@@ -35,6 +35,16 @@ def storage_options(command: F) -> F:
     )(command)
 
 
+def listing_option(command: F) -> F:
+    return click.option(
+        "--listing",
+        type=click.Choice(["quick", "full"]),
+        default="quick",
+        show_default=True,
+        help="List every name of a log in an object store, also where its newest ids can be probed.",
+    )(command)
+
+
 def restart_options(command: F) -> F:
     """How the query will be started again."""
     options = (

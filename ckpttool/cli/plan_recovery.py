@@ -13,6 +13,7 @@ from ckpttool.cli.options import (
     echo,
     gather_storage_options,
     given_release,
+    listing_option,
     milliseconds,
     output_options,
     parse_pairs,
@@ -52,6 +53,7 @@ Examples:
 )
 @click.option("--to-batch", type=click.IntRange(min=0), metavar="N", help="Plan to go back: the last batch to keep.")
 @click.option("--to-time", metavar="T", help="Plan to go back to a time, such as 2026-11-18T14:00:00Z.")
+@listing_option
 @output_options("text", "json")
 @storage_options
 def plan_recovery(path: str, form: str, color: str, **given: Any) -> int:
@@ -113,6 +115,7 @@ def _restarted(given: dict[str, Any]) -> Restarted:
         state=given["state"],
         wish=_wish(given["to_batch"], given["to_time"]),
         brokers=given_brokers(given) if given["servers"] else None,
+        full_listing=given["listing"] == "full",
     )
 
 

@@ -246,6 +246,8 @@ def _state_ids(entry: CommitLogEntry) -> Fields | None:
 
 
 def _batches_on_disk(offsets: LogNames, commits: LogNames) -> Fields:
+    if any(names.unlisted_below is not None for names in (offsets, commits)):  # the finding `ids-probed` says why
+        return {"offsets": None, "commits": None, "first": None, "last": max(offsets.last or 0, commits.last or 0)}
     both = [number for names in (offsets, commits) for number in (names.first, names.last) if number is not None]
     return {
         "offsets": len(offsets.ids),

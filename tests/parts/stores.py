@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -60,6 +61,10 @@ class ObjectServer:
 
     def fingerprints(self, bucket: str) -> Mapping[str, object]:
         """What each object is, by its name: changes with every write."""
+        raise NotImplementedError
+
+    def times(self, bucket: str) -> Mapping[str, int]:
+        """When each object was written, in milliseconds."""
         raise NotImplementedError
 
     def put(self, tree: Path, bucket: str) -> str:
@@ -136,8 +141,14 @@ class S3Server(ObjectServer):
             client.put_object(Bucket=bucket, Key=key, Body=body)
 
     def fingerprints(self, bucket: str) -> Mapping[str, object]:
+        return {one["Key"]: (one["ETag"], one["LastModified"]) for one in self._objects(bucket)}
+
+    def times(self, bucket: str) -> Mapping[str, int]:
+        return {one["Key"]: _milliseconds(one["LastModified"]) for one in self._objects(bucket)}
+
+    def _objects(self, bucket: str) -> list[Any]:
         pages = self.client().get_paginator("list_objects_v2").paginate(Bucket=bucket)
-        return {one["Key"]: (one["ETag"], one["LastModified"]) for page in pages for one in page.get("Contents", ())}
+        return [one for page in pages for one in page.get("Contents", ())]
 
 
 class AzureServer(ObjectServer):
@@ -172,10 +183,16 @@ class AzureServer(ObjectServer):
                 container.upload_blob(key.rstrip("/"), body, overwrite=True, metadata=mark)
 
     def fingerprints(self, bucket: str) -> Mapping[str, object]:
+        return {one.name: one.etag for one in self._objects(bucket)}
+
+    def times(self, bucket: str) -> Mapping[str, int]:
+        return {one.name: _milliseconds(one.last_modified) for one in self._objects(bucket)}
+
+    def _objects(self, bucket: str) -> list[Any]:
         from azure.storage.blob import BlobServiceClient
 
         with BlobServiceClient.from_connection_string(self.connection_string) as service:
-            return {one.name: one.etag for one in service.get_container_client(bucket).list_blobs()}
+            return list(service.get_container_client(bucket).list_blobs())
 
 
 class GoogleServer(ObjectServer):
@@ -208,13 +225,23 @@ class GoogleServer(ObjectServer):
                 answer.raise_for_status()
 
     def fingerprints(self, bucket: str) -> Mapping[str, object]:
+        return {one["name"]: (one["generation"], one["metageneration"]) for one in self._objects(bucket)}
+
+    def times(self, bucket: str) -> Mapping[str, int]:
+        return {one["name"]: _milliseconds(datetime.fromisoformat(one["updated"])) for one in self._objects(bucket)}
+
+    def _objects(self, bucket: str) -> list[Any]:
         import requests
 
-        found = requests.get(f"{self.address}/storage/v1/b/{bucket}/o", timeout=30).json()
-        return {one["name"]: (one["generation"], one["metageneration"]) for one in found["items"]}
+        found: list[Any] = requests.get(f"{self.address}/storage/v1/b/{bucket}/o", timeout=30).json()["items"]
+        return found
 
 
 SERVERS: Mapping[str, type[ObjectServer]] = {"s3": S3Server, "azure": AzureServer, "gcs": GoogleServer}
+
+
+def _milliseconds(moment: datetime) -> int:
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
 
 
 def _objects_below(tree: Path) -> Iterable[tuple[str, bytes]]:

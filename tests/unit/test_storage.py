@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,6 +13,7 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
+from fsspec.registry import _registry
 
 from ckpttool import remote, storage
 from ckpttool.errors import CkptError, LeftUnread, NotACheckpoint, NotFound, Refused, Unavailable
@@ -110,12 +112,22 @@ def test_an_unknown_scheme_is_refused() -> None:
     assert "ftps4://" in run_ckpt("inspect", "ftps4://x::/tmp/y").err
 
 
+@pytest.fixture
+def no_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("s3fs", "adlfs", "gcsfs"):
+        monkeypatch.setitem(sys.modules, package, None)
+    for protocol in ("s3", "abfs", "gs", "gcs"):
+        monkeypatch.delitem(_registry, protocol, raising=False)
+
+
+@pytest.mark.usefixtures("no_extras")
 def test_a_missing_extra_is_refused_with_what_to_install() -> None:
     outcome = run_ckpt("inspect", "s3a://bucket/ck")
     assert outcome.code == 6
     assert "pip install 'ckpttool[s3]'" in outcome.err
 
 
+@pytest.mark.usefixtures("no_extras")
 @pytest.mark.parametrize(("url", "extra"), [("abfss://c@a.dfs.core.windows.net/p", "azure"), ("gs://b/p", "gcs")])
 def test_every_object_store_names_its_own_extra(url: str, extra: str) -> None:
     with pytest.raises(Refused) as refused:

@@ -1,0 +1,197 @@
+"""Stores of objects that refuse, break off, or change under us: what passes is waited out, what stays is told in one
+line, with the rest of the report and the documented exit code. And no secret is ever shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from tests.conftest import Outcome, run_ckpt
+from tests.parts.proxy import Answer, Proxy, Request
+from tests.parts.stores import SERVERS, ObjectServer, S3Server
+
+SAMPLE = "4.2.0-kafka-to-kafka-sound"
+Instead = Callable[[Request], Answer | None]
+
+
+def s3_error(status: int, code: str) -> Answer:
+    body = f"<Error><Code>{code}</Code><Message>token=SECRET123 was refused</Message></Error>"
+    return Answer(status, body.encode(), {"Content-Type": "application/xml"})
+
+
+@pytest.fixture
+def proxied(
+    request: pytest.FixtureRequest, object_server: Callable[[str], ObjectServer], sample: Callable[[str], Path]
+) -> Iterator[tuple[Proxy, str]]:
+    server = object_server(getattr(request, "param", "s3"))
+    with Proxy(server) as proxy:
+        yield proxy, f"{server.put(sample(SAMPLE), f'b{uuid4().hex}')}/checkpoint"
+
+
+def run(proxy: Proxy, command: str, url: str, *arguments: str) -> Outcome:
+    options = [part for pair in proxy.options.items() for part in ("--storage-option", "=".join(pair))]
+    return run_ckpt(command, url, "--format", "json", *arguments, *options)
+
+
+def findings(outcome: Outcome) -> dict[str, str]:
+    return {finding["path"]: finding["id"] for finding in json.loads(outcome.out)["findings"]}
+
+
+def on_body(path: str, answer: Answer, times: int | None = None) -> Instead:
+    """In place of the body of this file: always, or so many times."""
+    number = count()
+
+    def instead(request: Request) -> Answer | None:
+        hit = request.kind == "GET" and request.path.endswith(path)
+        return answer if hit and (times is None or next(number) < times) else None
+
+    return instead
+
+
+# -- what passes -------------------------------------------------------------------------------------------------------
+
+PASSING = {
+    "slow down": s3_error(503, "SlowDown"),
+    "internal": s3_error(500, "InternalError"),
+    "too many": s3_error(429, "TooManyRequests"),
+    "reset": Answer(broken="reset"),
+    "truncated": Answer(broken="middle"),
+}
+
+
+@pytest.mark.parametrize("fault", PASSING)
+def test_what_passes_is_waited_out(proxied: tuple[Proxy, str], fault: str) -> None:
+    proxy, url = proxied
+    sound = run(proxy, "inspect", url)
+    proxy.instead = on_body("/offsets/2", PASSING[fault], times=2)
+    outcome = run(proxy, "inspect", url)
+    assert (outcome.code, outcome.out) == (0, sound.out)
+
+
+@pytest.mark.parametrize("proxied", SERVERS, indirect=True)
+def test_a_body_that_breaks_off_is_asked_for_again_on_every_store(proxied: tuple[Proxy, str]) -> None:
+    proxy, url = proxied
+    sound = run(proxy, "inspect", url)
+    proxy.instead = on_body("/offsets/2", Answer(broken="middle"), times=1)
+    assert run(proxy, "inspect", url).out == sound.out
+
+
+# -- what stays --------------------------------------------------------------------------------------------------------
+
+STAYING = {
+    "slow down": (s3_error(503, "SlowDown"), "SlowDown"),
+    "expired": (s3_error(400, "ExpiredToken"), "ExpiredToken"),
+    "skewed": (s3_error(403, "RequestTimeTooSkewed"), "RequestTimeTooSkewed"),
+    "denied": (s3_error(403, "AccessDenied"), "AccessDenied"),
+    "truncated": (Answer(broken="middle"), "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("fault", STAYING)
+def test_one_file_out_of_reach_leaves_the_rest_of_the_report(proxied: tuple[Proxy, str], fault: str) -> None:
+    proxy, url = proxied
+    answer, word = STAYING[fault]
+    proxy.instead = on_body("/offsets/0", answer)
+    outcome = run(proxy, "inspect", url)
+    assert outcome.code == 5
+    assert findings(outcome) == {"offsets/0": "unreadable"}
+    assert word in outcome.out
+    assert json.loads(outcome.out)["next_batch"]["outcome"] == "new_batch"
+    assert "SECRET123" not in outcome.out + outcome.err
+
+
+@pytest.mark.parametrize("fault", STAYING)
+def test_what_a_restart_needs_and_is_out_of_reach_leaves_no_verdict(proxied: tuple[Proxy, str], fault: str) -> None:
+    proxy, url = proxied
+    proxy.instead = on_body("/offsets/2", STAYING[fault][0])
+    outcome = run(proxy, "plan-recovery", url)
+    assert outcome.code == 5
+    assert json.loads(outcome.out)["restart"]["outcome"] == "unknown"
+    assert findings(outcome)["offsets/2"] == "unreadable"
+
+
+@pytest.mark.parametrize("command", ["inspect", "plan-recovery", "log"])
+@pytest.mark.parametrize(
+    ("answer", "word"),
+    [
+        (s3_error(403, "AccessDenied"), "AccessDenied"),
+        (s3_error(400, "ExpiredToken"), "expired"),
+        (s3_error(400, "AuthorizationHeaderMalformed"), "region"),
+        (s3_error(403, "InvalidAccessKeyId"), "does not know this key"),
+    ],
+    ids=["denied", "expired", "region", "key"],
+)
+def test_a_store_that_lets_nothing_be_listed_is_no_access(
+    proxied: tuple[Proxy, str], command: str, answer: Answer, word: str
+) -> None:
+    proxy, url = proxied
+    proxy.instead = lambda request: answer if request.kind == "LIST" else None
+    outcome = run(proxy, command, url)
+    assert outcome.code == 5
+    assert word in outcome.err
+    assert len(outcome.err.splitlines()) == 2
+    assert "SECRET123" not in outcome.out + outcome.err
+
+
+def test_names_without_bodies_are_told_as_far_as_they_go(proxied: tuple[Proxy, str]) -> None:
+    """Listing is allowed, reading is not."""
+    proxy, url = proxied
+    proxy.instead = lambda request: s3_error(403, "AccessDenied") if request.kind == "GET" else None
+    outcome = run(proxy, "inspect", url)
+    told = json.loads(outcome.out)
+    assert outcome.code == 5
+    assert (told["last_offset_batch"], told["last_commit_batch"]) == (2, 2)
+    assert told["next_batch"]["outcome"] == "unknown"
+
+
+def test_a_bucket_that_is_not_there_is_not_found(proxied: tuple[Proxy, str]) -> None:
+    assert run(proxied[0], "inspect", "s3://nosuchbucket/ck").code == 4
+
+
+# -- what changes ------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_replaced_between_listing_and_reading_is_told(
+    proxied: tuple[Proxy, str], object_server: Callable[[str], S3Server]
+) -> None:
+    proxy, url = proxied
+    bucket, _, key = url.removeprefix("s3://").partition("/")
+
+    def replace(request: Request) -> None:
+        if request.kind == "GET" and request.path.endswith("/metadata"):
+            body = b'{"id":"5a3767e6-605e-5041-bfbd-ceb6f2ee10f1"}  \n\n'
+            object_server("s3").client().put_object(Bucket=bucket, Key=f"{key}/metadata", Body=body)
+
+    proxy.instead = replace
+    outcome = run(proxy, "inspect", url)
+    assert findings(outcome) == {"metadata": "changed-while-read"}
+    assert json.loads(outcome.out)["query"]["id"] == "5a3767e6-605e-5041-bfbd-ceb6f2ee10f1"
+
+
+# -- secrets -----------------------------------------------------------------------------------------------------------
+
+SECRETS = ["AKIAPLANTEDKEY000001", "planted/secret+key=", "planted-session-token"]
+
+
+@pytest.mark.parametrize("command", ["inspect", "plan-recovery", "log"])
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("fault", ["none", "denied", "reset"])
+def test_no_secret_is_shown(proxied: tuple[Proxy, str], tmp_path: Path, command: str, form: str, fault: str) -> None:
+    proxy, url = proxied
+    broken = Answer(broken="reset") if fault == "reset" else s3_error(403, "AccessDenied")
+    proxy.instead = lambda _request: None if fault == "none" else broken
+    options = tmp_path / "options.json"
+    options.write_text(json.dumps(dict(zip(("key", "secret", "token"), SECRETS, strict=True))))
+    options.chmod(0o600)
+    outcome = run_ckpt(
+        "--debug", command, url, "--format", form, "--storage-options-file", str(options),
+        "--storage-option", f"endpoint_url={proxy.address}",
+    )  # fmt: skip
+    assert outcome.code == (0 if fault == "none" else 5)
+    for secret in SECRETS:
+        assert secret not in outcome.out + outcome.err

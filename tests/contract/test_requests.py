@@ -1,0 +1,250 @@
+"""How many requests each answer costs. They cost time and money, so the numbers are exact.
+
+Counted by a proxy before real servers; logs of 100,000 files by a bucket in memory that gives out the same pages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from fsspec.asyn import get_loop
+
+from ckpttool.buckets import BUCKETS, Entry, Page
+from ckpttool.checkpoint import ONLY_OPENED, load_checkpoint
+from ckpttool.objects import ObjectStore
+from ckpttool.remote import Backend
+from ckpttool.storage import Store, open_store
+from tests.conftest import Outcome, run_ckpt
+from tests.parts.proxy import Proxy
+from tests.parts.stores import SERVERS, ObjectServer
+
+STATELESS = "4.2.0-kafka-to-kafka-sound"
+ROUND = ["metadata", "offsets/999", "offsets/1000", "commits/999", "commits/1000", "sources/0/0"]
+
+# -- through a proxy before real servers -------------------------------------------------------------------------------
+
+
+class Counted:
+    """A tree on a server, and what the commands on it cost."""
+
+    def __init__(self, proxy: Proxy, url: str) -> None:
+        self.proxy = proxy
+        self.url = url
+
+    def run(self, command: str, path: str, *arguments: str) -> Outcome:
+        self.proxy.requests.clear()
+        options = [part for pair in self.proxy.options.items() for part in ("--storage-option", "=".join(pair))]
+        return run_ckpt(command, f"{self.url}/{path}", *arguments, *options)
+
+    def store(self, path: str) -> Store:
+        self.proxy.requests.clear()
+        return open_store(f"{self.url}/{path}", self.proxy.options)
+
+
+@pytest.fixture(params=SERVERS)
+def counted(
+    request: pytest.FixtureRequest, object_server: Callable[[str], ObjectServer]
+) -> Iterator[Callable[[Path], Counted]]:
+    server = object_server(request.param)
+    with Proxy(server) as proxy:
+        yield lambda tree: Counted(proxy, server.put(tree, f"b{uuid4().hex}"))
+
+
+@pytest.fixture(scope="module")
+def retained(sample: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A stateless query at batch 1000, with the 101 batches that Spark keeps by default."""
+    root = tmp_path_factory.mktemp("retained")
+    shutil.copytree(sample(STATELESS) / "checkpoint", root / "ck", ignore=shutil.ignore_patterns("*.crc"))
+    for log in ("offsets", "commits"):
+        body = (root / "ck" / log / "2").read_bytes()
+        shutil.rmtree(root / "ck" / log)
+        (root / "ck" / log).mkdir()
+        for batch in range(900, 1001):
+            (root / "ck" / log / str(batch)).write_bytes(body)
+    return root
+
+
+def test_what_a_restart_does_costs_two_listings_and_six_files(
+    counted: Callable[[Path], Counted], retained: Path
+) -> None:
+    tree = counted(retained)
+    outcome = tree.run("plan-recovery", "ck", "--format", "json")
+    assert outcome.code == 0, outcome.err
+    assert tree.proxy.kinds() == {"LIST": 2, "GET": len(ROUND)}
+    assert sorted(one.path.rpartition("/ck/")[2] for one in tree.proxy.requests if one.kind == "GET") == sorted(ROUND)
+
+
+def test_inspect_asks_for_each_file_once_and_for_nothing_else(
+    counted: Callable[[Path], Counted], retained: Path
+) -> None:
+    tree = counted(retained)
+    assert tree.run("inspect", "ck", "--format", "json").code == 0
+    bodies = [request.path for request in tree.proxy.requests if request.kind == "GET"]
+    assert len(bodies) == len(set(bodies)) == 2 + 2 * 100
+    assert set(tree.proxy.kinds()) == {"LIST", "GET"}
+    assert tree.run("inspect", "ck", "--batches", "2").code == 0
+    assert tree.proxy.kinds()["GET"] == len(ROUND)
+
+
+@pytest.mark.parametrize("name", ["4.2.0-windowed-agg-hdfs-sound", "4.2.0-dedup-rocksdb-sound"])
+def test_state_costs_two_files_per_operator(
+    counted: Callable[[Path], Counted], sample: Callable[[str], Path], name: str
+) -> None:
+    """Its names come with the first listing."""
+    tree = counted(sample(name))
+    assert tree.run("plan-recovery", "checkpoint", "--state", "quick").code == 0
+    sources = 2
+    assert tree.proxy.kinds() <= Counter({"LIST": 2, "GET": 5 + sources + 2})
+
+
+def test_what_was_listed_is_not_asked_for_again(counted: Callable[[Path], Counted], retained: Path) -> None:
+    tree = counted(retained)
+    store = tree.store("ck")
+    store.survey()
+    tree.proxy.requests.clear()
+    assert len(store.list("offsets")) == 101
+    assert store.stat("commits/1000") is not None
+    assert store.stat("commits/1001") is None
+    assert not tree.proxy.requests
+
+
+# -- pages -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [3, 10, 50, 250])
+@pytest.mark.parametrize("kind", SERVERS)
+def test_pages_of_any_size_tell_the_same(
+    object_server: Callable[[str], ObjectServer],
+    sample: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    size: int,
+) -> None:
+    server = object_server(kind)
+    root = sample("4.2.0-join-hdfs-sound")
+    url = f"{server.put(root, f'b{uuid4().hex}')}/checkpoint"
+    monkeypatch.setattr(BUCKETS[server.protocol], "page_size", size)
+    store = open_store(url, server.options)
+    store.survey()
+    directories = [path.relative_to(root / "checkpoint") for path in (root / "checkpoint").rglob("*") if path.is_dir()]
+    for path in (Path(), *directories):
+        listed = store.list("" if path == Path() else path.as_posix())
+        assert sorted(listed) == sorted(one.name for one in (root / "checkpoint" / path).iterdir())
+    again = open_store(url, server.options)
+    again.survey()
+    again.survey("state")
+    for path in directories:
+        if path.parts[0] == "state":
+            assert sorted(again.list(path.as_posix())) == sorted(store.list(path.as_posix()))
+
+
+# -- logs that nobody purged -------------------------------------------------------------------------------------------
+
+
+class ManyObjects:
+    """A bucket in memory. `rounds`: how often one had to wait for an answer before the next could be asked."""
+
+    def __init__(self, bodies: dict[str, bytes]) -> None:
+        self.loop = get_loop()
+        self.bodies = bodies
+        self.keys = sorted(bodies)
+        self.asked: list[str] = []
+        self.rounds = 0
+        self._in_flight = 0
+
+    async def page(self, prefix: str, *, flat: bool, token: str | None = None) -> Page:
+        await self._wait("LIST")
+        entries: list[Entry] = []
+        folders: list[str] = []
+        at = bisect_left(self.keys, token or prefix)
+        while at < len(self.keys) and self.keys[at].startswith(prefix):
+            if len(entries) + len(folders) == 1000:
+                return Page(entries, folders, self.keys[at])
+            key = self.keys[at]
+            inside = key[len(prefix) :]
+            if flat or "/" not in inside:
+                entries.append(Entry(key, len(self.bodies[key]), 0, False))
+                at += 1
+            else:
+                folders.append(f"{prefix}{inside.partition('/')[0]}/")
+                at = bisect_left(self.keys, folders[-1][:-1] + "0")
+        return Page(entries, folders, None)
+
+    async def get(self, key: str) -> bytes:
+        await self._wait("GET")
+        if key not in self.bodies:
+            raise FileNotFoundError
+        return self.bodies[key]
+
+    async def exists(self, key: str) -> bool:
+        await self._wait("HEAD")
+        return key in self.bodies
+
+    async def _wait(self, kind: str) -> None:
+        self.asked.append(kind)
+        self.rounds += self._in_flight == 0
+        self._in_flight += 1
+        await asyncio.sleep(0.001)
+        self._in_flight -= 1
+
+
+def unpurged(sample: Callable[[str], Path], offsets: range, commits: range) -> ManyObjects:
+    root = sample(STATELESS) / "checkpoint"
+    logs = {"offsets": offsets, "commits": commits}
+    newest = {log: (root / log / "2").read_bytes() for log in logs}
+    bodies = {f"ck/{log}/{batch}": newest[log] for log, ids in logs.items() for batch in ids}
+    return ManyObjects({**bodies, "ck/metadata": (root / "metadata").read_bytes(), "ck/sources/0/0": b"0\nv1\n{}"})
+
+
+def many(bucket: ManyObjects) -> ObjectStore:
+    return ObjectStore("s3://bucket/ck", Backend(), bucket, ["ck"])
+
+
+@pytest.mark.parametrize(
+    ("batches", "requests", "rounds"), [(100_000, 35, 8), (123_457, 45, 8), (1_000_000, 45, 8)], ids=str
+)
+def test_very_long_logs_are_probed(sample: Callable[[str], Path], batches: int, requests: int, rounds: int) -> None:
+    bucket = unpurged(sample, range(batches), range(batches - 1))
+    checkpoint = load_checkpoint(many(bucket), batches=ONLY_OPENED)
+    assert (checkpoint.last_offset_batch, checkpoint.last_commit_batch) == (batches - 1, batches - 2)
+    assert checkpoint.offset_names.unlisted_below is not None
+    assert len(checkpoint.offset_names.ids) >= 100
+    assert len(bucket.asked) <= requests, Counter(bucket.asked)
+    assert bucket.rounds <= rounds
+
+
+def test_full_listing_lists_every_page(sample: Callable[[str], Path]) -> None:
+    bucket = unpurged(sample, range(100_000), range(99_999))
+    checkpoint = load_checkpoint(many(bucket), batches=ONLY_OPENED, full_listing=True)
+    assert checkpoint.offset_names.unlisted_below is None
+    assert checkpoint.offset_names.ids == range(100_000)
+    assert Counter(bucket.asked)["LIST"] <= 2 * (100 + 1) + 1  # the last for the source
+
+
+@pytest.mark.parametrize(
+    ("offsets", "commits"),
+    [
+        (range(9_990), range(9_989)),
+        (range(10_000, 12_000), range(10_000, 12_000)),
+        (range(95_000, 100_001), range(95_000, 100_000)),
+        (range(98_765, 123_456), range(98_765, 123_455)),
+        (range(123_456, 125_456), range(123_456, 125_456)),
+        (range(100_000), range(900)),
+        (range(30_000), range(30_001)),
+        (range(110_999), range(111_000)),
+    ],
+)
+def test_the_newest_ids_are_found_wherever_the_log_begins_and_ends(
+    sample: Callable[[str], Path], offsets: range, commits: range
+) -> None:
+    checkpoint = load_checkpoint(many(unpurged(sample, offsets, commits)), batches=ONLY_OPENED)
+    assert checkpoint.last_offset_batch == offsets[-1]
+    assert checkpoint.last_commit_batch == commits[-1]
+    assert list(checkpoint.offset_names.ids) == list(offsets)[-len(checkpoint.offset_names.ids) :]

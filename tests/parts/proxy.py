@@ -1,0 +1,149 @@
+"""A proxy before a server of objects: it writes down each request, lets it wait, and can answer in the server's place.
+
+with Proxy(server) as proxy:
+    open_store(url, proxy.options).list()
+    proxy.count("LIST")
+"""
+
+from __future__ import annotations
+
+import http.client
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Lock, Thread
+from types import TracebackType
+from typing import Any, Literal, Self
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.parts.stores import ObjectServer
+
+
+@dataclass(frozen=True)
+class Request:
+    method: str
+    path: str
+    query: Mapping[str, str]
+
+    @property
+    def kind(self) -> str:
+        """What a store would bill it as."""
+        lists = "list-type" in self.query or self.query.get("comp") == "list" or self.path.endswith("/o")
+        return "LIST" if self.method == "GET" and lists else self.method
+
+
+@dataclass(frozen=True)
+class Answer:
+    """In the server's place; `broken`: its own answer, cut off in the middle, or none at all."""
+
+    status: int = 500
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    broken: Literal["middle", "reset"] | None = None
+
+
+class Proxy:
+    def __init__(self, server: ObjectServer, delay_s: float = 0) -> None:
+        self.requests: list[Request] = []
+        self.bytes_sent = 0
+        self.delay_s = delay_s
+        self.instead: Callable[[Request], Answer | None] = lambda _request: None
+        self._upstream = server.port
+        self._options = server.options
+        self._address = server.address
+        self._lock = Lock()
+        self._never = Event()
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_port}"
+
+    @property
+    def options(self) -> dict[str, str]:
+        return {key: value.replace(self._address, self.address) for key, value in self._options.items()}
+
+    def kinds(self) -> Counter[str]:
+        return Counter(request.kind for request in self.requests)
+
+    def __enter__(self) -> Self:
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._http.daemon_threads = True
+        self._thread = Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        proxy = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                proxy._serve(self)
+
+            do_HEAD = do_PUT = do_POST = do_DELETE = do_GET
+
+            def log_message(self, *_: Any) -> None:
+                """The requests are written down elsewhere."""
+
+        return Handler
+
+    def _serve(self, handler: BaseHTTPRequestHandler) -> None:
+        parts = urlsplit(handler.path)
+        query = {key: values[0] for key, values in parse_qs(parts.query, keep_blank_values=True).items()}
+        request = Request(handler.command, unquote(parts.path), query)
+        with self._lock:
+            self.requests.append(request)
+        if self.delay_s:
+            self._never.wait(self.delay_s)
+        answer = self.instead(request)
+        if answer is not None and answer.broken == "reset":
+            handler.close_connection = True
+            return
+        if answer is not None and answer.broken is None:
+            self._reply(handler, answer.status, answer.headers, answer.body)
+            return
+        status, headers, body = self._forward(handler)
+        self._reply(handler, status, headers, body, cut=answer is not None)
+
+    def _forward(self, handler: BaseHTTPRequestHandler) -> tuple[int, Mapping[str, str], bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", self._upstream, timeout=60)
+        length = int(handler.headers.get("Content-Length") or 0)
+        try:
+            connection.request(handler.command, handler.path, handler.rfile.read(length), dict(handler.headers))
+            answer = connection.getresponse()
+            return answer.status, dict(answer.getheaders()), answer.read()
+        finally:
+            connection.close()
+
+    def _reply(
+        self,
+        handler: BaseHTTPRequestHandler,
+        status: int,
+        headers: Mapping[str, str],
+        body: bytes,
+        *,
+        cut: bool = False,
+    ) -> None:
+        handler.send_response_only(status)
+        length = str(len(body))
+        for name, value in headers.items():
+            if name.lower() == "content-length":
+                length = value
+            elif name.lower() not in ("transfer-encoding", "connection"):
+                handler.send_header(name, value)
+        handler.send_header("Content-Length", length)
+        handler.end_headers()
+        if handler.command != "HEAD":
+            handler.wfile.write(body[: len(body) // 2] if cut else body)
+            self.bytes_sent += len(body)
+        if cut:
+            handler.close_connection = True
