@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from ckpttool.errors import CkptError
 from ckpttool.formats.names import DELTA_LOG, FILE_SINK_LOG, parse_log_names
 from ckpttool.model import SinkLedger
 from ckpttool.recognise import list_or_nothing
@@ -20,19 +21,32 @@ _DELTA_COMMITS = 10
 
 
 def load_ledgers(store: Store, query_id: str | None) -> Iterator[SinkLedger]:
-    for path in _places(store):
-        place = store.at(path)
-        yield from _load_file_ledger(place, path)
-        yield from _load_delta_ledger(place, path, query_id)
+    for path, place in _places(store):
+        marks = _marks(place)
+        if FILE_SINK_LOG in marks:
+            yield from _load_file_ledger(place, path)
+        if DELTA_LOG in marks:
+            yield from _load_delta_ledger(place, path, query_id)
 
 
-def _places(store: Store) -> list[str]:
+def _places(store: Store) -> Iterator[tuple[str, Store]]:
     """The two directories above, and the neighbours if they are few."""
     parent = store.at("..")
-    beside = [name for name in list_or_nothing(parent) if not name.startswith((".", "_"))]
+    own = store.url.rstrip("/").rpartition("/")[2]
+    beside = [name for name in list_or_nothing(parent) if not name.startswith((".", "_")) and name != own]
     # As soon as they are too many nobody asks about the rest.
     folders = list(islice((name for name in beside if is_directory(parent, name)), _NEIGHBOURS + 1))
-    return ["..", "../..", *(f"../{name}" for name in sorted(folders) if len(folders) <= _NEIGHBOURS)]
+    yield "..", parent
+    yield "../..", store.at("../..")
+    if len(folders) <= _NEIGHBOURS:
+        yield from ((f"../{name}", parent.at(name)) for name in sorted(folders))
+
+
+def _marks(place: Store) -> list[str]:
+    try:
+        return place.list_starting("_")
+    except CkptError:
+        return []
 
 
 def _load_file_ledger(place: Store, path: str) -> Iterator[SinkLedger]:

@@ -57,6 +57,12 @@ class ObjectStore(Store):
             raise NotFound(f"{path or self.url} does not exist")
         return list(listing or ())
 
+    def list_starting(self, start: str) -> Names:
+        """One page tells of all below these names too, if it holds them."""
+        if not self._is_known(""):
+            self._ask(start, self._survey_starting, start)
+        return [name for name in self._listings.get("", ()) if name.startswith(start)]
+
     def survey(self, path: str = "", parts: Sequence[str] = ()) -> None:
         """The first page of all names, beside the names at the top, and if there are more, the first of each part."""
         if not self._is_surveyed(path):
@@ -130,12 +136,25 @@ class ObjectStore(Store):
         self._absorb(page.entries)
         if page.token is None:
             self._surveyed.add("")
-        elif page.entries:  # the directories around the last name go on
-            steps = page.entries[-1].key[len(self._prefix) :].split("/")[:-1]
-            self._cut = {"/".join(steps[:count]) for count in range(1, len(steps) + 1)}
+        elif page.entries:
+            self._cut |= self._around(page.entries[-1])
             unknown = [part for part in parts if part in self._listings.get("", ()) and part not in self._listings]
             firsts = await asyncio.gather(*(self._bucket.page(self._prefix_of(part), flat=True) for part in unknown))
             self._first = dict(zip(unknown, firsts, strict=True))
+
+    async def _survey_starting(self, start: str) -> None:
+        page = await self._bucket.page(self._prefix + start, flat=True)
+        self._absorb(page.entries)
+        self._cut.add("")
+        if page.token is not None and page.entries:
+            self._cut |= self._around(page.entries[-1])
+            more = await self._bucket.page(self._prefix + start, flat=False)
+            self._listings.setdefault("", {}).update(_directory(self._prefix + start, more))
+
+    def _around(self, last: Entry) -> set[str]:
+        """The directories that the last name of a page lies in: the next page goes on in them."""
+        steps = last.key[len(self._prefix) :].split("/")[:-1]
+        return {"/".join(steps[:count]) for count in range(1, len(steps) + 1)}
 
     def _absorb(self, entries: Iterable[Entry]) -> None:
         """Enter names into the listings of their directories, and these into those above."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ckpttool.checkpoint import ONLY_OPENED, load_checkpoint
@@ -61,7 +61,7 @@ def plan_restart(
         loaded = load_checkpoint(store, batches=ONLY_OPENED, any_place=True, full_listing=full)
         outlook, plan = _plan(store, loaded, restarted, mode, storage_options, now_ms)
         if _is_sound(outlook, plan):
-            return outlook, plan
+            return outlook, replace(plan, reach=None)  # older batches would have to be read for it
     read = _READ if restarted.wish is None else None  # one may want to go back to any of them
     loaded = load_checkpoint(store, batches=read, any_place=True, full_listing=full)
     return _plan(store, loaded, restarted, mode, storage_options, now_ms)
@@ -72,7 +72,7 @@ def _is_sound(outlook: Outlook, plan: Plan) -> bool:
     quiet = all(finding.severity == "info" for finding in outlook.findings)
     written = all(sink.verdict == "written" for sink in outlook.sinks)
     goes_on = outlook.restart.outcome in ("new_batch", "replay")
-    return goes_on and quiet and written and not plan.repairs and not plan.refused
+    return goes_on and quiet and written and not plan.repairs
 
 
 def _plan(

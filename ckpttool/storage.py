@@ -18,6 +18,8 @@ from ckpttool.urls import parse_url
 
 READ_LIMIT_BYTES = 64 * 2**20
 
+Names = list[str]  # by its own name, since the stores have a method `list`
+
 
 @dataclass(frozen=True, slots=True)
 class FileStat:
@@ -63,6 +65,13 @@ class Store(Protocol):
     def list_log(self, path: str, near: int | None = None, *, full: bool = False) -> LogListing:  # noqa: ARG002
         """The names in a log of numbered files; `full`: all, however many. `near`: an id close to the newest."""
         return LogListing(self.list(path), complete=True)
+
+    def list_starting(self, start: str) -> Names:
+        """Those names at the root that begin with `start`; no error if there is no root."""
+        try:
+            return [name for name in self.list() if name.startswith(start)]
+        except NotFound:
+            return []
 
     def survey(self, path: str = "", parts: Sequence[str] = ()) -> None:  # noqa: ARG002
         """Announce that names all over `path` will be asked for: where that saves requests they are fetched now.

@@ -49,7 +49,7 @@ def load_sink(
 
 def _load(store: Store, path: str, query_id: str | None, txn_app_id: str | None) -> SinkEvidence:
     try:
-        names = store.list()
+        names = [delta.LOG] if delta.LOG in store.list_starting("_") else store.list()
     except NotFound:
         if _is_there(store):
             raise
