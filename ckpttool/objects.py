@@ -132,7 +132,8 @@ class ObjectStore(Store):
             self._cut = {one for one in self._cut if one != path and not one.startswith(f"{path}/")}
             self._surveyed.add(path)
             return
-        page, _ = await asyncio.gather(self._bucket.page(self._prefix, flat=True), self._list_directory(""))
+        asked = self._bucket.page(self._prefix, flat=True)
+        page = await asked if self._is_known("") else (await asyncio.gather(asked, self._list_directory("")))[0]
         self._absorb(page.entries)
         if page.token is None:
             self._surveyed.add("")

@@ -24,7 +24,7 @@ LAYERS: list[tuple[str, ...]] = [
      "sinks.compaction", "sinks.failures", "sinks.findings", "sinks.judge", "sinks.lineage", "inputs.base",
      "inputs.judge", "inputs.delta_rules", "inputs.delta_schema", "inputs.delta_errors", "kafka"),
     ("io_plan", "recognise", "sinks", "ledger", "state_files", "checkpoint", "inspection", "comparison", "outlook",
-     "inputs", "recovery", "state", "report"),
+     "inputs", "recovery", "scan", "state", "report"),
     ("harness", "spark"),
     ("cli", "pytest_plugin"),
 ]  # fmt: skip

@@ -18,6 +18,7 @@ COMMANDS = {
     "plan-recovery": ("ckpttool.cli.plan_recovery", "Say what a restart of the query will do, and plan the ways out."),
     "state": ("ckpttool.cli.state", "Read the rows that stateful operators keep."),
     "log": ("ckpttool.cli.log", "Print one line per batch, oldest first; go on with --follow."),
+    "scan": ("ckpttool.cli.scan", "Find the checkpoints below PATH and print one line each, the worst first."),
     "diff": ("ckpttool.cli.diff", "Compare two batches or two checkpoints."),
     "kafka": ("ckpttool.cli.kafka", "Compare the query's Kafka sources with their brokers."),
     "crash-test": ("ckpttool.cli.crash_test", "Crash a real query at exact points, and judge its recovery."),

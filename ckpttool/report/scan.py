@@ -1,0 +1,75 @@
+"""What a scan found: a line for each checkpoint, as text and as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ckpttool.report.json import header
+from ckpttool.report.layout import printable, spell_duration, table
+from ckpttool.report.style import Style
+from ckpttool.scan import Scan, Sighting
+
+_VERDICTS = {0: "sound", 1: "error", 3: "unknown", 5: "no access"}
+
+
+def scan_fields(scan: Scan, now_ms: int) -> dict[str, Any]:
+    return {**header("scan", scan.url), "checkpoints": [sighting_fields(one, now_ms) for one in scan.sightings]}
+
+
+def sighting_fields(sighting: Sighting, now_ms: int) -> dict[str, Any]:
+    """`error` where the directory could not be looked at; then nothing else is known."""
+    inspection, error = sighting.inspection, sighting.error
+    checkpoint = inspection.checkpoint if inspection else None
+    newest_ms = sighting.newest_ms
+    return {
+        "checkpoint": sighting.url,
+        "query_id": checkpoint.metadata.id if checkpoint and checkpoint.metadata else None,
+        "mode": inspection.evidence.mode if inspection else None,
+        "last_offset_batch": checkpoint.last_offset_batch if checkpoint else None,
+        "last_commit_batch": checkpoint.last_commit_batch if checkpoint else None,
+        "newest_ms": newest_ms,
+        "age_ms": None if newest_ms is None else max(0, now_ms - newest_ms),
+        "next_batch": {"outcome": inspection.next_batch.outcome, "batch_id": inspection.next_batch.batch_id}
+        if inspection
+        else None,
+        "verdict": _verdict(sighting),
+        "exit_code": sighting.exit_code,
+        "findings": [
+            {"id": finding.id, "severity": finding.severity, "path": finding.path}
+            for finding in (inspection.findings if inspection else ())
+        ],
+        "error": {"message": error.message, "next_step": error.next_step} if error else None,
+    }
+
+
+def render_scan(scan: Scan, now_ms: int, style: Style) -> str:
+    if not scan.sightings:
+        return f"No checkpoint below {printable(scan.url)}.\n"
+    rows = [_row(one, scan.url, now_ms) for one in scan.sightings]
+    head = ("Verdict", "Checkpoint", "Query", "Last batch", "Age", "Findings")
+    verdicts = [_verdict(one) for one in scan.sightings]
+    counts = ", ".join(
+        f"{verdicts.count(word)} {word}" for word in dict.fromkeys([*_VERDICTS.values(), *verdicts]) if word in verdicts
+    )
+    lines = [*table(head, rows, style, right=(3, 4)), "", f"{len(rows)} checkpoints: {counts}."]
+    return "\n".join(lines) + "\n"
+
+
+def _row(sighting: Sighting, root: str, now_ms: int) -> tuple[str, ...]:
+    fields = sighting_fields(sighting, now_ms)
+    last = [number for number in (fields["last_offset_batch"], fields["last_commit_batch"]) if number is not None]
+    told = [finding["id"] for finding in fields["findings"] if finding["severity"] != "info"]
+    return (
+        fields["verdict"],
+        sighting.url.removeprefix(root.rstrip("/")).lstrip("/") or ".",
+        (fields["query_id"] or "-")[:8],
+        str(max(last)) if last else "-",
+        "-" if fields["age_ms"] is None else spell_duration(fields["age_ms"]),
+        fields["error"]["message"] if fields["error"] else ", ".join(dict.fromkeys(told)),
+    )
+
+
+def _verdict(sighting: Sighting) -> str:
+    if sighting.inspection and sighting.exit_code == 0:
+        return "warning" if any(one.severity == "warning" for one in sighting.inspection.findings) else "sound"
+    return _VERDICTS.get(sighting.exit_code, "no access")
