@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol, TypeVar
@@ -107,6 +108,9 @@ class AzureBucket:
         self.loop = fs.loop
         self._fs = fs
         self._name = name
+        with suppress(AttributeError):  # the client waits 15 s before it asks again, and there is no option
+            retry = fs.service_client._config.retry_policy
+            retry.initial_backoff, retry.increment_base, retry.random_jitter_range = 1, 2, 1
 
     async def page(self, prefix: str, *, flat: bool, token: str | None = None) -> Page:
         container = self._fs.service_client.get_container_client(self._name)
@@ -154,8 +158,7 @@ class GoogleBucket:
         self._name = name
 
     async def page(self, prefix: str, *, flat: bool, token: str | None = None) -> Page:
-        answer = await self._fs._call(
-            "GET",
+        answer = await self._call(
             "b/{}/o",
             self._name,
             prefix=prefix or None,
@@ -172,17 +175,24 @@ class GoogleBucket:
 
     async def get(self, key: str) -> bytes:
         async def attempt() -> bytes:
-            headers, body = await self._fs._call("GET", self._fs.url(f"{self._name}/{key}"))
+            headers, body = await self._call(self._fs.url(f"{self._name}/{key}"))
             return _whole(body, int(headers.get("Content-Length", len(body))))
 
         return await _patiently(attempt)
 
     async def exists(self, key: str) -> bool:
         try:
-            await self._fs._call("GET", "b/{}/o/{}", self._name, key, json_out=True)
+            await self._call("b/{}/o/{}", self._name, key, json_out=True)
         except FileNotFoundError:
             return False
         return True
+
+    async def _call(self, *arguments: Any, **more: Any) -> Any:
+        """The client says only in words that something is forbidden."""
+        try:
+            return await self._fs._call("GET", *arguments, **more)
+        except OSError as error:
+            raise PermissionError("AccessDenied") if str(error).startswith("Forbidden") else error from None
 
 
 BUCKETS: Mapping[str, Callable[[Any, str], Bucket]] = {
@@ -191,6 +201,14 @@ BUCKETS: Mapping[str, Callable[[Any, str], Bucket]] = {
     "gs": GoogleBucket,
     "gcs": GoogleBucket,
 }
+
+
+def silence_clients() -> None:
+    """They write to standard error what we tell in one line, and with URLs that may be signed."""
+    import logging
+
+    for name in ("adlfs", "aiobotocore", "asyncio", "azure", "botocore", "fsspec", "gcsfs", "google", "s3fs"):
+        logging.getLogger(name).addHandler(logging.NullHandler())
 
 
 def _azure_entry(blob: Any) -> Entry:

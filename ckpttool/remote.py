@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote
 from zipfile import BadZipFile
 
 from ckpttool import storage
-from ckpttool.buckets import BUCKETS
+from ckpttool.buckets import BUCKETS, silence_clients
 from ckpttool.errors import CkptError, LeftUnread, MalformedFile, NotACheckpoint, NotFound, Refused, Unavailable
 from ckpttool.storage import FileStat, NothingStore, Store, bounded, not_a_file, too_large
 from ckpttool.urls import Options, child_url, options_for, parent_url, protocol_of, redact_url
@@ -44,6 +44,7 @@ def open_remote(url: str, target: str, options: Options, storage_options: Mappin
     try:
         import fsspec
 
+        silence_clients()
         protocol = protocol_of(target)
         kwargs = _arguments(target, protocol, {**options, **options_for(protocol, storage_options)})
         backend = Backend()

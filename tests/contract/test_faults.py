@@ -81,6 +81,24 @@ def test_a_body_that_breaks_off_is_asked_for_again_on_every_store(proxied: tuple
     assert run(proxy, "inspect", url).out == sound.out
 
 
+@pytest.mark.parametrize("proxied", SERVERS, indirect=True)
+def test_a_busy_store_is_asked_again_on_every_store(proxied: tuple[Proxy, str]) -> None:
+    proxy, url = proxied
+    sound = run(proxy, "inspect", url)
+    proxy.instead = on_body("/offsets/2", Answer(503), times=1)
+    assert run(proxy, "inspect", url).out == sound.out
+
+
+@pytest.mark.parametrize("proxied", SERVERS, indirect=True)
+def test_a_forbidden_body_is_named_and_nothing_else_is_written_on_every_store(proxied: tuple[Proxy, str]) -> None:
+    proxy, url = proxied
+    proxy.instead = on_body("/offsets/0", Answer(403, b"<Error><Code>AccessDenied</Code></Error>"))
+    outcome = run(proxy, "inspect", url)
+    assert (outcome.code, outcome.err) == (5, "")
+    assert "offsets/0 cannot be read: AccessDenied" in outcome.out
+    assert findings(outcome) == {"offsets/0": "unreadable"}
+
+
 # -- what stays --------------------------------------------------------------------------------------------------------
 
 STAYING = {
