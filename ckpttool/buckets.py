@@ -19,6 +19,7 @@ TRIES = 4  # at a body that breaks off; the clients repeat what is refused or no
 _BODY_BYTES = 64 * 2**20
 
 T = TypeVar("T")
+Span = tuple[int, int] | None
 
 
 class TooLong(Exception):
@@ -50,8 +51,8 @@ class Bucket(Protocol):
     async def page(self, prefix: str, *, flat: bool, token: str | None = None) -> Page:
         """Names that begin with `prefix`, in order: all (`flat`), or down to the next slash."""
 
-    async def get(self, key: str) -> bytes:
-        """The whole body; raises FileNotFoundError, TooLong, or what the client raises."""
+    async def get(self, key: str, span: Span = None) -> bytes:
+        """The whole body, or from a byte up to another; raises FileNotFoundError, TooLong, or the client's own."""
 
     async def exists(self, key: str) -> bool:
         """Whether there is such an object, without its body."""
@@ -80,9 +81,10 @@ class S3Bucket:
         folders = [one["Prefix"] for one in answer.get("CommonPrefixes", ())]
         return Page(entries, folders, answer.get("NextContinuationToken") if answer.get("IsTruncated") else None)
 
-    async def get(self, key: str) -> bytes:
+    async def get(self, key: str, span: Span = None) -> bytes:
         async def attempt() -> bytes:
-            answer = await self._call("get_object", Key=key)
+            part = {"Range": f"bytes={span[0]}-{span[1] - 1}"} if span else {}
+            answer = await self._call("get_object", Key=key, **part)
             async with answer["Body"] as body:
                 if answer["ContentLength"] > _BODY_BYTES:
                     raise TooLong
@@ -129,11 +131,12 @@ class AzureBucket:
             raise _azure_error(error) from None
         return Page(entries, folders, pages.continuation_token or None)
 
-    async def get(self, key: str) -> bytes:
+    async def get(self, key: str, span: Span = None) -> bytes:
         async def attempt() -> bytes:
             blob = self._fs.service_client.get_blob_client(self._name, key)
             try:
-                answer = await blob.download_blob()
+                offset, length = (span[0], span[1] - span[0]) if span else (None, None)
+                answer = await blob.download_blob(offset, length)
                 if answer.size > _BODY_BYTES:
                     raise TooLong
                 return _whole(await answer.readall(), answer.size)
@@ -173,9 +176,10 @@ class GoogleBucket:
         ]
         return Page(entries, answer.get("prefixes", ()), answer.get("nextPageToken"))
 
-    async def get(self, key: str) -> bytes:
+    async def get(self, key: str, span: Span = None) -> bytes:
         async def attempt() -> bytes:
-            headers, body = await self._call(self._fs.url(f"{self._name}/{key}"))
+            part = {"Range": f"bytes={span[0]}-{span[1] - 1}"} if span else None
+            headers, body = await self._call(self._fs.url(f"{self._name}/{key}"), headers=part)
             return _whole(body, int(headers.get("Content-Length", len(body))))
 
         return await _patiently(attempt)

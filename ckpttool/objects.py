@@ -252,6 +252,9 @@ class ObjectStore(Store):
             raise body
         return body
 
+    def read_range(self, path: str, start: int, end: int) -> bytes:
+        return self._ask(path, self._bucket.get, self._prefix + path, (start, end))
+
     def read_all(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | CkptError]]:
         for portion in self._portions(paths):
             yield from zip(portion, self._fetch(portion), strict=True)

@@ -241,6 +241,10 @@ def test_reads_a_file(read_from: Store) -> None:
     assert read_from.read("offsets/10") == b"v1\nten"
 
 
+def test_reads_a_part_of_a_file(read_from: Store) -> None:
+    assert read_from.read_range("offsets/10", 3, 5) == b"te"
+
+
 def test_reads_an_empty_file(read_from: Store) -> None:
     assert read_from.read("offsets/empty") == b""
 
