@@ -15,21 +15,28 @@ from ckpttool.kafka.base import BrokerAnswer, Question
 from ckpttool.kafka.client import Connection, ask
 from tests.differential.kafka_cases import Case, nothing
 from tests.differential.topics import Topics, until
-from tests.parts.kafka import Broker
+from tests.parts.delay import delayed
+from tests.parts.kafka import Broker, Listener, free_ports
 
 PARTITIONS = 10_000
 TOPICS = 20
 BARE = [sys.executable, str(Path(__file__).with_name("bare_kafka.py"))]
 SMALL = "small"
+FAR = "FAR"
+ONE_WAY_MS = 1  # between availability zones; on the loop a request has no way to go, and nobody's brokers are there
 MB = 1_000_000
 
 
 def measure() -> Iterator[Gate]:
-    with Broker() as broker, tempfile.TemporaryDirectory() as folder:
+    [far] = free_ports(1)
+    with Broker(listeners=[Listener(FAR, "PLAINTEXT", seen_at=far)]) as broker, tempfile.TemporaryDirectory() as folder:
         topics = Topics(broker.address)
         topics.create(SMALL)
         yield _cold(broker.address, Path(folder))
-        yield from _many(topics, [f"big{number}" for number in range(TOPICS)], Path(folder))
+        names = [f"big{number}" for number in range(TOPICS)]
+        yield from _many(topics, names, Path(folder))
+        with delayed(far, int(broker.at(FAR).rpartition(":")[2]), ONE_WAY_MS):
+            yield _far(f"127.0.0.1:{far}", names)
 
 
 def _cold(address: str, folder: Path) -> Gate:
@@ -44,17 +51,33 @@ def _many(topics: Topics, names: Sequence[str], folder: Path) -> Iterator[Gate]:
     question = Question(0, tuple(names), newer_than_ms=1)
     connection = Connection(topics.address, timeout_s=60)
     until(lambda: _is_whole(ask(connection, question)), patience_s=300)  # leaders come one after the other
-    ways: dict[str, Callable[[], object]] = {
-        "batched": lambda: run(topics.address, "batched", list(names)),
-        "asked": lambda: ask(connection, question),
-        "one-by-one": lambda: run(topics.address, "one-by-one", list(names)),
-    }
-    taken = _seconds(ways)
+    topics.fill_all(names, each)
+    taken = _seconds(
+        {
+            "batched": lambda: run(topics.address, "batched", list(names)),
+            "asked": lambda: ask(connection, question),
+        }
+    )
     yield Gate(f"{PARTITIONS:,} partitions / the same batched calls", taken["asked"] / taken["batched"], 1.3)
-    alone = taken["one-by-one"] * PARTITIONS / SOME
-    yield Gate(f"{PARTITIONS:,} partitions / a twentieth of asking one by one", taken["asked"] / (alone / 20), 1)
-    command = _diff(topics.address, folder / "many", {name: dict.fromkeys(range(each), 0) for name in names})
+    whole = {name: dict.fromkeys(range(each), 0) for name in names}
+    command = _diff(topics.address, folder / "many", whole)
     yield Gate(f"ckpt kafka diff of {PARTITIONS:,} partitions, peak memory", peak_memory_bytes(command) / MB, 150, "MB")
+    command = [*_diff(topics.address, folder / "when", whole), "--when"]
+    yield Gate(
+        f"the same with --when, of {PARTITIONS:,} partitions, peak memory", peak_memory_bytes(command) / MB, 150, "MB"
+    )
+
+
+def _far(address: str, names: Sequence[str]) -> Gate:
+    """Over a wire with a delay."""
+    question = Question(0, tuple(names), newer_than_ms=1)
+    connection = Connection(address, timeout_s=60)
+    taken = _seconds(
+        {"asked": lambda: ask(connection, question), "one-by-one": lambda: run(address, "one-by-one", list(names))}, 3
+    )
+    alone = taken["one-by-one"] * PARTITIONS / SOME
+    name = f"{PARTITIONS:,} partitions, {2 * ONE_WAY_MS} ms away / a twentieth of asking one by one"
+    return Gate(name, taken["asked"] / (alone / 20), 1)
 
 
 def _diff(address: str, checkpoint: Path, ends: dict[str, dict[int, int]]) -> list[str]:

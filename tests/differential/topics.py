@@ -62,6 +62,14 @@ class Topics:
             producer.produce(topic, value, partition=partition, **when)
         assert producer.flush(PATIENCE_S) == 0
 
+    def fill_all(self, topics: Sequence[str], partitions: int) -> None:
+        """One record into each."""
+        producer = confluent_kafka.Producer(self.config)
+        for topic in topics:
+            for partition in range(partitions):
+                producer.produce(topic, "x", partition=partition)
+            assert producer.flush(PATIENCE_S) == 0
+
     def wait_for(self, topic: str, partitions: int) -> None:
         def is_there() -> bool:
             told = self.admin.list_topics(topic, timeout=10).topics[topic]

@@ -36,7 +36,7 @@ controller.quorum.voters=1@127.0.0.1:{controller}
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
 listeners={listeners},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners={listeners}
+advertised.listeners={advertised}
 listener.security.protocol.map={protocols},CONTROLLER:PLAINTEXT
 log.dirs={folder}/data
 auto.create.topics.enable=false
@@ -58,11 +58,13 @@ GUARD = 'exec 3<&0; "$@" </dev/null & broker=$!; (cat <&3 >/dev/null; kill -9 $b
 
 @dataclass(frozen=True)
 class Listener:
-    """One more way in. `settings`: the broker's for this listener, such as where its key store is."""
+    """One more way in. `settings`: the broker's for this listener, such as where its key store is; `seen_at`: the port
+    that clients are told, if something stands between them."""
 
     name: str
     protocol: str
     settings: Mapping[str, str] = field(default_factory=dict)
+    seen_at: int | None = None
 
     def lines(self) -> Iterator[str]:
         prefix = f"listener.name.{self.name.lower()}"
@@ -178,6 +180,9 @@ class Broker:
         lines += [line for listener in self._listeners for line in listener.lines()]
         own = SETTINGS.format(
             listeners=",".join(f"{one.name}://{self.at(one.name)}" for one in self._listeners),
+            advertised=",".join(
+                f"{one.name}://127.0.0.1:{one.seen_at or self._ports[one.name]}" for one in self._listeners
+            ),
             protocols=",".join(f"{one.name}:{one.protocol}" for one in self._listeners),
             controller=controller,
             folder=self._folder,
