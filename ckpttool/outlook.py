@@ -23,6 +23,7 @@ from ckpttool.sinks.base import RestartFacts, SinkEvidence, SinkVerdict
 from ckpttool.sinks.failures import skips, what_stops
 from ckpttool.sinks.findings import KEEPS_NOTHING
 from ckpttool.sinks.judge import judge_sink
+from ckpttool.sinks.skipped import fails_once, never_committed
 from ckpttool.state_chain import StateFiles
 from ckpttool.state_verdict import check_state_files
 
@@ -104,6 +105,7 @@ def look_ahead(
         *check_checkpoint(evidence, now_ms),
         *_another_place(evidence),
         *_about_state(seen),
+        *_about_a_skipped_batch(seen, Scene(evidence, conditions), restart),
         *judge_inputs(seen.inputs, Scene(evidence, conditions))[1],
         *(in_kafka.findings if in_kafka else ()),
         *(finding for verdict in verdicts for finding in verdict.findings),
@@ -143,6 +145,12 @@ def _about_state(seen: Seen) -> Iterator[Finding]:
                 yield finding
 
 
+def _about_a_skipped_batch(seen: Seen, scene: Scene, restart: Restart) -> Iterator[Finding]:
+    if restart.outcome in GOES_ON and restart.batch_id is not None:
+        finding = fails_once(seen.sinks, scene, restart.batch_id)
+        yield from [finding] if finding else []
+
+
 def _asked_for(seen: Seen) -> Iterator[SinkEvidence | DeltaInput]:
     """What the user named: sinks, and the table of a Delta source."""
     yield from seen.sinks
@@ -177,7 +185,8 @@ def predict(evidence: Evidence, conditions: Conditions, seen: Seen = NOTHING_SEE
     if restart.outcome not in GOES_ON or restart.batch_id is None:
         return restart
     sinks = (what_stops(sink, restart.batch_id, conditions.release) for sink in seen.sinks)
-    return next((stopped(restart, spoken) for spoken in (source, *sinks) if spoken), restart)
+    skipped = never_committed(seen.sinks, scene, restart.batch_id)
+    return next((stopped(restart, spoken) for spoken in (source, *sinks, skipped) if spoken), restart)
 
 
 def _asks_for_rows(seen: Seen, scene: Scene) -> bool:

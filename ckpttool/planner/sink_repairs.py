@@ -21,6 +21,7 @@ from ckpttool.sinks.base import SinkEvidence
 from ckpttool.sinks.compaction import LOG
 from ckpttool.sinks.failures import what_stops
 from ckpttool.sinks.findings import RESTORE_ENTRIES
+from ckpttool.sinks.skipped import never_committed
 
 _RENUMBERED_AT_MOST = 10_000
 
@@ -133,6 +134,16 @@ def _commit_like(situation: Situation, batch: int, number: int) -> CommitLogEntr
     if commit is None or commit.version > 1:
         return None
     return CommitLogEntry(number, 1, commit.next_watermark_ms)
+
+
+def is_skip_fatal(situation: Situation) -> bool:
+    """The sink has the batch, so no task of it runs, and its commit has to name what the tasks would have written."""
+    batch = situation.restart().batch_id
+    return batch is not None and never_committed(situation.sinks, situation.scene, batch) is not None
+
+
+def run_what_is_skipped(situation: Situation) -> Proposals:
+    yield _bring_sinks_down(situation, (situation.restart().batch_id or 0) - 1)
 
 
 # -- the sink knows the query by another id ----------------------------------------------------------------------------

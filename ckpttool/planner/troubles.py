@@ -53,6 +53,7 @@ BESIDES: Mapping[str, Proposer] = {
     "id-lost": log_repairs.give_id_back,
     "commit-ahead": log_repairs.commit_ahead,
     "sink-log": sink_repairs.log_in_the_way,
+    "skip-without-state": sink_repairs.run_what_is_skipped,
     "stale-state": state_repairs.stale_state,
     "batches-left-out": sink_repairs.batches_left_out,
     "sink-ahead": sink_repairs.sink_ahead,
@@ -77,6 +78,8 @@ def first_trouble(situation: Situation) -> str | None:
         return "commit-ahead" if planned is not None else "commits-without-offsets"
     if sink_repairs.is_log_in_the_way(situation):
         return "sink-log"
+    if sink_repairs.is_skip_fatal(situation):
+        return "skip-without-state"
     if state_repairs.is_state_stale(situation):
         return "stale-state"
     if sink_repairs.are_batches_left_out(situation):
