@@ -66,7 +66,7 @@ def list_scenarios(color: str, **_: str) -> int:
     from ckpttool.report.layout import table
 
     rows = [
-        (one.name, one.title, one.guarantee, " ".join(one.jars) or "-", "a control" if one.control else "")
+        (one.name, one.title, one.guarantee, " ".join(one.needs) or "-", "a control" if one.control else "")
         for one in SCENARIOS.values()
     ]
     echo("\n".join(table(["Scenario", "Job", "Guarantee", "Needs", ""], rows, choose_style(color))))

@@ -73,7 +73,8 @@ def try_scenarios(
                 if torn and trial.scenario.is_stateful:
                     cases += trial.tear_image(spark, _last(trial.images, "doubled"))
                 if ways_out and trial.scenario.sink.kind == "delta" and trial.scenario.sink.ledger:
-                    cases += cases_of_ways_out(trial, spark, _last(trial.images, "done"))
+                    done, doubled = _last(trial.images, "done"), _last(trial.images, "doubled")
+                    cases += cases_of_ways_out(trial, spark, done, doubled)
                 cases += [trial.kill_and_recover(spark, at) for at in _sample(trial.images, kills)]
                 cases += [lose_executor(trial, at) for at in _at_the_sink(trial.images, executors)]
                 yield Histories(run, tuple(cases))

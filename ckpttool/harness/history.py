@@ -208,10 +208,11 @@ class Restart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Released:
-    """A source was told that a batch is done with, while `committed` was the newest file of the commit log."""
+    """A source was told that a batch is done with, while `committed` was the newest file of the commit log.
+    `batch_id`: whose offsets had been looked up for it; None: nobody knows."""
 
     source: int
-    batch_id: int
+    batch_id: int | None
     committed: int | None
 
 

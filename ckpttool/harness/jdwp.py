@@ -82,13 +82,15 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A point was reached for the n-th time in this batch: the one that is being planned or run."""
+    """A point was reached for the n-th time in this batch: the one that is being planned or run. `looked_up`: the batch
+    whose offsets Spark has read last."""
 
     point: str
     batch_id: int | None
     nth: int
     thread: str
     this: str | None
+    looked_up: int | None = None
 
 
 # These tell which batch is being worked on, most by their first long argument: its offsets are about to be written, or
@@ -96,7 +98,9 @@ class Hit:
 # to be constructed follows the one that was committed last.
 COMMITTING = Point("", "*.HDFSMetadataLog", "add", "entry", this="CommitLog")
 CONSTRUCTING = Point("", "*.MicroBatchExecution", "constructNextBatch", "entry")
+LOOKING_UP = Point("", "*.HDFSMetadataLog", "get", "entry", this="OffsetSeqLog")
 TRACKERS = (
+    LOOKING_UP,
     Point("", "*.HDFSMetadataLog", "add", "entry", this="OffsetSeqLog"),
     Point("", "*.IncrementalExecution", "<init>", "entry", caller="MicroBatchExecution"),
     COMMITTING,
@@ -124,6 +128,7 @@ class Controller:
         self.hits: list[Hit] = []
         self.batch_id = first_batch
         self._committing: int | None = None
+        self._looked_up: int | None = None
         self._counts: Counter[tuple[str, int | None]] = Counter()
         self._points = (*points, *TRACKERS)
         for point in self._points:
@@ -202,7 +207,8 @@ class Controller:
 
     def forget_batches(self, first_batch: int | None = None) -> None:
         """Another query comes, in the same JVM."""
-        self.batch_id, self._committing, self._counts, self.hits = first_batch, None, Counter(), []
+        self.batch_id, self._counts, self.hits = first_batch, Counter(), []
+        self._committing = self._looked_up = None
 
     def unarmed(self) -> list[str]:
         """Points for which no code was found: the class was not loaded, or has no such method."""
@@ -288,12 +294,15 @@ class Controller:
             return None
         self._counts[point.name, self.batch_id] += 1
         name = self._ask(THREAD_NAME, struct.pack(">Q", thread)).text()
-        hit = Hit(point.name, self.batch_id, self._counts[point.name, self.batch_id], name, this)
+        nth = self._counts[point.name, self.batch_id]
+        hit = Hit(point.name, self.batch_id, nth, name, this, self._looked_up)
         self.hits.append(hit)
         return hit
 
     def _track(self, place: _Place, frame: bytes) -> None:
-        if place.point is CONSTRUCTING:
+        if place.point is LOOKING_UP:
+            self._looked_up = self._looked_up if place.slot is None else self._long(frame, place.slot)
+        elif place.point is CONSTRUCTING:
             self.batch_id = self.batch_id if self._committing is None else self._committing + 1
         elif place.slot is not None:
             self.batch_id = self._long(frame, place.slot)

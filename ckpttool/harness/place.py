@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 EPOCH = 1_700_000_000  # input files are stamped with seconds from here, one apart
-PARTS = ("checkpoint", "sink")  # what a crash leaves
+CHECKPOINT = "checkpoint"
+PARTS = (CHECKPOINT, "sink")  # what a crash leaves
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class JobPlace:
 
     @property
     def checkpoint(self) -> Path:
-        return self.root / "checkpoint"
+        return self.root / CHECKPOINT
 
     @property
     def sink(self) -> Path:

@@ -27,7 +27,7 @@ class Place:
     """`before` and `after`: the windows at entry and at return; None at return: no point there.
 
     `inside`: it stands where its caller stands. `apart`: another thread's, which may stand anywhere. `optional`: not
-    every run passes it."""
+    every run passes it. `releases`: a source is told there that a batch is done."""
 
     name: str
     step: int
@@ -40,6 +40,7 @@ class Place:
     inside: bool = False
     apart: bool = False
     optional: bool = False
+    releases: bool = False
 
     @property
     def is_log(self) -> bool:
@@ -76,6 +77,10 @@ PLACES = (
     _place("write", 3, "every", "CheckpointFileManager$RenameBasedFSDataOutputStream.close", inside=True),
     _place("rename", 3, "every", "FileContextBasedCheckpointFileManager.renameTempFile", inside=True),
     _place("release", 3, "every", "MicroBatchExecution.cleanUpLastExecutedMicroBatch", "replayed", "replayed"),
+    _place("source-done", 3, "files", "FileStreamSource.commit", "replayed", releases=True),
+    _place("delta-done", 3, "delta-source", "DeltaSource.commit", "replayed", releases=True),
+    _place("kafka-done", 3, "kafka-source", "KafkaMicroBatchStream.commit", "replayed", releases=True),
+    _place("counter-done", 3, "counter", "RatePerMicroBatchStream.commit", "replayed", releases=True),
     _place("purge", 3, "cleaning", "HDFSMetadataLog.purge", apart=True, optional=True),
     _place("batch-run", 4, "every", "MicroBatchExecution.runBatch", "replayed", "done"),
     _place("source-read", 4, "files", "FileStreamSource.getBatch", "replayed", "replayed"),

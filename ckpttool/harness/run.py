@@ -9,15 +9,20 @@ from pathlib import Path
 from select import select
 from typing import Any
 
+from ckpttool.harness.history import Released
 from ckpttool.harness.images import Image, Images
 from ckpttool.harness.jdwp import Controller, Hit, NotReached
+from ckpttool.harness.place import CHECKPOINT
 from ckpttool.harness.points import Standing, Standings, Stop
 from ckpttool.harness.session import Answer, Died, Late, Session
+
+OF_OTHER_THREADS = 2  # so many images in a batch: they pass by as time goes on, however often
 
 
 @dataclass
 class Harvest:
-    """What a run left: its own answer, the images, and how often each point was passed and armed."""
+    """What a run left: its own answer, the images, and how often each point was passed and armed. `released`: what
+    sources had been told when each image was taken, by its number; empty if nobody could watch."""
 
     answer: Answer
     images: Images
@@ -26,6 +31,7 @@ class Harvest:
     seconds: float
     copying: float = 0.0
     passed: set[str] = field(default_factory=set)
+    released: Mapping[int, tuple[Released, ...]] = field(default_factory=dict)
 
 
 def harvest(
@@ -44,13 +50,20 @@ def harvest(
     copying = 0.0
     numbers = iter(range(1, 1_000_000))
     passed: set[str] = set()
+    told: list[Released] = []
+    told_by: dict[int, tuple[Released, ...]] = {}
 
     def stopped(hits: list[Hit]) -> None:
         nonlocal copying
         hits = [hit for hit in hits if hit.point in chosen]  # others are armed for other queries of this JVM
         standing = [standings.of(hit.point, hit.thread) for hit in hits]
         passed.update(hit.point for hit in hits)
-        wanted = [(hit, at) for hit, at in zip(hits, standing, strict=True) if hit.batch_id in batches]
+        told.extend(released(hit, root / CHECKPOINT) for hit in hits if chosen[hit.point].place.releases)
+        wanted = [
+            (hit, at)
+            for hit, at in zip(hits, standing, strict=True)
+            if hit.batch_id in batches and not (chosen[hit.point].place.apart and hit.nth > OF_OTHER_THREADS)
+        ]
         if not wanted:
             return
         before = time.monotonic()
@@ -58,14 +71,23 @@ def harvest(
         try:
             for hit, at in wanted:
                 image = image_of(next(numbers), hit, at)
+                told_by[image.number] = tuple(told)
                 images.take(image, root)
         finally:
             session.thaw()
         copying += time.monotonic() - before
 
     answer = drive(session, controller, request, stopped, seconds)
+    watched = any(stop.place.releases and controller.armed[name] for name, stop in chosen.items())
     return Harvest(
-        answer, images, dict(controller.armed), len(controller.hits), time.monotonic() - began, copying, passed
+        answer,
+        images,
+        dict(controller.armed),
+        len(controller.hits),
+        time.monotonic() - began,
+        copying,
+        passed,
+        told_by if watched else {},
     )
 
 
@@ -107,6 +129,12 @@ def drive(
                 stopped(hits)
         elif session in ready and (answer := session.poll()) is not None:
             return answer
+
+
+def released(hit: Hit, checkpoint: Path) -> Released:
+    """Just before a source is told that a batch is done, Spark looks the batch's offsets up."""
+    committed = (int(path.name) for path in (checkpoint / "commits").glob("[0-9]*") if path.name.isdecimal())
+    return Released(source=0, batch_id=hit.looked_up, committed=max(committed, default=None))
 
 
 def image_of(number: int, hit: Hit, at: Standing) -> Image:

@@ -6,7 +6,6 @@ The same JVM that was the victim does the recoveries, once the controller has le
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import Any
 
 from ckpttool.errors import Refused
 from ckpttool.formats.metadata import parse_metadata
+from ckpttool.harness.crashes import crash_of, torn
 from ckpttool.harness.disk import DiskReader, data_files, sink_kind
 from ckpttool.harness.history import Case, Crash, Disk, Fields, Mode, Proof, Run, Source, StateRow
 from ckpttool.harness.history_json import encode_case, encode_run
@@ -26,7 +26,7 @@ from ckpttool.harness.job import check_input
 from ckpttool.harness.judge.base import UNKNOWN_JOB, canonical
 from ckpttool.harness.kills import NotReached, kill_at
 from ckpttool.harness.place import PARTS, JobPlace
-from ckpttool.harness.points import breakpoints, drifted, stops, witness
+from ckpttool.harness.points import breakpoints, drifted, stops
 from ckpttool.harness.recovery import Spark, predict, recover, state_rows, stores_of
 from ckpttool.harness.run import Harvest, asker, connect, harvest, last_line
 from ckpttool.harness.scenarios import Scenario
@@ -52,7 +52,7 @@ class Again:
     """A recovery that was stopped at every point, like the run before it."""
 
     first: Crash
-    images: Images
+    taken: Harvest
 
 
 class Trial:
@@ -167,8 +167,8 @@ class Trial:
         images = Images(self.images.folder.with_name(f"{self.scenario.name}-again"), PARTS, self._write_ends)
         seconds = 3 * self.settings.seconds
         request = self.request() | {"seconds": seconds}
-        harvest(session, controller, request, self.chosen, images, self.place.root, {batch}, seconds + 30)
-        return Again(first, images)
+        taken = harvest(session, controller, request, self.chosen, images, self.place.root, {batch}, seconds + 30)
+        return Again(first, taken)
 
     def _as_seen(self, run: Run) -> Run:
         """What only a run without a crash tells of a job that nobody knows: its sink, and what is in it."""
@@ -231,16 +231,18 @@ class Trial:
         images, began = list(self.images), time.monotonic()
         for number, image in enumerate(images, 1):
             case = self.recover_image(spark, image, taken.armed.get(image.point, 0) > 0, run_id)
+            case = replace(case, released=taken.released.get(image.number))
             self._told(self.scenario.name, number, len(images), number / (time.monotonic() - began))
             yield from self.keep([case])
 
     def cases_again(self, spark: Spark, again: Again) -> Iterator[Case]:
         """Two crashes in a row."""
-        for image in again.images:
-            self.put_back(again.images, image)
+        images, released = again.taken.images, again.taken.released
+        for image in images:
+            self.put_back(images, image)
             second = crash_of(image, self.read(), armed=True)
-            case = self.recover_disk(spark, second, "")
-            path, name = str(again.images.path(image)), f"again-{again.first.point}-{image.id}"
+            case = replace(self.recover_disk(spark, second, ""), released=released.get(image.number))
+            path, name = str(images.path(image)), f"again-{again.first.point}-{image.id}"
             yield from self.keep([replace(case, name=name, crashes=(again.first, second), image=path)])
 
     def recover_image(self, spark: Spark, image: Image, armed: bool, run_id: str) -> Case:
@@ -316,6 +318,7 @@ class Trial:
         batch = max(after.commits)
         stores = stores_of(after.state_files or (), self.scenario.state_variable)
         request = {"do": "state", "checkpoint": str(self.place.checkpoint), "stores": stores, "batch": batch}
+        request["conf"] = dict(self.scenario.conf)  # not all of it is in the offset log
         answer = self._ask(spark, request)
         if answer["error"]:
             return after, None, f"the state of batch {batch} cannot be read: {answer['error'][-1]['message'][:200]}"
@@ -392,7 +395,8 @@ class Trial:
     def _never_reached(self, taken: Harvest) -> Iterator[Case]:
         """Points that every such query passes, and this one did not: void, never a pass."""
         for name, stop in self.required.items():
-            if name not in taken.passed and not stop.place.optional and not stop.place.apart:
+            due = stop.place.name in self.scenario.reaches or not (stop.place.optional or stop.place.apart)
+            if due and name not in taken.passed:
                 yield self._never(name, None, "image")
 
     def _never(self, point: str, batch_id: int | None, mode: Mode) -> Case:
@@ -415,27 +419,6 @@ class Trial:
             with self.history.open("a", encoding="utf-8") as file:
                 file.write(encode_case(case))
             yield case
-
-
-def crash_of(image: Image, disk: Disk, armed: bool, mode: Mode = "image", dead: bool | None = None) -> Crash:
-    partition = re.search(r"task (\d+)\.\d+ in stage", image.thread)
-    return Crash(
-        point=image.name,
-        step=image.step,
-        batch_id=image.batch_id,
-        nth=image.nth,
-        mode=mode,
-        window=image.window,
-        partition=int(partition[1]) if partition else None,
-        proof=Proof(armed=armed, hit=True, dead=dead, witness=witness(image.window, image.batch_id, disk)),
-        disk=disk,
-    )
-
-
-def torn(crash: Crash, edit: str) -> Crash:
-    """The crash whose image was edited by hand."""
-    proof = replace(crash.proof, witness=True, note="edited by hand")
-    return replace(crash, mode="torn", edit=edit, proof=proof)
 
 
 def taken_id(disk: Disk) -> str | None:

@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ckpttool.errors import Refused
+from ckpttool.harness.crashes import crash_of, torn
 from ckpttool.harness.executor import Taken, take_steps
 from ckpttool.harness.history import Case
 from ckpttool.harness.images import Image, remove_parts
 from ckpttool.harness.place import PARTS, JobPlace
 from ckpttool.harness.recovery import Spark, look_ahead
 from ckpttool.harness.tears import Tear, tear, tears
-from ckpttool.harness.trial import Trial, crash_of, torn
+from ckpttool.harness.trial import Trial
 from ckpttool.planner import Manual, Plan, SetAside, Step, WayOut, Wish, Write
 from ckpttool.planner.steps import SET_ASIDE
 
@@ -29,14 +30,16 @@ HOW = ("gone", "cut")
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Why somebody asks for a way out: a file is torn, or one wants to go back."""
+    """Why somebody asks for a way out: a file is torn, or one wants to go back; or the restart fails as it is."""
 
     tear: Tear | None = None
     to_batch: int | None = None
 
     @property
     def name(self) -> str:
-        return self.tear.name if self.tear else f"back-to-{self.to_batch}"
+        if self.tear:
+            return self.tear.name
+        return "as-it-is" if self.to_batch is None else f"back-to-{self.to_batch}"
 
     @property
     def wish(self) -> Wish | None:
@@ -62,10 +65,11 @@ def harmless(plan: Plan) -> list[WayOut]:
     ]
 
 
-def cases_of_ways_out(trial: Trial, spark: Spark, image: Image) -> Iterator[Case]:
-    """Recover from an image, whole and torn, after each way out that is offered for it."""
-    trial.put_back(trial.images, image)
-    for need in list(needs(trial.place)):
+def cases_of_ways_out(trial: Trial, spark: Spark, done: Image, doubled: Image) -> Iterator[Case]:
+    """Recover after each way out that is offered: for the image of a finished batch, whole and torn, and for that of
+    one which only the sink has, as it is."""
+    trial.put_back(trial.images, done)
+    for image, need in [(doubled, Need()), *((done, need) for need in needs(trial.place))]:
         _put_back(trial, image, need)
         _, plan = look_ahead(trial.place, trial.restarted(trial.scenario.conf, need.wish))
         for way_out in harmless(plan):

@@ -51,16 +51,19 @@ def garbage_does_not_grow(facts: Facts) -> Outcome:
 
 def sources_are_released_late(facts: Facts) -> Outcome:
     """P12: a source is told that a batch is done only when it is committed."""
-    if facts.case.released is None:
+    released = facts.case.released
+    if released is None:
         return None
+    if any(one.batch_id is None for one in released):
+        return Unknown("a source was told that a batch is done, and nobody knows which")
     early = [
         Anomaly(
             "released-too-early",
             f"source {one.source} was told of batch {one.batch_id} when commits reached {one.committed}",
             batch_id=one.batch_id,
         )
-        for one in facts.case.released
-        if one.committed is None or one.batch_id > one.committed
+        for one in released
+        if one.committed is None or (one.batch_id or 0) > one.committed
     ]
     return conclude(early)
 

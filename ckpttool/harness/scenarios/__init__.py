@@ -18,14 +18,24 @@ ROCKSDB = {
     )
 }
 CHANGELOG = {"spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true"}
+FORMAT_2 = {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}
+# So that a run of a few batches comes to everything that Spark does once in a while.
+HASTY = {
+    "spark.sql.streaming.stateStore.maintenanceInterval": "500ms",
+    "spark.sql.streaming.stateStore.minDeltasForSnapshot": "1",
+    "spark.sql.streaming.minBatchesToRetain": "2",
+    "spark.sql.streaming.fileSource.log.compactInterval": "3",
+}
+STATELESS = ("map", "job")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
     """A job, and what is known of it. `groups`: which points it passes. `batches`: how many its input makes;
     `crashed`: those that are stopped. `jars`: the connectors that it needs. `since`: the first Spark that has it.
-    `surely`: the groups that have to be passed, else the trial is void; None: all.
-    `state_variable`: where the state is one of transformWithState."""
+    `surely`: the groups that have to be passed, else the trial is void; None: all. `reaches`: places that not every
+    such query passes, and this one has to. `state_variable`: where the state is one of transformWithState. `packages`:
+    what its Python needs besides pyspark."""
 
     name: str
     title: str
@@ -42,6 +52,8 @@ class Scenario:
     crashed: tuple[int, ...] = (2,)
     since: Release = (3, 5, 0)
     surely: tuple[Group, ...] | None = None
+    reaches: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
     state_variable: str | None = None
 
     @property
@@ -49,8 +61,12 @@ class Scenario:
         return self.groups if self.surely is None else self.surely
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        return (*self.jars, *self.packages)
+
+    @property
     def is_stateful(self) -> bool:
-        return any(group.endswith("state") for group in self.required)
+        return self.operator.kind not in STATELESS
 
 
 def _job(name: str) -> Path:
@@ -64,6 +80,7 @@ WINDOWS = Operator(
 )
 COUNTS = Operator(kind="count", settings={"keys": ["name"], "value": "id"})
 FIRSTS = Operator(kind="dedup", settings={"keys": ["id", "at"], "event_time": "at", "delay_ms": 5_000})
+ALL_FIRSTS = Operator(kind="dedup", settings={"keys": ["id"]})
 
 TABLE = Sink(kind="delta", path="sink", ledger=True)
 NUMBERED_TABLE = Sink(kind="delta", path="sink", ledger=True, app_id="ckpt-crash-test")
@@ -202,7 +219,7 @@ _LIST = (
         sink=TABLE,
         guarantee="exactly-once",
         groups=("files", "state", "rocksdb-state", "changelog", "delta-sink", "delta-table"),
-        conf=ROCKSDB | CHANGELOG | {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"},
+        conf=ROCKSDB | CHANGELOG | FORMAT_2,
         batches=3,
         jars=("delta",),
         since=(4, 0, 0),
@@ -232,14 +249,14 @@ _LIST = (
     ),
     Scenario(
         name="kafka-dedup-to-delta",
-        title="Kafka → dropDuplicates (RocksDB) → Delta",
+        title="Kafka → dropDuplicates (RocksDB with changelogs) → Delta",
         job=_job("dedup_delta"),
         source="kafka",
         operator=FIRSTS,
         sink=TABLE,
         guarantee="exactly-once",
-        groups=("kafka-source", "state", "rocksdb-state", "delta-sink", "delta-table"),
-        conf=ROCKSDB,
+        groups=("kafka-source", "state", "rocksdb-state", "changelog", "delta-sink", "delta-table"),
+        conf=ROCKSDB | CHANGELOG,
         jars=("delta", "kafka"),
     ),
     Scenario(
@@ -253,6 +270,32 @@ _LIST = (
         groups=("kafka-source", "state", "hdfs-state", "delta-sink", "delta-table"),
         batches=3,
         jars=("delta", "kafka"),
+    ),
+    Scenario(
+        name="kafka-windows-format2-to-delta",
+        title="Kafka → windowed aggregation (RocksDB, checkpoint format 2) → Delta",
+        job=_job("windows_delta"),
+        source="kafka",
+        operator=WINDOWS,
+        sink=TABLE,
+        guarantee="exactly-once",
+        groups=("kafka-source", "state", "rocksdb-state", "changelog", "delta-sink", "delta-table"),
+        conf=ROCKSDB | CHANGELOG | FORMAT_2,
+        batches=3,
+        jars=("delta", "kafka"),
+        since=(4, 0, 0),
+    ),
+    Scenario(
+        name="kafka-groups-to-delta",
+        title="Kafka → applyInPandasWithState (HDFS state) → Delta",
+        job=_job("groups_delta"),
+        source="kafka",
+        operator=Operator(kind="running", settings={"keys": ["name"], "order": "id", "value": "id"}),
+        sink=TABLE,
+        guarantee="exactly-once",
+        groups=("kafka-source", "hdfs-state", "delta-sink", "delta-table"),
+        jars=("delta", "kafka"),
+        packages=("pandas", "pyarrow"),
     ),
     Scenario(
         name="rate-to-delta",
@@ -288,7 +331,36 @@ _LIST = (
         conf=ROCKSDB,
         jars=("delta", "kafka"),
         since=(4, 0, 0),
+        packages=("pandas", "pyarrow", "protobuf"),
         state_variable="totals",
+    ),
+    Scenario(
+        name="file-dedup-maintained-to-delta",
+        title="file → dropDuplicates (HDFS state, with snapshots and purges) → Delta",
+        job=_job("dedup_all_delta"),
+        operator=ALL_FIRSTS,
+        sink=TABLE,
+        guarantee="exactly-once",
+        groups=("files", "snapshots", "cleaning"),
+        conf=HASTY,
+        jars=("delta",),
+        batches=6,
+        crashed=(3, 4),
+        reaches=("purge", "source-log-compact", "maintenance", "snapshot-write", "state-delete"),
+    ),
+    Scenario(
+        name="file-dedup-maintained-rocksdb-to-delta",
+        title="file → dropDuplicates (RocksDB with changelogs, snapshots and purges) → Delta",
+        job=_job("dedup_all_delta"),
+        operator=ALL_FIRSTS,
+        sink=TABLE,
+        guarantee="exactly-once",
+        groups=("files", "snapshots", "cleaning"),
+        conf=ROCKSDB | CHANGELOG | HASTY,
+        jars=("delta",),
+        batches=6,
+        crashed=(3, 4),
+        reaches=("purge", "source-log-compact", "maintenance", "version-delete"),
     ),
 )
 SCENARIOS = {scenario.name: scenario for scenario in _LIST}

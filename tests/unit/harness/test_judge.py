@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ckpttool.harness.history import Case, Crash, Disk, Failure, Prediction, Restart, SinkCommit
+from ckpttool.harness.history import Case, Crash, Disk, Failure, Prediction, Released, Restart, SinkCommit
 from ckpttool.harness.judge import Invalid, Judgement, Unknown, Valid, judge_case
 from tests.history_builders import QUERY_ID, History, Shape, sound_history
 
@@ -306,6 +306,13 @@ def test_an_executor_that_dies_needs_no_restart() -> None:
     proof = replace(history.case.crashes[0].proof, dead=True, witness=None)
     crashes = with_crash(history.case, mode="executor", proof=proof)
     assert judged(history, crashes=crashes, restarts=()).outcomes["P10"] == Valid("the query went on without a restart")
+
+
+def test_a_source_told_of_nobody_knows_which_batch_is_unknown() -> None:
+    history = sound_history(Shape())
+    told = Released(source=0, batch_id=None, committed=1)
+    assert isinstance(judged(history, released=(told,)).outcomes["P12"], Unknown)
+    assert isinstance(judged(history, released=()).outcomes["P12"], Valid)
 
 
 def test_nobody_restarted_is_unknown() -> None:
