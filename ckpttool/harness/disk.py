@@ -25,6 +25,7 @@ from ckpttool.harness.place import JobPlace
 Rows = tuple[Fields, ...]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DATA = (".json", ".parquet")
+COMPACT = ".compact"
 
 
 class DiskReader:
@@ -78,10 +79,12 @@ class DiskReader:
         )
 
     def _manifests(self, sink: Path) -> Iterable[SinkCommit]:
+        """A compacted one lists everything so far: its batch added what is not known yet. In any other a name that is
+        known was added again, and readers get its rows again."""
         known: set[str] = set()
-        for batch, text in _log(sink / "_spark_metadata").items():
-            listed = [basename(unquote(entry.path)) for entry in parse_sink_log(text.encode())]
-            files = tuple(name for name in listed if name not in known)
+        for batch, path in _log_files(sink / "_spark_metadata").items():
+            listed = [basename(unquote(entry.path)) for entry in parse_sink_log((_text(path) or "").encode())]
+            files = tuple(name for name in listed if path.suffix != COMPACT or name not in known)
             known.update(files)
             yield SinkCommit(version=batch, batch_id=batch, files=files, rows=self._rows_of(sink, files))
 
@@ -183,12 +186,15 @@ def _parquet(path: Path) -> Iterable[Fields]:
 
 
 def _log(folder: Path) -> dict[int, str]:
+    """The texts of a log by their number."""
+    texts = {number: _text(path) for number, path in _log_files(folder).items()}
+    return {number: text for number, text in texts.items() if text is not None}
+
+
+def _log_files(folder: Path) -> dict[int, Path]:
     """The files of a log by their number; a compacted one takes the place of the entry."""
-    found = {}
-    for path in folder.glob("[0-9]*"):
-        name = path.name.removesuffix(".compact")
-        if name.isdecimal() and (text := _text(path)) is not None:
-            found[int(name)] = text
+    paths = sorted(folder.glob("[0-9]*"), key=lambda path: path.suffix == COMPACT)
+    found = {int(name): path for path in paths if (name := path.name.removesuffix(COMPACT)).isdecimal()}
     return dict(sorted(found.items()))
 
 

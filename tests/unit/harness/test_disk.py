@@ -70,3 +70,39 @@ def test_nothing_there_is_nothing(tmp_path: Path) -> None:
 )
 def test_times_are_milliseconds(value: str, milliseconds: object) -> None:
     assert as_fields({"at": value}) == {"at": milliseconds}
+
+
+def as_manifest(sink: Path, name: str, *files: str) -> None:
+    entries = [
+        {"path": f"file://{sink}/{file}", "size": 1, "isDir": False, "modificationTime": 1, "blockReplication": 1,
+         "blockSize": 1, "action": "add"}
+        for file in files
+    ]  # fmt: skip
+    (sink / "_spark_metadata").mkdir(parents=True, exist_ok=True)
+    (sink / "_spark_metadata" / name).write_text("\n".join(["v1", *map(json.dumps, entries)]))
+
+
+def sink_of_two_files(tmp_path: Path) -> JobPlace:
+    place = JobPlace(tmp_path)
+    place.sink.mkdir()
+    for name in "ab":
+        (place.sink / f"{name}.json").write_text(f'{{"id": "{name}"}}\n')
+    as_manifest(place.sink, "0", "a.json")
+    return place
+
+
+def test_compacted_manifest_adds_what_is_new_in_it(tmp_path: Path) -> None:
+    place = sink_of_two_files(tmp_path)
+    as_manifest(place.sink, "1.compact", "a.json", "b.json")
+    disk = DiskReader("file").read(place)
+    assert [commit.files for commit in disk.sink or ()] == [("a.json",), ("b.json",)]
+    assert disk.visible == ({"id": "a"}, {"id": "b"})
+
+
+def test_file_that_two_manifests_add_is_there_twice(tmp_path: Path) -> None:
+    """So it is for Spark's readers too: 3.5.7 and 4.2.0 count its rows twice."""
+    place = sink_of_two_files(tmp_path)
+    as_manifest(place.sink, "1", "a.json", "b.json")
+    disk = DiskReader("file").read(place)
+    assert [commit.files for commit in disk.sink or ()] == [("a.json",), ("a.json", "b.json")]
+    assert disk.visible == ({"id": "a"}, {"id": "a"}, {"id": "b"})
