@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +12,22 @@ import click
 from ckpttool.cli.options import choose_style, echo, output_options, parse_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from ckpttool.harness.driver import Driver
+    from ckpttool.harness.history import Histories
     from ckpttool.harness.judge import Judged
     from ckpttool.harness.scenarios import Scenario
+    from ckpttool.harness.scratch import Scratch
+    from ckpttool.harness.shrink import Smallest
+
+
+@dataclass(frozen=True)
+class Trials:
+    """What was asked for, with everything that it needs: to run it, and to make what fails smaller."""
+
+    run: Callable[[Scratch], Iterator[Histories]]
+    shrink: Callable[[Scratch, Sequence[Judged]], Iterator[Smallest]]
 
 
 @click.group(
@@ -78,10 +91,12 @@ def list_scenarios(color: str, **_: str) -> int:
     epilog="""\b
 Examples:
   ckpt crash-test run file-to-append file-to-delta --jars "$(ls jars/*.jar | paste -sd,)"
-  ckpt crash-test run --job orders.py --python ~/spark/bin/python --scratch /tmp/orders""",
+  ckpt crash-test run --job orders.py --python ~/spark/bin/python --scratch /tmp/orders
+  ckpt crash-test run --spec orders.json --format junit > crashes.xml""",
 )
 @click.argument("scenarios", nargs=-1)
 @click.option("--job", type=click.Path(exists=True, dir_okay=False), help="A job of your own: a file with build(), …")
+@click.option("--spec", type=click.Path(), help="Any command: a JSON file that says what it writes, and where.")
 @click.option(
     "--input", "folder", type=click.Path(exists=True, file_okay=False), help="Its input: a file of JSON per batch."
 )
@@ -103,51 +118,89 @@ def run_trials(scenarios: tuple[str, ...], form: str, color: str, **given: Any) 
 
     Exit status 0: all valid; 1: one is not, or a control is silent; 3: one is void or unknown; 6: something is missing.
     """
-    from ckpttool.harness.campaign import try_scenarios
     from ckpttool.harness.judge import judge
-    from ckpttool.harness.preflight import look
     from ckpttool.harness.report import exit_code
     from ckpttool.harness.scratch import Scratch
-    from ckpttool.harness.settings import Settings, save_settings
 
-    rows = Path(given["folder"]) if given["folder"] else None
-    chosen = _chosen(scenarios, given["job"], input_given=rows is not None)
     folder = Path(given["scratch"]) if given["scratch"] else None
-    driver = _driver(given)
-    release = look(driver, {jar for one in chosen for jar in one.jars}, folder or Path.cwd()).require()
-    batches = _batches(given["batches"])
-    settings = Settings(driver, release, given["seed"], given["seconds"], batches, given["broker"], rows)
+    trial = (_try_command if given["spec"] else _try_jobs)(scenarios, folder, given)
     with Scratch(folder, keep=folder is not None) as scratch:
-        save_settings(scratch.root, settings, chosen)
-        click.echo(f"seed {settings.seed}, Spark {release}, in {scratch.root}", err=True)
-        judged = [judge(histories) for histories in try_scenarios(scratch, chosen, settings, _progress)]
+        judged = [judge(histories) for histories in trial.run(scratch)]
         code = exit_code(judged)
         if code:
             scratch.keep()
-        _show(judged, form, color)
+        _show(judged, form, color, list(trial.shrink(scratch, judged)))
     if code and folder is None:
         click.echo(f"images and histories are kept in {scratch.root}", err=True)
     return code
+
+
+def _try_jobs(names: Sequence[str], folder: Path | None, given: dict[str, Any]) -> Trials:
+    """Everything is looked at before the scratch directory is made."""
+    from ckpttool.harness.campaign import try_scenarios
+    from ckpttool.harness.preflight import look
+    from ckpttool.harness.settings import Settings, save_settings
+    from ckpttool.harness.smallest import smallest_failures
+
+    rows = Path(given["folder"]) if given["folder"] else None
+    chosen = _chosen(names, given["job"], input_given=rows is not None)
+    driver = _driver(given)
+    connectors = {jar for one in chosen for jar in one.jars}
+    release = look(driver, connectors, folder or Path(tempfile.gettempdir()), given["broker"]).require()
+    batches = _batches(given["batches"])
+    settings = Settings(driver, release, given["seed"], given["seconds"], batches, given["broker"], rows)
+
+    def run(scratch: Scratch) -> Iterator[Histories]:
+        save_settings(scratch.root, settings, chosen)
+        click.echo(f"seed {settings.seed}, Spark {release}, in {scratch.root}", err=True)
+        return try_scenarios(scratch, chosen, settings, _progress)
+
+    return Trials(run, lambda scratch, judged: smallest_failures(scratch, chosen, settings, judged))
+
+
+def _try_command(names: Sequence[str], folder: Path | None, given: dict[str, Any]) -> Trials:
+    from ckpttool.harness.command_trial import try_command
+    from ckpttool.harness.preflight import look_for_command
+    from ckpttool.harness.settings import Settings, save_settings
+
+    if names or given["job"]:
+        raise click.UsageError("--spec stands alone: no names of scenarios, and no --job")
+    look_for_command(folder or Path(tempfile.gettempdir())).require()
+    spec = Path(given["spec"]).resolve()
+    settings = Settings(_driver(given), "", given["seed"], batches=_batches(given["batches"]))
+
+    def run(scratch: Scratch) -> Iterator[Histories]:
+        save_settings(scratch.root, settings, [], spec)
+        click.echo(f"in {scratch.root}", err=True)
+        return iter([try_command(scratch, spec, settings, _progress)])
+
+    return Trials(run, lambda *_: iter(()))  # its input is its own
 
 
 @crash_test.command(
     epilog="""\b
 Examples:
   ckpt crash-test replay /tmp/orders/images/orders/0042-commit-log-begin-2-1
-  ckpt crash-test replay /tmp/orders/images/orders/0042-commit-log-begin-2-1 --format json"""
+  ckpt crash-test replay 7 --scratch /tmp/orders --format json"""
 )
-@click.argument("image", type=click.Path(exists=True, file_okay=False))
+@click.argument("what", metavar="SEED|IMAGE")
+@click.option("--scratch", type=click.Path(file_okay=False), help="With a seed: the directory of the trial.")
 @output_options("text", "json", "junit")
-def replay(image: str, form: str, color: str) -> int:
+def replay(what: str, scratch: str | None, form: str, color: str) -> int:
     """Recover once more from a kept image, and judge.
 
-    Exit status as for `ckpt crash-test run`.
+    An IMAGE is a directory that a trial has left. A SEED stands for the smallest failure of the trial with that seed,
+    or for its first.
+
+    Exit status as for `ckpt crash-test run`; 4: there is no such image, or no such trial.
     """
-    from ckpttool.harness.campaign import replay_image
+    from ckpttool.harness.campaign import image_of_seed, replay_image
     from ckpttool.harness.judge import judge
     from ckpttool.harness.report import exit_code
 
-    judged = [judge(replay_image(Path(image).resolve()))]
+    is_seed = what.isdecimal() and not Path(what).exists()
+    image = image_of_seed(int(what), Path(scratch) if scratch else None) if is_seed else Path(what)
+    judged = [judge(replay_image(image.resolve()))]
     _show(judged, form, color)
     return exit_code(judged)
 
@@ -197,12 +250,12 @@ def _progress(scenario: str, done: int, total: int, rate: float) -> None:
         click.echo(line, err=True)
 
 
-def _show(judged: list[Judged], form: str, color: str) -> None:
+def _show(judged: list[Judged], form: str, color: str, smallest: Sequence[Smallest] = ()) -> None:
     if form == "json":
         from ckpttool.harness.report import report_fields
         from ckpttool.report.json import render_json
 
-        echo(render_json(report_fields(judged)))
+        echo(render_json(report_fields(judged, smallest)))
     elif form == "junit":
         from ckpttool.harness.junit import render_junit
 
@@ -210,4 +263,4 @@ def _show(judged: list[Judged], form: str, color: str) -> None:
     else:
         from ckpttool.harness.report import render_report
 
-        echo(render_report(judged, choose_style(color)))
+        echo(render_report(judged, choose_style(color), smallest))

@@ -7,18 +7,21 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from ckpttool.errors import NotFound, Unavailable
+from ckpttool.harness.command import Anew
+from ckpttool.harness.command_trial import CommandTrial
 from ckpttool.harness.executors import lose_executor
 from ckpttool.harness.histories import load_histories
 from ckpttool.harness.history import Histories, Window
 from ckpttool.harness.images import Image, Images
 from ckpttool.harness.jdwp import Controller
+from ckpttool.harness.judge import judge
 from ckpttool.harness.points import breakpoints, stops
 from ckpttool.harness.recovery import Spark
 from ckpttool.harness.run import asker, connect, last_line
 from ckpttool.harness.scenarios import Scenario
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.session import Died, Late, Session
-from ckpttool.harness.settings import Settings, load_settings
+from ckpttool.harness.settings import SMALLEST, Kept, Settings, kept_trials, load_settings
 from ckpttool.harness.shrink import At
 from ckpttool.harness.trial import Progress, Trial
 from ckpttool.harness.ways_out import cases_of_ways_out
@@ -102,13 +105,44 @@ def _sample(images: Images, count: int) -> list[At]:
 
 def replay_image(folder: Path) -> Histories:
     """Recover once more from an image, where its trial left it."""
-    root, name = folder.parents[2], folder.parent.name
-    settings, scenario = load_settings(root, name)
-    with Scratch(root, keep=True) as scratch:
-        trial = Trial(scratch, scenario, settings)
+    if not folder.is_dir() or len(folder.parents) < 3:
+        raise NotFound(f"{folder} is not an image", "name one of the directories below images/ of a trial")
+    kept, name = load_settings(folder.parents[2]), folder.parent.name
+    with Scratch(kept.root, keep=True) as scratch:
+        trial, spark = _trial_again(scratch, kept, name)
         (run,) = (histories.run for histories in load_histories([str(trial.history)]))
         image = next((image for image in trial.images if image.id == folder.name), None)
         if image is None:
             raise NotFound(f"{folder} is not among the images of its trial")
-        with Spark(lambda: settings.driver.start(scratch, "replay")) as spark:
+        with spark:
             return Histories(run, (trial.as_before(run).recover_image(spark, image, armed=True, run_id=""),))
+
+
+def image_of_seed(seed: int, folder: Path | None = None) -> Path:
+    """The first case of a kept trial that was not valid, of its smallest where there is one. Without a `folder` it is
+    the newest trial of this seed that was kept where temporary files are."""
+    kept = load_settings(folder.resolve()) if folder else _newest_of(seed)
+    if kept.settings.seed != seed:
+        raise NotFound(f"the trial in {kept.root} is of seed {kept.settings.seed}")
+    reports = [judge(histories) for histories in load_histories([str(kept.root / "histories")])]
+    reports.sort(key=lambda judged: not judged.run.scenario.endswith(SMALLEST))
+    wrong = (one.case.image for judged in reports for one in judged.judgements if one.verdict != "valid")
+    image = next(filter(None, wrong), None)
+    if image is None:
+        raise NotFound(f"every case of seed {seed} in {kept.root} was valid", f"name one of {kept.root}/images/*/*")
+    return Path(image)
+
+
+def _newest_of(seed: int) -> Kept:
+    found = next((kept for kept in kept_trials() if kept.settings.seed == seed), None)
+    if found is None:
+        raise NotFound(f"no trial of seed {seed} was kept", "give --scratch, the directory of the trial")
+    return found
+
+
+def _trial_again(scratch: Scratch, kept: Kept, name: str) -> tuple[Trial, Spark]:
+    if kept.spec:
+        command = CommandTrial(scratch, kept.spec, kept.settings)
+        return command, Anew(command.start)
+    trial = Trial(scratch, kept.scenario(name), kept.settings)
+    return trial, Spark(lambda: kept.settings.driver.start(scratch, "replay"))

@@ -1,13 +1,13 @@
-"""A crash as the history has it: what is known of the point, and the proof that it was there."""
+"""A crash as the history has it: from an image, torn by hand, or one that never came."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
 
-from ckpttool.harness.history import Crash, Disk, Mode, Proof
+from ckpttool.harness.history import Case, Crash, Disk, Mode, Proof
 from ckpttool.harness.images import Image
-from ckpttool.harness.points import witness
+from ckpttool.harness.points import Stop, witness
 
 
 def crash_of(image: Image, disk: Disk, armed: bool, mode: Mode = "image", dead: bool | None = None) -> Crash:
@@ -29,3 +29,18 @@ def torn(crash: Crash, edit: str) -> Crash:
     """The crash whose image was edited by hand."""
     proof = replace(crash.proof, witness=True, note="edited by hand")
     return replace(crash, mode="torn", edit=edit, proof=proof)
+
+
+def never_reached(stop: Stop, batch_id: int | None, mode: Mode) -> Case:
+    """The run ended without having passed the point."""
+    crash = Crash(
+        point=stop.name,
+        step=stop.place.step,
+        batch_id=batch_id,
+        nth=1,
+        mode=mode,
+        window=stop.window,
+        proof=Proof(armed=True, hit=False, dead=None, witness=None),
+        disk=Disk(),
+    )
+    return Case(name=f"never-{mode}-{stop.name}", crashes=(crash,), restarts=(), drained=False, after=Disk())

@@ -31,6 +31,7 @@ from ckpttool.harness.wire import (
     BRIDGE,
     BYTECODES,
     CLASS_MATCH,
+    CLASS_PATHS,
     CLASS_PREPARE,
     COMPOSITE,
     FRAME_VALUES,
@@ -171,6 +172,12 @@ class Controller:
         for pattern in dict.fromkeys(point.classes for point in self._points):
             modifier = struct.pack(">B", CLASS_MATCH) + encoded(pattern)
             self._patterns[self._request_event(CLASS_PREPARE, modifier)] = pattern
+
+    def class_path(self) -> list[str]:
+        """The jars and directories that the JVM was started with."""
+        reply = self._ask(CLASS_PATHS)
+        reply.text()  # the directory that they may be relative to
+        return [reply.text() for _ in range(reply.i32())]
 
     def wait_for(self, point: str, batch_id: int | None = None, nth: int = 1, timeout: float = 120) -> Hit:
         """Let the JVM run until this point is reached for the n-th time, in this batch if one is given.

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 EPOCH = 1_700_000_000  # input files are stamped with seconds from here, one apart
-CHECKPOINT = "checkpoint"
-PARTS = (CHECKPOINT, "sink")  # what a crash leaves
+PARTS = ("checkpoint", "sink")  # what a crash leaves
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +19,16 @@ class JobPlace:
 
     @property
     def checkpoint(self) -> Path:
-        return self.root / CHECKPOINT
+        return self.root / "checkpoint"
 
     @property
     def sink(self) -> Path:
         return self.root / "sink"
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What a crash leaves: these directories."""
+        return PARTS
 
     @property
     def input(self) -> Path:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from ckpttool.errors import Refused
 from ckpttool.harness.driver import Driver
 
 FREE_BYTES = 1 << 30
+PORTS = ("spark.driver.port", "spark.blockManager.port", "spark.driver.blockManager.port")
 # Which jar stands for a connector.
 JARS = {"delta": "delta-spark", "kafka": "spark-sql-kafka"}
 
@@ -32,15 +34,23 @@ class Found:
         return self.spark
 
 
-def look(driver: Driver, connectors: Collection[str], scratch: Path) -> Found:
+def look(driver: Driver, connectors: Collection[str], scratch: Path, broker: str | None = None) -> Found:
+    """`broker`: of Kafka, where one is given."""
     spark = _spark(driver.python)
     lacks = [
         *_java(),
         *([] if spark else [f"{driver.python} has no pyspark: pip install pyspark, or give --python"]),
         *_jars(driver.jars, connectors),
+        *_ports(driver.conf),
+        *(_broker(broker) if broker and "kafka" in connectors else ()),
         *_disk(scratch),
     ]
     return Found(spark, tuple(lacks))
+
+
+def look_for_command(scratch: Path) -> Found:
+    """Which Spark it starts, is seen when it does."""
+    return Found("", (*_java(), *_disk(scratch)))
 
 
 def _java() -> Iterator[str]:
@@ -71,6 +81,27 @@ def _jars(jars: Sequence[Path], connectors: Collection[str]) -> Iterator[str]:
     for connector in connectors:
         if not any(jar.name.startswith(JARS[connector]) for jar in jars):
             yield f"no jar {JARS[connector]}… among --jars, and a scenario needs {connector}"
+
+
+def _ports(conf: Mapping[str, str]) -> Iterator[str]:
+    """Where the JVM finds us, and those that its settings name."""
+    wanted = {name: conf[name] for name in PORTS if conf.get(name, "0").isdecimal() and name in conf}
+    for name, port in {"": "0", **wanted}.items():
+        try:
+            socket.create_server(("127.0.0.1", int(port))).close()
+        except (OSError, OverflowError) as error:
+            what = f"port {port}, which {name} names, is taken" if name else "no port of 127.0.0.1 can be opened"
+            yield f"{what}: {getattr(error, 'strerror', None) or error}"
+
+
+def _broker(broker: str) -> Iterator[str]:
+    for address in broker.split(","):
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=3).close()
+        except (OSError, ValueError, OverflowError) as error:
+            why = getattr(error, "strerror", None) or error
+            yield f"no broker answers at {address} ({why}): start it, or give another --bootstrap-server"
 
 
 def _disk(scratch: Path) -> Iterator[str]:

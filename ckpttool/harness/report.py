@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import ckpttool
@@ -13,12 +13,15 @@ from ckpttool.harness.history import STEPS, Case, Crash
 from ckpttool.harness.judge import Control, Invalid, Judged, Judgement, Unknown, Valid
 from ckpttool.harness.judge.base import Anomaly, Outcome, Word
 from ckpttool.harness.judge.known import Defect
+from ckpttool.harness.shrink import Smallest
 from ckpttool.report.layout import printable, table
 from ckpttool.report.style import Style, plain
 
 Fields = dict[str, Any]
 # Witnesses that are told; all of them are in the history.
 ROWS_IN_JSON, ROWS_IN_TEXT = 20, 3
+WRONG = "the prediction is wrong"
+LIKE_IT = 4  # names of cases that fail in the same way
 WORDS: tuple[Word, ...] = ("valid", "invalid", "unknown")
 
 
@@ -33,7 +36,7 @@ def exit_code(reports: Sequence[Judged]) -> int:
 # -- as JSON -----------------------------------------------------------------------------------------------------------
 
 
-def report_fields(reports: Sequence[Judged]) -> Fields:
+def report_fields(reports: Sequence[Judged], smallest: Sequence[Smallest] = ()) -> Fields:
     """`scenario`, `seed` and `spark_version` are null where the report is of several."""
     return {
         "schema": "ckpt.crash-report/1",
@@ -45,6 +48,7 @@ def report_fields(reports: Sequence[Judged]) -> Fields:
         "scenarios": [_scenario_fields(judged) for judged in reports],
         "points": [_point_fields(judgement) for judged in reports for judgement in judged.judgements],
         "controls": [_control_fields(control) for judged in reports for control in judged.controls],
+        "smallest": [_smallest_fields(one) for one in smallest],
         "summary": _summary(reports),
     }
 
@@ -192,6 +196,22 @@ def _control_fields(control: Control) -> Fields:
     }
 
 
+def _smallest_fields(smallest: Smallest) -> Fields:
+    schedule = smallest.shrunk.schedule
+    return {
+        "scenario": smallest.scenario,
+        "anomaly": smallest.anomaly,
+        "crashes": [{"point": at.point, "batch_id": at.batch_id, "hit": at.nth} for at in schedule.crashes],
+        "batches": schedule.batches,
+        "partitions": schedule.partitions,
+        "rows": schedule.rows,
+        "tried": smallest.shrunk.tried,
+        "finished": smallest.shrunk.finished,
+        "image": smallest.case.image,
+        "replay": smallest.case.replay,
+    }
+
+
 def _defect_fields(defect: Defect | None) -> Fields | None:
     if defect is None:
         return None
@@ -201,16 +221,24 @@ def _defect_fields(defect: Defect | None) -> Fields | None:
 # -- as text -----------------------------------------------------------------------------------------------------------
 
 
-def render_report(reports: Sequence[Judged], style: Style = plain) -> str:
+def render_report(reports: Sequence[Judged], style: Style = plain, smallest: Sequence[Smallest] = ()) -> str:
     sections = ["\n".join(lines) for judged in reports for lines in _sections(judged, style) if lines]
+    sections += ["\n".join(_told_smaller(one, style)) for one in smallest]
     return "\n\n".join(sections or ["No crash was recorded."]) + "\n"
 
 
 def _sections(judged: Judged, style: Style) -> Iterator[list[str]]:
     yield list(_head(judged, style))
-    yield _matrix(judged, style)
-    for number, judgement in enumerate(_to_be_told(judged), 1):
-        yield list(_told(number, judgement, style))
+    points = [one for one in judged.judgements if one.case.crashes and not _variant(one.case)]
+    yield _matrix([one for one in points if len(one.case.crashes) == 1], style)
+    again = [one for one in points if len(one.case.crashes) > 1]
+    for first, some in _by(again, lambda case: case.crashes[0].point):
+        yield [f"A second crash, in the recovery from one at {printable(first)}", *_matrix(some, style)]
+    changed = [one for one in judged.judgements if one.case.crashes and _variant(one.case)]
+    for crash, some in _by(changed, lambda case: f"{case.crashes[-1].point}, batch {case.crashes[-1].batch_id}"):
+        yield [f"By hand, on what is left at {printable(crash)}", *_variants(some, style)]
+    for number, alike in enumerate(_to_be_told(judged), 1):
+        yield list(_told(number, alike, style))
 
 
 _TONES = {"valid": "good", "invalid": "error", "unknown": "notice"}
@@ -238,14 +266,14 @@ def _head(judged: Judged, style: Style) -> Iterator[str]:
         yield style("  The last line of the histories was cut: a crash is missing here.", "notice")
 
 
-def _matrix(judged: Judged, style: Style) -> list[str]:
+def _matrix(judgements: Sequence[Judgement], style: Style) -> list[str]:
     """A row for each point in the order of the steps, a column for each batch."""
     cells: dict[tuple[int, str, str], dict[int | None, list[Judgement]]] = {}
-    for judgement in judged.judgements:
-        crash = _last(judgement.case)
-        if crash:
-            key = (crash.step, _place(judgement.case, crash), crash.window or "any")
-            cells.setdefault(key, {}).setdefault(crash.batch_id, []).append(judgement)
+    for judgement in judgements:
+        crash = judgement.case.crashes[-1]
+        mode = f" ({crash.mode})" if crash.mode != "image" else ""
+        key = (crash.step, crash.point + mode, crash.window or "any")
+        cells.setdefault(key, {}).setdefault(crash.batch_id, []).append(judgement)
     batches = sorted({batch for row in cells.values() for batch in row}, key=lambda batch: (batch is None, batch or 0))
     named = ["no batch" if batch is None else f"Batch {batch}" for batch in batches]
     rows = [
@@ -255,27 +283,43 @@ def _matrix(judged: Judged, style: Style) -> list[str]:
     return table(["Step", "Point", "Window", *named], _without_repetition(rows), style) if rows else []
 
 
-def _place(case: Case, crash: Crash) -> str:
-    """The point; what makes it another case than an image of it stands behind."""
-    more = (
-        crash.mode if crash.mode != "image" else None,
-        crash.edit,
-        f"after {case.crashes[0].point}" if len(case.crashes) > 1 else None,
-        case.way_out,
-        "rows taken out" if case.planted else None,
-    )
-    told = ", ".join(filter(None, more))
-    return f"{crash.point} ({told})" if told else crash.point
+def _variant(case: Case) -> str:
+    """What was done to the disk of a crash before the recovery: torn by hand, or a way out."""
+    return ", ".join(filter(None, (_damage(case), case.way_out)))
+
+
+def _damage(case: Case) -> str:
+    crash = _last(case)
+    return (crash.edit if crash else None) or ("rows taken out" if case.planted else "")
+
+
+def _variants(judgements: Sequence[Judgement], style: Style) -> list[str]:
+    rows: dict[tuple[str, str], list[Judgement]] = {}
+    for judgement in judgements:
+        rows.setdefault((_damage(judgement.case), judgement.case.way_out or ""), []).append(judgement)
+    told = [[damage or "nothing", way_out, _cell(some)] for (damage, way_out), some in rows.items()]
+    return table(["Damage", "Way out", "Verdict"], told, style)
+
+
+def _by(judgements: Sequence[Judgement], key: Callable[[Case], str]) -> Iterator[tuple[str, list[Judgement]]]:
+    """In the order in which they come first."""
+    for name in dict.fromkeys(key(one.case) for one in judgements):
+        yield name, [one for one in judgements if key(one.case) == name]
 
 
 def _cell(judgements: Sequence[Judgement]) -> str:
+    """The worst of them, and of how many."""
     count = Counter("void" if judgement.void else judgement.verdict for judgement in judgements)
-    if not judgements or count["valid"] == len(judgements):
-        return f"{len(judgements)} valid" if judgements else ""
-    words = [word for word in ("invalid", "unknown", "void") if count[word]]
-    return ", ".join(
-        f"{count[word]} of {len(judgements)} {word.upper() if word == 'invalid' else word}" for word in words
-    )
+    words = [word for word in ("invalid", "unknown", "void", "valid") if count[word]]
+    if not words or len(judgements) == 1:
+        return "".join(map(_shout, words))
+    if words == ["valid"]:
+        return f"{len(judgements)} valid"
+    return ", ".join(f"{count[word]} of {len(judgements)} {_shout(word)}" for word in words if word != "valid")
+
+
+def _shout(word: str) -> str:
+    return word.upper() if word == "invalid" else word
 
 
 def _without_repetition(rows: list[list[str]]) -> list[list[str]]:
@@ -283,31 +327,74 @@ def _without_repetition(rows: list[list[str]]) -> list[list[str]]:
     return [["" if row[0] == before else row[0], *row[1:]] for row, before in zip(rows, firsts, strict=False)]
 
 
-def _to_be_told(judged: Judged) -> list[Judgement]:
-    """What is not valid, the worst first; and predictions that were wrong."""
+def _to_be_told(judged: Judged) -> list[list[Judgement]]:
+    """What is not valid, the worst first; and predictions that were wrong. What reads the same is told once."""
     order = {"invalid": 0, "unknown": 1, "valid": 2}
     wanted = [one for one in judged.judgements if one.verdict != "valid" or one.prediction.agreement == "differs"]
-    return sorted(wanted, key=lambda one: order[one.verdict])
+    alike: dict[tuple[str, ...], list[Judgement]] = {}
+    for one in sorted(wanted, key=lambda one: order[one.verdict]):
+        alike.setdefault((one.verdict, str(one.void), *_reasons(one)), []).append(one)
+    return list(alike.values())
 
 
-def _told(number: int, judgement: Judgement, style: Style) -> Iterator[str]:
-    case, crash = judgement.case, _last(judgement.case)
-    where = case.name if crash is None else f"{crash.point}, batch {crash.batch_id}, hit {crash.nth}, {crash.mode}"
-    word = "void" if judgement.void else judgement.verdict
-    yield f"{number}. {printable(where)}: {style(word, _TONES[judgement.verdict])}"
-    for name, anomaly in _named(judgement):
-        named = f"version{'s' if len(anomaly.versions) > 1 else ''} {', '.join(map(str, anomaly.versions))}"
-        versions = f" ({named})" if anomaly.versions else ""
-        yield f"   {anomaly.name} ({name}): {printable(anomaly.message)}{versions}"
-        for row in anomaly.rows[:ROWS_IN_TEXT]:
-            yield f"     {printable(json.dumps(row, ensure_ascii=False))}"
-        if len(anomaly.rows) > ROWS_IN_TEXT:
-            yield f"     and {len(anomaly.rows) - ROWS_IN_TEXT} more"
-    for reason in judgement.reasons:
-        yield f"   unknown: {printable(reason)}"
+def _reasons(judgement: Judgement) -> list[str]:
+    """Why it is told, without the rows."""
+    reasons = [f"{anomaly.name} ({name}): {_message(anomaly)}" for name, anomaly in _named(judgement)]
+    reasons += [f"unknown: {reason}" for reason in judgement.reasons]
     if judgement.prediction.agreement == "differs":
-        yield f"   {style('the prediction is wrong', 'error')}: {printable(judgement.prediction.why)}"
+        reasons.append(f"{WRONG}: {judgement.prediction.why}")
     if judgement.defect:
-        yield f"   a known defect ({judgement.defect.id}): {judgement.defect.title}"
-    if case.replay:
-        yield f"   again: {printable(case.replay)}"
+        reasons.append(f"a known defect ({judgement.defect.id}): {judgement.defect.title}")
+    return list(dict.fromkeys(map(printable, reasons)))
+
+
+def _message(anomaly: Anomaly) -> str:
+    if not anomaly.versions:
+        return anomaly.message
+    return (
+        f"{anomaly.message} (version{'s' if len(anomaly.versions) > 1 else ''} {', '.join(map(str, anomaly.versions))})"
+    )
+
+
+def _told(number: int, alike: Sequence[Judgement], style: Style) -> Iterator[str]:
+    first, *more = alike
+    word = "void" if first.void else first.verdict
+    yield f"{number}. {_where(first.case)}: {style(word, _TONES[first.verdict])}"
+    if more:
+        others = [_where(one.case) for one in more]
+        spelled = "; ".join(others[:LIKE_IT]) + (f"; and {len(others) - LIKE_IT} more" if len(others) > LIKE_IT else "")
+        yield f"   so are {len(others)} more: {spelled}" if len(others) > 1 else f"   so is {spelled}"
+    rows = {_message(anomaly): anomaly.rows for _, anomaly in _named(first)}
+    for reason in _reasons(first):
+        yield f"   {style(reason, 'error') if reason.startswith(WRONG) else reason}"
+        found = next((some for message, some in rows.items() if reason.endswith(printable(message))), ())
+        for row in found[:ROWS_IN_TEXT]:
+            yield f"     {printable(json.dumps(row, ensure_ascii=False))}"
+        if len(found) > ROWS_IN_TEXT:
+            yield f"     and {len(found) - ROWS_IN_TEXT} more"
+    if first.case.replay:
+        yield f"   again: {printable(first.case.replay)}"
+
+
+def _where(case: Case) -> str:
+    crash = _last(case)
+    if crash is None:
+        return printable(case.name)
+    hit, mode = f"hit {crash.nth}" if crash.nth > 1 else "", crash.mode if crash.mode != "image" else ""
+    return printable(", ".join(filter(None, (crash.point, f"batch {crash.batch_id}", hit, _variant(case), mode))))
+
+
+def _told_smaller(smallest: Smallest, style: Style) -> Iterator[str]:
+    schedule, tried = smallest.shrunk.schedule, smallest.shrunk.tried
+    least = "" if smallest.shrunk.finished else ", and smaller ones may fail too"
+    yield f"{style(f'The smallest that still fails with {smallest.anomaly}', 'title')} ({tried} tried{least}):"
+    for at in schedule.crashes:
+        yield f"   {printable(smallest.scenario)}: {at.point}, batch {at.batch_id}, hit {at.nth}"
+    sizes = (
+        (schedule.batches, "batch", "batches"),
+        (schedule.rows, "row", "rows"),
+        (schedule.partitions, "partition", "partitions"),
+    )
+    batches, rows, partitions = (f"{count} {one if count == 1 else more}" for count, one, more in sizes)
+    yield f"   with an input of {batches}, {rows} in each, and {partitions} after a shuffle"
+    yield f"   again: {printable(smallest.case.replay)}"

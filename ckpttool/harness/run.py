@@ -12,11 +12,12 @@ from typing import Any
 from ckpttool.harness.history import Released
 from ckpttool.harness.images import Image, Images
 from ckpttool.harness.jdwp import Controller, Hit, NotReached
-from ckpttool.harness.place import CHECKPOINT
+from ckpttool.harness.place import JobPlace
 from ckpttool.harness.points import Standing, Standings, Stop
 from ckpttool.harness.session import Answer, Died, Late, Session
 
 OF_OTHER_THREADS = 2  # so many images in a batch: they pass by as time goes on, however often
+GRACE = 10.0  # seconds for a process whose JVM has ended
 
 
 @dataclass
@@ -40,7 +41,7 @@ def harvest(
     request: Mapping[str, Any],
     chosen: Mapping[str, Stop],
     images: Images,
-    root: Path,
+    place: JobPlace,
     batches: Collection[int],
     seconds: float,
 ) -> Harvest:
@@ -58,7 +59,7 @@ def harvest(
         hits = [hit for hit in hits if hit.point in chosen]  # others are armed for other queries of this JVM
         standing = [standings.of(hit.point, hit.thread) for hit in hits]
         passed.update(hit.point for hit in hits)
-        told.extend(released(hit, root / CHECKPOINT) for hit in hits if chosen[hit.point].place.releases)
+        told.extend(released(hit, place.checkpoint) for hit in hits if chosen[hit.point].place.releases)
         wanted = [
             (hit, at)
             for hit, at in zip(hits, standing, strict=True)
@@ -72,7 +73,7 @@ def harvest(
             for hit, at in wanted:
                 image = image_of(next(numbers), hit, at)
                 told_by[image.number] = tuple(told)
-                images.take(image, root)
+                images.take(image, place.root)
         finally:
             session.thaw()
         copying += time.monotonic() - before
@@ -122,9 +123,8 @@ def drive(
         if controller in ready:
             try:
                 hits = controller.take_hits(remaining)
-            except NotReached:
-                session.answer(1)  # tells what the process said before it ended
-                raise
+            except NotReached:  # the JVM ended: the process says why, and ends itself, or takes too long
+                return session.answer(GRACE)
             if hits:
                 stopped(hits)
         elif session in ready and (answer := session.poll()) is not None:

@@ -10,6 +10,7 @@ kills what is left of the sessions, by their numbers, and removes the directory 
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -20,8 +21,10 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from ckpttool.errors import Refused
+from ckpttool.errors import Refused, Unavailable
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
+PREFIX = "ckpt-crash-"
 MARK = ".ckpttool-scratch"  # lies in every directory that the harness has made for itself
 
 # What the guard runs, by itself: it must not depend on files that may go away.
@@ -73,7 +76,7 @@ class Scratch:
     """A new directory below `parent`, or the given `folder`: an empty one, or one that we have made before."""
 
     def __init__(self, folder: Path | None = None, keep: bool = False) -> None:
-        self.root = _own(folder) if folder else Path(tempfile.mkdtemp(prefix="ckpt-crash-")).resolve()
+        self.root = _own(folder) if folder else Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
         (self.root / MARK).touch()
         self._guard = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", GUARD],
@@ -122,8 +125,10 @@ class Scratch:
     def __enter__(self) -> Scratch:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self.close()
+        if isinstance(error, OSError) and (error.errno in FULL or os.strerror(errno.ENOSPC) in str(error)):
+            raise Unavailable(f"the disk of {self.root} is full", "give another --scratch") from None
 
     def _tell(self, line: str) -> None:
         assert self._guard.stdin

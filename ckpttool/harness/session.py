@@ -30,22 +30,30 @@ class Late(Exception):
 
 class Session:
     def __init__(
-        self, scratch: Scratch, command: Sequence[str], environment: Mapping[str, str], name: str = "session"
+        self,
+        scratch: Scratch,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        name: str = "session",
+        folder: Path | None = None,
+        talks: bool = True,
     ) -> None:
+        """`folder`: where it is started. `talks`: by its standard input and output; else they are its log's."""
         self._scratch = scratch
-        folder = scratch.folder("processes")
-        self.log = folder / f"{name}.log"
+        logs = scratch.folder("processes")
+        self.log = logs / f"{name}.log"
+        self._begins = self.log.stat().st_size if self.log.exists() else 0
         self._buffer = b""
         self._sent = 0
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
+                stdin=subprocess.PIPE if talks else subprocess.DEVNULL,
+                stdout=subprocess.PIPE if talks else log,
                 stderr=log,
                 env=dict(environment),
                 start_new_session=True,
-                cwd=folder,
+                cwd=folder or logs,
             )
         scratch.watch(self.process.pid)
 
@@ -92,8 +100,10 @@ class Session:
         return self.process.stdout.fileno()
 
     def told(self, count: int = 6000) -> str:
-        """The end of its log."""
-        return self.log.read_text(errors="replace")[-count:]
+        """The end of its log, as far as it is its own: an earlier one may have begun it."""
+        with self.log.open("rb") as log:
+            log.seek(max(self._begins, log.seek(0, os.SEEK_END) - count))
+            return log.read().decode(errors="replace")
 
     def freeze(self) -> None:
         freeze_session(self.process.pid)

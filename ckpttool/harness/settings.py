@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ckpttool.errors import NotFound
 from ckpttool.harness.driver import Driver
 from ckpttool.harness.scenarios import SCENARIOS, Scenario, job_scenario
+from ckpttool.harness.scratch import PREFIX
 
 FILE = "trial.json"
+SMALLEST = "-smallest"  # behind the name of a scenario whose failure was made smaller
 
 
 @dataclass(frozen=True)
 class Settings:
     """`release` of the Spark; `seconds` for one recovery; `batches` that are crashed, None: those of the scenario.
     `broker`: of Kafka, where a scenario needs one. `input`: a directory of JSON
-    lines, a file for each batch, in place of what the job makes."""
+    lines, a file for each batch, in place of what the job makes. `only`: so many batches of the input, and so many rows
+    of each."""
 
     driver: Driver
     release: str
@@ -27,9 +32,11 @@ class Settings:
     batches: tuple[int, ...] | None = None
     broker: str | None = None
     input: Path | None = None
+    only: tuple[int, int] | None = None
 
 
-def save_settings(root: Path, settings: Settings, scenarios: Sequence[Scenario]) -> None:
+def save_settings(root: Path, settings: Settings, scenarios: Sequence[Scenario], spec: Path | None = None) -> None:
+    """`spec`: of a command, which is no scenario."""
     kept = {
         "python": str(settings.driver.python),
         "jars": [str(jar) for jar in settings.driver.jars],
@@ -37,21 +44,52 @@ def save_settings(root: Path, settings: Settings, scenarios: Sequence[Scenario])
         "release": settings.release,
         "seed": settings.seed,
         "seconds": settings.seconds,
+        "broker": settings.broker,
         "jobs": {one.name: str(one.job) for one in scenarios if one.name not in SCENARIOS},
+        "spec": str(spec) if spec else None,
     }
     (root / FILE).write_text(json.dumps(kept, indent=1), encoding="utf-8")
 
 
-def load_settings(root: Path, scenario: str) -> tuple[Settings, Scenario]:
-    """Those of the trial that left its images here."""
+@dataclass(frozen=True)
+class Kept:
+    """What a trial has left of how it was run. `jobs`: the files of jobs that do not ship, by their names."""
+
+    root: Path
+    settings: Settings
+    jobs: Mapping[str, Path]
+    spec: Path | None
+
+    def scenario(self, name: str) -> Scenario:
+        whole = name.removesuffix(SMALLEST)
+        if whole in self.jobs:
+            return replace(job_scenario(self.jobs[whole]), name=name)
+        if whole in SCENARIOS:
+            return replace(SCENARIOS[whole], name=name)
+        raise _no_trial(self.root)
+
+
+def load_settings(root: Path) -> Kept:
+    """Of the trial that left its images here."""
     try:
         kept = json.loads((root / FILE).read_text(encoding="utf-8"))
         driver = Driver(Path(kept["python"]), [Path(jar) for jar in kept["jars"]], kept["conf"])
-        settings = Settings(driver, kept["release"], kept["seed"], kept["seconds"])
-        if scenario in kept["jobs"]:
-            return settings, job_scenario(Path(kept["jobs"][scenario]))
-        return settings, SCENARIOS[scenario]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise NotFound(
-            f"{root} is not the directory of a trial", "name an image that `ckpt crash-test run --scratch` has left"
-        ) from None
+        settings = Settings(driver, kept["release"], kept["seed"], kept["seconds"], broker=kept["broker"])
+        jobs = {name: Path(path) for name, path in kept["jobs"].items()}
+        return Kept(root, settings, jobs, Path(kept["spec"]) if kept["spec"] else None)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise _no_trial(root) from None
+
+
+def kept_trials() -> Iterator[Kept]:
+    """Those that were kept without a directory of their own, the newest first."""
+    found = [path.parent for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/{FILE}")]
+    for folder in sorted(found, key=lambda folder: folder.stat().st_mtime, reverse=True):
+        with suppress(NotFound):  # somebody else's, or of another release of ours
+            yield load_settings(folder)
+
+
+def _no_trial(root: Path) -> NotFound:
+    return NotFound(
+        f"{root} is not the directory of a trial", "name an image that `ckpt crash-test run --scratch` has left"
+    )

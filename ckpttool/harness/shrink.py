@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from ckpttool.harness.history import Case
+
 
 @dataclass(frozen=True, slots=True)
 class At:
@@ -42,6 +44,16 @@ class Shrunk:
     schedule: Schedule
     tried: int
     finished: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Smallest:
+    """`anomaly`: what is wrong, now as before it was made smaller."""
+
+    scenario: str
+    anomaly: str
+    shrunk: Shrunk
+    case: Case
 
 
 def shrink(schedule: Schedule, fails: Callable[[Schedule], bool], tries: int = 200) -> Shrunk:

@@ -16,9 +16,9 @@ from typing import Any
 
 from ckpttool.errors import Refused
 from ckpttool.formats.metadata import parse_metadata
-from ckpttool.harness.crashes import crash_of, torn
+from ckpttool.harness.crashes import crash_of, never_reached, torn
 from ckpttool.harness.disk import DiskReader, data_files, sink_kind
-from ckpttool.harness.history import Case, Crash, Disk, Fields, Mode, Proof, Run, Source, StateRow
+from ckpttool.harness.history import Case, Crash, Disk, Fields, Run, Source, StateRow
 from ckpttool.harness.history_json import encode_case, encode_run
 from ckpttool.harness.images import Image, Images, remove_parts
 from ckpttool.harness.jdwp import Controller
@@ -43,7 +43,7 @@ from ckpttool.releases import parse_release
 
 READER = "source.json"  # how the job reads its input, kept for replays
 READ_SECONDS = 60.0
-END = "start it with trigger(availableNow=True), or raise --seconds"
+END = "start the query with trigger(availableNow=True), or give it more time"
 Progress = Callable[[str, int, int, float], None]  # scenario, done, of, per second
 
 
@@ -94,6 +94,9 @@ class Trial:
             raise Refused(f"{self.scenario.job.name} has no make_input, and no input is given", "give --input")
         for batch, some in enumerate(rows):
             check_input(some, batch)
+        if self.settings.only:
+            batches, count = self.settings.only
+            rows = [some[:count] for some in rows[:batches]]
         self.input = input_of(self.scenario.source, self.place, rows, told["schema"], self.settings.broker)
         self.input.make(ask)
         (self.place.root / READER).write_text(json.dumps(self.input.reader()), encoding="utf-8")
@@ -113,7 +116,8 @@ class Trial:
 
     def as_before(self, run: Run) -> Trial:
         """Ready to recover, with the input that lies there; `run` as the history has it."""
-        self.scenario = replace(self.scenario, sink=run.sink)
+        self.scenario = replace(self.scenario, sink=run.sink, conf=run.conf)
+        self.settings = replace(self.settings, release=run.spark_version)
         self._reader = DiskReader(run.sink.kind)
         return self
 
@@ -138,9 +142,7 @@ class Trial:
         seconds = 3 * self.settings.seconds  # it runs under the debugger
         request = self.request() | {"seconds": seconds}
         try:
-            taken = harvest(
-                session, controller, request, self.chosen, self.images, self.place.root, batches, seconds + 30
-            )
+            taken = harvest(session, controller, request, self.chosen, self.images, self.place, batches, seconds + 30)
         except Late:
             raise Refused(f"{self.scenario.name} does not end by itself", END) from None
         if failed := taken.answer["failed"] or taken.answer["error"]:
@@ -149,10 +151,10 @@ class Trial:
             )
         if taken.answer["late"]:
             raise Refused(f"{self.scenario.name} does not end by itself", END)
+        run = self.as_seen(run)
         if moved := drifted(self.required, taken.armed):
             raise Refused(f"this Spark has no code for the points {', '.join(moved)}", "its methods have moved")
-        run = self._as_seen(run)
-        self._compare_readers(asker(session, controller))
+        self.compare_readers(asker(session, controller))
         self.history.write_text(encode_run(run), encoding="utf-8")
         self.controls = list(self.keep([self._planted(), *self._never_reached(taken)]))
         return run, taken
@@ -167,10 +169,10 @@ class Trial:
         images = Images(self.images.folder.with_name(f"{self.scenario.name}-again"), PARTS, self._write_ends)
         seconds = 3 * self.settings.seconds
         request = self.request() | {"seconds": seconds}
-        taken = harvest(session, controller, request, self.chosen, images, self.place.root, {batch}, seconds + 30)
+        taken = harvest(session, controller, request, self.chosen, images, self.place, {batch}, seconds + 30)
         return Again(first, taken)
 
-    def _as_seen(self, run: Run) -> Run:
+    def as_seen(self, run: Run) -> Run:
         """What only a run without a crash tells of a job that nobody knows: its sink, and what is in it."""
         if run.operator.kind != UNKNOWN_JOB:
             return run
@@ -228,12 +230,16 @@ class Trial:
         """The controls first, then a case per image; each is appended to the history."""
         run_id = taken.answer["run_id"]
         yield from self.controls
-        images, began = list(self.images), time.monotonic()
+        images, began = self.crashed_images(), time.monotonic()
         for number, image in enumerate(images, 1):
             case = self.recover_image(spark, image, taken.armed.get(image.point, 0) > 0, run_id)
             case = replace(case, released=taken.released.get(image.number))
             self._told(self.scenario.name, number, len(images), number / (time.monotonic() - began))
             yield from self.keep([case])
+
+    def crashed_images(self) -> list[Image]:
+        """Those that are recovered from."""
+        return list(self.images)
 
     def cases_again(self, spark: Spark, again: Again) -> Iterator[Case]:
         """Two crashes in a row."""
@@ -268,7 +274,7 @@ class Trial:
             crash, _ = self.kill(at)
             case = self.recover_disk(spark, crash, "")
         except NotReached:
-            case = self._never(at.point, at.batch_id, "kill")
+            case = never_reached(self.chosen[at.point], at.batch_id, "kill")
         (kept,) = self.keep([case])
         return kept
 
@@ -332,7 +338,7 @@ class Trial:
                 "error": [{"class": type(error).__name__, "message": str(error)[-300:], "condition": None, "in": []}]
             }
 
-    def _compare_readers(self, ask: Callable[[Mapping[str, Any]], Answer]) -> None:
+    def compare_readers(self, ask: Callable[[Mapping[str, Any]], Answer]) -> None:
         """We read the sink of every crash ourselves, since that is quick. Once, Spark says whether we can."""
         kind = self._format()
         if kind is None:
@@ -397,22 +403,7 @@ class Trial:
         for name, stop in self.required.items():
             due = stop.place.name in self.scenario.reaches or not (stop.place.optional or stop.place.apart)
             if due and name not in taken.passed:
-                yield self._never(name, None, "image")
-
-    def _never(self, point: str, batch_id: int | None, mode: Mode) -> Case:
-        """The run ended without having passed the point."""
-        stop = self.chosen[point]
-        crash = Crash(
-            point=point,
-            step=stop.place.step,
-            batch_id=batch_id,
-            nth=1,
-            mode=mode,
-            window=stop.window,
-            proof=Proof(armed=True, hit=False, dead=None, witness=None),
-            disk=Disk(),
-        )
-        return Case(name=f"never-{mode}-{point}", crashes=(crash,), restarts=(), drained=False, after=Disk())
+                yield never_reached(stop, None, "image")
 
     def keep(self, cases: Sequence[Case]) -> Iterator[Case]:
         for case in cases:

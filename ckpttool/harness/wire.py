@@ -11,7 +11,7 @@ HEADER = struct.Struct(">IIBBB")  # length, id, flags, command set, command; in 
 REPLY = 0x80
 
 # (command set, command)
-ID_SIZES, RESUME = (1, 7), (1, 9)
+ID_SIZES, RESUME, CLASS_PATHS = (1, 7), (1, 9), (1, 13)
 SIGNATURE, METHODS = (2, 1), (2, 5)
 BYTECODES = (6, 3)
 TYPE_OF_OBJECT = (9, 1)

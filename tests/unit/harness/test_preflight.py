@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from pathlib import Path
 
@@ -85,6 +86,24 @@ def test_the_disk_is_full(tmp_path: Path, java: Path, python: Path, monkeypatch:
     with pytest.raises(Refused, match="MB free") as refused:
         found.require()
     assert refused.value.exit_code == 6
+
+
+def test_a_port_is_taken(tmp_path: Path, java: Path, python: Path) -> None:  # noqa: ARG001
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        driver = Driver(python, conf={"spark.driver.port": str(port), "spark.driver.blockManager.port": "0"})
+        (line,) = preflight.look(driver, [], tmp_path).lacks
+    assert line.startswith(f"port {port}, which spark.driver.port names, is taken")
+    assert preflight.look(driver, [], tmp_path).lacks == ()
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "broker.invalid:9092", "9092x"])
+def test_no_broker_answers(tmp_path: Path, java: Path, python: Path, address: str) -> None:  # noqa: ARG001
+    (tmp_path / "spark-sql-kafka-0-10.jar").touch()
+    driver = Driver(python, [tmp_path / "spark-sql-kafka-0-10.jar"])
+    (line,) = preflight.look(driver, ["kafka"], tmp_path, address).lacks
+    assert line.startswith(f"no broker answers at {address}")
+    assert preflight.look(driver, [], tmp_path, address).lacks == ()
 
 
 def test_everything_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

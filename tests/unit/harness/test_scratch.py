@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from ckpttool.errors import Refused
+from ckpttool.errors import Refused, Unavailable
 from ckpttool.harness.scratch import Scratch, freeze_session, kill_session, members
 from ckpttool.harness.session import Died, Late, Session
 
@@ -51,9 +53,13 @@ def is_alive(pid: int) -> bool:
 
 
 def wait_until_gone(*pids: int) -> None:
-    deadline = time.monotonic() + 20
-    while any(map(is_alive, pids)):
-        assert time.monotonic() < deadline, f"{pids} live on"
+    wait_until(lambda: not any(map(is_alive, pids)))
+
+
+def wait_until(done: Callable[[], bool], seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline, "the time is up"
         time.sleep(0.01)
 
 
@@ -75,10 +81,7 @@ def test_processes_end_with_the_harness(tmp_path: Path, ending: signal.Signals) 
     harness.wait(timeout=20)
     harness.stdout.close()
     wait_until_gone(*pids)
-    deadline = time.monotonic() + 20
-    while folder.exists():
-        assert time.monotonic() < deadline, "the directory is still there"
-        time.sleep(0.01)
+    wait_until(lambda: not folder.exists())
 
 
 def test_frozen_processes_end_too(scratch: Scratch) -> None:
@@ -133,6 +136,18 @@ def test_other_places_are_refused(tmp_path: Path, scratch: Scratch) -> None:
     with pytest.raises(Refused, match="not empty"):
         Scratch(data)
     assert (data / "rows").exists()
+
+
+def test_a_disk_that_becomes_full_is_told(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match="is full"), Scratch(tmp_path / "scratch"):
+        Path("/dev/full").write_text("one byte too many")
+    image, copy = tmp_path / "image", tmp_path / "copy"
+    for folder in (image, copy):
+        folder.mkdir()
+    (image / "part").write_text("rows")
+    (copy / "part").symlink_to("/dev/full")
+    with pytest.raises(Unavailable, match="is full"), Scratch(tmp_path / "scratch"):
+        shutil.copytree(image, copy, dirs_exist_ok=True)
 
 
 def test_kept_directory_can_be_used_again(tmp_path: Path) -> None:
