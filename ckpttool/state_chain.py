@@ -6,12 +6,11 @@ Spark up to 4.1 takes the first chain or fails; later releases go on to older ba
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ckpttool.formats.envelope import LONG_MAX, LONG_MIN
+from ckpttool.formats.names import parse_long
 from ckpttool.formats.state.rocksdb import Snapshot
 from ckpttool.model import Position, SparkError
 
@@ -36,8 +35,6 @@ FaultKind = Literal[
 
 BASE_SUFFIX: dict[Provider, str] = {"hdfs": ".snapshot", "rocksdb": ".zip"}
 CHANGE_SUFFIX: dict[Provider, str] = {"hdfs": ".delta", "rocksdb": ".changelog"}
-_JAVA_LONG = re.compile(r"[+-]?[0-9]+\Z")
-_LONGEST_LONG = 40  # with leading zeros; longer texts cost more than they tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +152,7 @@ def next_change(store: StoreFiles, version: int) -> str:
 def base_versions(store: StoreFiles, version: int) -> list[int]:
     """The versions up to this one of which there is a base, descending; the empty state is always there."""
     suffix = BASE_SUFFIX[store.provider]
-    numbers = (java_long(name.removesuffix(suffix)) for name in store.names if name.endswith(suffix))
+    numbers = (parse_long(name.removesuffix(suffix)) for name in store.names if name.endswith(suffix))
     usable = {one for one in numbers if one is not None and 0 < one <= version and f"{one}{suffix}" in store.names}
     return [*sorted(usable, reverse=True), 0]
 
@@ -170,14 +167,6 @@ def base_faults(store: StoreFiles, base: str | None) -> tuple[tuple[str, Fault],
 def sst_names(store: StoreFiles, base: str) -> tuple[str, ...]:
     snapshot = store.snapshots.get(base)
     return tuple(file.path for file in snapshot.files) if snapshot else ()
-
-
-def java_long(text: str) -> int | None:
-    """What Scala's `toLong` makes of a text; None where it throws."""
-    if not _JAVA_LONG.match(text) or len(text) > _LONGEST_LONG:
-        return None
-    value = int(text)
-    return value if LONG_MIN <= value <= LONG_MAX else None
 
 
 def _chains_by_id(store: StoreFiles, version: int, unique_id: str) -> Iterator[Chain]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ckpttool.formats.envelope import NULL_POINTER
+from ckpttool.formats.names import parse_long
 from ckpttool.model import Finding, SparkError
 from ckpttool.releases import NEWEST, Release
 from ckpttool.state_chain import (
@@ -21,7 +22,6 @@ from ckpttool.state_chain import (
     StateFiles,
     StoreFiles,
     chains,
-    java_long,
     sst_names,
 )
 from ckpttool.state_errors import (
@@ -178,7 +178,7 @@ class _Judge:
         if store.unique_id is not None or (self.release < REPAIR and exact_is_enough) or self.release < CHANGELOGS:
             return []
         names = sorted(name for name in store.names if name.endswith(suffix) and "/" not in name)
-        return [(name, java_long(name.removesuffix(suffix))) for name in names]
+        return [(name, parse_long(name.removesuffix(suffix))) for name in names]
 
     def is_overlooked(self, store: StoreFiles, chain: Chain) -> bool:
         """A directory in a snapshot's place is a file that is not there; Spark used to look for an older one then."""
@@ -308,7 +308,7 @@ def _stale_files(store: StoreFiles, version: int) -> Iterator[Finding]:
     if store.unique_id is not None:
         return
     suffixes = ("snapshot", "delta") if store.provider == "hdfs" else ("zip", "changelog")
-    numbers = {name: java_long(name.rpartition(".")[0]) for name in store.names if name.rpartition(".")[2] in suffixes}
+    numbers = {name: parse_long(name.rpartition(".")[0]) for name in store.names if name.rpartition(".")[2] in suffixes}
     stale = sorted((number, name) for name, number in numbers.items() if number is not None and number > version + 1)
     if stale:
         yield Finding(
