@@ -10,18 +10,22 @@ from typing import Any, NoReturn
 import click
 
 import ckpttool
+from ckpttool.cli.lazy import LazyGroup
 from ckpttool.errors import CkptError
 
-# Command → its module and the first line of its help: listing the commands must not import them.
+# Command → where it is, and the first line of its help.
 COMMANDS = {
-    "inspect": ("ckpttool.cli.inspect", "Show what a checkpoint holds, where it stands and what is wrong."),
-    "plan-recovery": ("ckpttool.cli.plan_recovery", "Say what a restart of the query will do, and plan the ways out."),
-    "state": ("ckpttool.cli.state", "Read the rows that stateful operators keep."),
-    "log": ("ckpttool.cli.log", "Print one line per batch, oldest first; go on with --follow."),
-    "scan": ("ckpttool.cli.scan", "Find the checkpoints below PATH and print one line each, the worst first."),
-    "diff": ("ckpttool.cli.diff", "Compare two batches or two checkpoints."),
-    "kafka": ("ckpttool.cli.kafka", "Compare the query's Kafka sources with their brokers."),
-    "crash-test": ("ckpttool.cli.crash_test", "Crash a real query at exact points, and judge its recovery."),
+    "inspect": ("ckpttool.cli.inspect:inspect", "Show what a checkpoint holds, where it stands and what is wrong."),
+    "plan-recovery": (
+        "ckpttool.cli.plan_recovery:plan_recovery",
+        "Say what a restart of the query will do, and plan the ways out.",
+    ),
+    "state": ("ckpttool.cli.state:state", "Read the rows that stateful operators keep."),
+    "log": ("ckpttool.cli.log:log", "Print one line per batch, oldest first; go on with --follow."),
+    "scan": ("ckpttool.cli.scan:scan", "Find the checkpoints below PATH and print one line each, the worst first."),
+    "diff": ("ckpttool.cli.diff:diff", "Compare two batches or two checkpoints."),
+    "kafka": ("ckpttool.cli.kafka:kafka", "Compare the query's Kafka sources with their brokers."),
+    "crash-test": ("ckpttool.cli.crash_test:crash_test", "Crash a real query at exact points, and judge its recovery."),
 }
 
 _SELDOM = 50_000  # a command is short, and most of what it makes stays: looking for cycles costs a tenth of its time
@@ -39,27 +43,9 @@ Exit status:
   130  interrupted"""
 
 
-class LazyGroup(click.Group):
-    """Knows its commands by name; imports one only when it is used."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in COMMANDS:
-            return None
-        from importlib import import_module
-
-        command: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), cmd_name.replace("-", "_"))
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
-
-
 @click.group(
     cls=LazyGroup,
+    known=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=EXIT_STATUS,
 )

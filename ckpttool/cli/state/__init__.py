@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
 
-# Command → its module and the first line of its help: listing the commands must not import them.
+from ckpttool.cli.lazy import LazyGroup
+
+# Command → where it is, and the first line of its help.
 COMMANDS = {
-    "list": ("rows", "List operators and their stores, with partitions, versions, rows and bytes."),
-    "count": ("rows", "Count the rows of every store, or of one."),
-    "rows": ("rows", "Print the rows of a store."),
-    "get": ("rows", "Print the rows of one key, from its partition alone."),
-    "diff": ("changes", "Show the rows added, changed and removed between two batches."),
-    "export": ("changes", "Write the rows of a store to Parquet, Arrow, CSV or JSON lines."),
-    "verify": ("files", "Say whether the state can be loaded, and what is wrong with its files."),
-    "size": ("files", "Say what the files of the state amount to."),
+    "list": (
+        "ckpttool.cli.state.rows:list_",
+        "List operators and their stores, with partitions, versions, rows and bytes.",
+    ),
+    "count": ("ckpttool.cli.state.rows:count_", "Count the rows of every store, or of one."),
+    "rows": ("ckpttool.cli.state.rows:rows_", "Print the rows of a store."),
+    "get": ("ckpttool.cli.state.rows:get_", "Print the rows of one key, from its partition alone."),
+    "diff": ("ckpttool.cli.state.changes:diff_", "Show the rows added, changed and removed between two batches."),
+    "export": ("ckpttool.cli.state.changes:export_", "Write the rows of a store to Parquet, Arrow, CSV or JSON lines."),
+    "verify": (
+        "ckpttool.cli.state.files:verify_",
+        "Say whether the state can be loaded, and what is wrong with its files.",
+    ),
+    "size": ("ckpttool.cli.state.files:size_", "Say what the files of the state amount to."),
 }
 
 
-class StateGroup(click.Group):
-    """Knows its commands by name; imports one only when it is used."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in COMMANDS:
-            return None
-        module = import_module(f"ckpttool.cli.state.{COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, f"{cmd_name}_")
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
-
-
 @click.group(
-    cls=StateGroup,
+    cls=LazyGroup,
+    known=COMMANDS,
     epilog="""\b
 Examples:
   ckpt state list /data/checkpoints/orders
