@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from select import select
@@ -40,6 +41,7 @@ class Command(Session):
         environment["SPARK_SUBMIT_OPTS"] = " ".join([environment.get("SPARK_SUBMIT_OPTS", ""), *ours]).strip()
         super().__init__(scratch, spec.command, environment, name, folder, talks=False)
         self._end = os.pidfd_open(self.process.pid)
+        self._run = f"process {self.process.pid} {uuid.uuid4()}"  # stands for the query's, which it does not tell
 
     def send(self, value: Mapping[str, Any]) -> None:
         """It runs already."""
@@ -49,7 +51,7 @@ class Command(Session):
             return None
         status = self.process.wait()
         failed = failures_in(self.told(100_000), status) if status else None
-        return {"error": None, "failed": failed, "late": False, "started": True, "run_id": None}
+        return {"error": None, "failed": failed, "late": False, "started": True, "run_id": self._run}
 
     def fileno(self) -> int:
         return self._end

@@ -131,8 +131,9 @@ class CommandTrial(Trial):
     # -- the recoveries
 
     def crashed_images(self) -> list[Image]:
+        """Of the last batch that was committed, unless batches were asked for."""
         images = list(self.images)
-        last = max((image.batch_id for image in images if image.batch_id is not None), default=None)
+        last = max((image.batch_id or 0 for image in images if image.window == "done"), default=None)
         return [image for image in images if self.settings.batches or image.batch_id == last]
 
     def recover_image(self, spark: Spark, image: Image, armed: bool, run_id: str) -> Case:

@@ -203,11 +203,20 @@ def plain(frame: DataFrame) -> list[Json]:
 
 
 def chain(spark: SparkSession, error: Exception) -> list[Json]:
-    """The causes from the outermost to the root, each with the error condition that Spark gives it."""
-    jvm: Any = spark._jvm
-    thrown: Any = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+    """What Spark threw, as `causes`; or what Python did."""
+    thrown = thrown_by_spark(error)
     if thrown is None:
         return [{"class": type(error).__name__, "condition": None, "message": shortened(str(error)), "in": []}]
+    return causes(spark, thrown)
+
+
+def thrown_by_spark(error: Exception) -> Any:
+    return getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+
+
+def causes(spark: SparkSession, thrown: Any) -> list[Json]:
+    """From the outermost to the root, each with the error condition that Spark gives it, and where it was thrown."""
+    jvm: Any = spark._jvm
     told: list[Json] = []
     namer = jvm.java.lang.Class.forName("org.apache.spark.SparkThrowable")
     while thrown is not None and len(told) < 20:
@@ -216,8 +225,11 @@ def chain(spark: SparkSession, error: Exception) -> list[Json]:
         if namer.isInstance(thrown):
             names = {method.getName() for method in kind.getMethods()}
             condition = thrown.getCondition() if "getCondition" in names else thrown.getErrorClass()
-        frames = [frame.getMethodName() for frame in thrown.getStackTrace()]
+        trace = list(thrown.getStackTrace())
+        frames = [frame.getMethodName() for frame in trace]
         where = [name for name in FRAMES if any(name == frame or f"${name}$" in frame for frame in frames)]
+        if any(frame.getMethodName() == "add" and "HDFSMetadataLog" in frame.getClassName() for frame in trace):
+            where.append("HDFSMetadataLog.add")
         message = shortened(thrown.getMessage() or "")
         told.append({"class": kind.getName(), "condition": condition, "message": message, "in": where})
         thrown = thrown.getCause()

@@ -18,19 +18,10 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from ckpttool.spark.serve import causes, thrown_by_spark
 from tests.samples.jobs import NAMES, Place, files, progress_of, serve
 
 Json = dict[str, Any]
-FRAMES = (
-    "addBatch",
-    "populateStartOffsets",
-    "initializeExecution",
-    "constructNextBatch",
-    "runBatch",
-    "executeOneBatch",
-    "markMicroBatchEnd",
-    "markMicroBatchStart",
-)
 
 
 # -- sources -----------------------------------------------------------------------------------------------------------
@@ -244,11 +235,11 @@ def run(spark: SparkSession, request: Json) -> Json:
         answer["timeout"] = not wait(query, request, place)
         failure = query._jsq.exception()
         if failure.isDefined():
-            answer["error"] = chain(spark, failure.get())
-            answer["error"] += chain(spark, CAUGHT[-1]) if CAUGHT else []
+            answer["error"] = causes(spark, failure.get())
+            answer["error"] += causes(spark, CAUGHT[-1]) if CAUGHT else []
         answer["progress"] = [short(one) for one in progress_of(query)]
     except Exception as error:  # what start() throws
-        answer["start"] = chain(spark, thrown_by_spark(error))
+        answer["start"] = causes(spark, thrown_by_spark(error))
         answer["said"] = f"{type(error).__name__}: {error}"[:500]
     finally:
         for active in spark.streams.active:
@@ -307,35 +298,6 @@ def short(progress: Json) -> Json:
             for one in progress["sources"]
         ],
     }
-
-
-def thrown_by_spark(error: Exception) -> Any:
-    return getattr(error, "_origin", None) or getattr(error, "java_exception", None)
-
-
-def chain(spark: SparkSession, error: Any) -> list[Json]:
-    """The causes from the outermost to the root, each with the error condition that Spark gives it."""
-    jvm: Any = spark._jvm
-    told = []
-    namer = jvm.java.lang.Class.forName("org.apache.spark.SparkThrowable")
-    while error is not None and len(told) < 20:
-        kind = error.getClass()
-        condition = None
-        if namer.isInstance(error):
-            names = {method.getName() for method in kind.getMethods()}
-            condition = error.getCondition() if "getCondition" in names else error.getErrorClass()
-        # Frames of the thread that runs the query tell where it was.
-        trace = list(error.getStackTrace())
-        frames = [frame.getMethodName() for frame in trace]
-        where = [name for name in FRAMES if any(name == frame or f"${name}$" in frame for frame in frames)]
-        if any(frame.getMethodName() == "add" and "HDFSMetadataLog" in frame.getClassName() for frame in trace):
-            where.append("HDFSMetadataLog.add")
-        message = error.getMessage()
-        told.append(
-            {"class": kind.getName(), "condition": condition, "message": message and message[:1500], "in": where}
-        )
-        error = error.getCause()
-    return told
 
 
 def forget_state(spark: SparkSession, unload: bool) -> None:
