@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,7 +130,10 @@ def run_trials(scenarios: tuple[str, ...], form: str, color: str, **given: Any) 
         code = exit_code(judged)
         if code:
             scratch.keep()
-        _show(judged, form, color, list(trial.shrink(scratch, judged)))
+        smallest = list(trial.shrink(scratch, judged))
+        if smallest and sys.stderr.isatty():
+            click.echo("\r\033[K", err=True, nl=False)
+        _show(judged, form, color, smallest)
     if code and folder is None:
         click.echo(f"images and histories are kept in {scratch.root}", err=True)
     return code
@@ -155,7 +159,7 @@ def _try_jobs(names: Sequence[str], folder: Path | None, given: dict[str, Any]) 
         click.echo(f"seed {settings.seed}, Spark {release}, in {scratch.root}", err=True)
         return try_scenarios(scratch, chosen, settings, _progress)
 
-    return Trials(run, lambda scratch, judged: smallest_failures(scratch, chosen, settings, judged))
+    return Trials(run, lambda scratch, judged: smallest_failures(scratch, chosen, settings, judged, _shrinking))
 
 
 def _try_command(names: Sequence[str], folder: Path | None, given: dict[str, Any]) -> Trials:
@@ -239,14 +243,25 @@ def _batches(text: str | None) -> tuple[int, ...] | None:
 
 
 def _progress(scenario: str, done: int, total: int, rate: float) -> None:
-    """On a terminal one line that is written over; else a line for every fiftieth."""
-    import sys
+    """On a terminal one line that is written over; else a line for every fiftieth. No total: the run comes first."""
+    from ckpttool.report.layout import spell_duration
 
-    left = (total - done) / rate if rate else 0
-    line = f"{scenario}: {done} of {total} crashes, {rate:.1f}/s, {left:.0f} s left"
+    if not total:
+        _say(f"{scenario}: runs once, stopped at every point", last=True)
+    elif sys.stderr.isatty() or done % 50 == 0 or done == total:
+        left = spell_duration(round(1000 * (total - done) / rate)) if rate else "unknown"
+        _say(f"{scenario}: {done} of {total} crashes, {rate:.1f}/s, {left} left", last=done == total)
+
+
+def _shrinking(scenario: str, anomaly: str, tried: int) -> None:
+    if sys.stderr.isatty() or not tried:
+        _say(f"{scenario}: {anomaly}, made smaller: {tried} tried", last=False)
+
+
+def _say(line: str, last: bool) -> None:
     if sys.stderr.isatty():
-        click.echo(f"\r\033[K{line}", err=True, nl=done == total)
-    elif done % 50 == 0 or done == total:
+        click.echo(f"\r\033[K{line}", err=True, nl=last)
+    else:
         click.echo(line, err=True)
 
 

@@ -6,7 +6,7 @@ One JVM does them all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from ckpttool.harness.trial import Trial
 from ckpttool.harness.wire import JdwpError
 
 TRIES = 30
+Told = Callable[[str, str, int], None]  # scenario, what is wrong, tries
 PARTITIONS = "spark.sql.shuffle.partitions"
 
 
@@ -35,7 +36,11 @@ class NotThere(Exception):
 
 
 def smallest_failures(
-    scratch: Scratch, scenarios: Sequence[Scenario], settings: Settings, reports: Sequence[Judged]
+    scratch: Scratch,
+    scenarios: Sequence[Scenario],
+    settings: Settings,
+    reports: Sequence[Judged],
+    told: Told = lambda *_: None,
 ) -> Iterator[Smallest]:
     """Of each scenario the first case that is invalid, and no known defect of Spark."""
     failing = {judged.run.scenario: found for judged in reports if (found := _first_failure(judged))}
@@ -50,7 +55,7 @@ def smallest_failures(
                 connect(session, controller)
                 for scenario in chosen:
                     attempts = _Attempts(scratch, scenario, settings, session, controller)
-                    if smallest := attempts.shrink(failing[scenario.name]):
+                    if smallest := attempts.shrink(failing[scenario.name], told):
                         yield smallest
             except (Died, Late, JdwpError):
                 return  # the report stands without it
@@ -74,10 +79,12 @@ class _Attempts:
         self._scratch, self._scenario, self._settings = scratch, scenario, settings
         self._session, self._controller = session, controller
 
-    def shrink(self, failure: Judgement) -> Smallest | None:
+    def shrink(self, failure: Judgement, told: Told) -> Smallest | None:
         name = failure.anomalies[0].name
+        tries = iter(range(TRIES + 2))
 
         def fails(schedule: Schedule) -> bool:
+            told(self._scenario.name, name, next(tries))
             try:
                 histories = self.attempt(schedule)
             except (NotThere, CkptError):

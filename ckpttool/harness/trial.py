@@ -44,7 +44,7 @@ from ckpttool.releases import parse_release
 READER = "source.json"  # how the job reads its input, kept for replays
 READ_SECONDS = 60.0
 END = "start the query with trigger(availableNow=True), or give it more time"
-Progress = Callable[[str, int, int, float], None]  # scenario, done, of, per second
+Progress = Callable[[str, int, int, float], None]  # scenario, done, of (0: not yet known), per second
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +136,7 @@ class Trial:
         }
 
     def harvest(self, session: Session, controller: Controller, run: Run) -> tuple[Run, Harvest]:
+        self._told(self.scenario.name, 0, 0, 0.0)
         controller.forget_batches(first_batch=0)
         self._new_topic()
         batches = self.settings.batches or self.scenario.crashed
