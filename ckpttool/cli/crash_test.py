@@ -31,6 +31,9 @@ class Trials:
     shrink: Callable[[Scratch, Sequence[Judged]], Iterator[Smallest]]
 
 
+WITH_SPEC = ("spec", "batches", "scratch", "form", "color")
+
+
 @click.group(
     name="crash-test",
     epilog="""\b
@@ -162,13 +165,16 @@ def _try_jobs(names: Sequence[str], folder: Path | None, given: dict[str, Any]) 
     return Trials(run, lambda scratch, judged: smallest_failures(scratch, chosen, settings, judged, _shrinking))
 
 
-def _try_command(names: Sequence[str], folder: Path | None, given: dict[str, Any]) -> Trials:
+def _try_command(_: Sequence[str], folder: Path | None, given: dict[str, Any]) -> Trials:
     from ckpttool.harness.command_trial import try_command
     from ckpttool.harness.preflight import look_for_command
     from ckpttool.harness.settings import Settings, save_settings
 
-    if names or given["job"]:
-        raise click.UsageError("--spec stands alone: no names of scenarios, and no --job")
+    context = click.get_current_context()
+    for option in context.command.params:
+        typed = context.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
+        if typed and option.name not in WITH_SPEC:
+            raise click.UsageError(f"--spec says all of its command; it does not go with {option.opts[-1]}")
     look_for_command(folder or Path(tempfile.gettempdir())).require()
     spec = Path(given["spec"]).resolve()
     settings = Settings(_driver(given), "", given["seed"], batches=_batches(given["batches"]))
