@@ -120,6 +120,9 @@ def run_trials(scenarios: tuple[str, ...], form: str, color: str, **given: Any) 
     build(spark, source, sink, checkpoint), which starts the query and returns it; make_input(seed, batch), the rows of
     a batch as dictionaries, unless there is --input; and IDENTITY, the columns that name a row in the sink.
 
+    Any other command is told of in a JSON file: command, checkpoint, sink with kind and path, identity, input,
+    timeout_s. {scratch} in it is the directory that the command gets, and where everything that it writes has to be.
+
     Exit status 0: all valid; 1: one is not, or a control is silent; 3: one is void or unknown; 6: something is missing.
     """
     from ckpttool.harness.judge import judge
