@@ -7,6 +7,7 @@ One JVM does them all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -98,23 +99,28 @@ class _Attempts:
         return Smallest(self._scenario.name, name, shrunk, self._last.cases[0])
 
     def attempt(self, schedule: Schedule) -> Histories:
-        first, *more = schedule.crashes
         conf = {**self._scenario.conf, PARTITIONS: str(schedule.partitions)}
         scenario = replace(self._scenario, name=self._scenario.name + SMALLEST, conf=conf, batches=schedule.batches)
-        settings = replace(self._settings, batches=(first.batch_id,), only=(schedule.batches, schedule.rows))
-        trial = Trial(self._scratch, scenario, settings)
-        spark = _Watched(self._session, self._controller)
-        run, taken = trial.harvest(
-            self._session, self._controller, trial.prepare(asker(self._session, self._controller))
+        settings = replace(
+            self._settings, batches=(schedule.crashes[0].batch_id,), only=(schedule.batches, schedule.rows)
         )
+        trial = Trial(self._scratch, scenario, settings)
+        with closing(trial.topics) if trial.topics else nullcontext():
+            self._last = self._crashed_at(trial, schedule.crashes)
+        return self._last
+
+    def _crashed_at(self, trial: Trial, crashes: Sequence[At]) -> Histories:
+        first, *more = crashes
+        spark = _Watched(self._session, self._controller)
+        prepared = trial.prepare(asker(self._session, self._controller))
+        run, taken = trial.harvest(self._session, self._controller, prepared)
         image = _image_at(trial.crashed_images(), first)
         case = trial.recover_image(spark, image, armed=True, run_id=taken.answer["run_id"])
         for at in more:
             again = trial.harvest_recovery(self._session, self._controller, image)
             wanted = _image_at(list(again.taken.images), at)
             case = next(one for one in trial.cases_again(spark, again) if one.name.endswith(wanted.id))
-        self._last = Histories(run, tuple(trial.keep([case])))
-        return self._last
+        return Histories(run, tuple(trial.keep([case])))
 
 
 class _Watched(Spark):
