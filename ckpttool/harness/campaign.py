@@ -27,6 +27,8 @@ from ckpttool.harness.trial import Progress, Trial
 from ckpttool.harness.ways_out import cases_of_ways_out
 from ckpttool.harness.wire import JdwpError
 
+START_SECONDS = 120.0
+
 
 def try_scenarios(
     scratch: Scratch,
@@ -115,7 +117,19 @@ def replay_image(folder: Path) -> Histories:
         if image is None:
             raise NotFound(f"{folder} is not among the images of its trial")
         with spark:
+            if not kept.spec:
+                _await_start(spark)
             return Histories(run, (trial.as_before(run).recover_image(spark, image, armed=True, run_id=""),))
+
+
+def _await_start(spark: Spark) -> None:
+    """The time of the case is that of the recovery; and a Spark that does not start is no verdict on it."""
+    try:
+        spark.ask({"do": "sql", "statement": "SELECT 1"}, START_SECONDS)
+    except (Died, Late) as error:
+        raise Unavailable(
+            f"Spark does not start: {last_line(str(error))}", "it is the one that `run` was given"
+        ) from None
 
 
 def image_of_seed(seed: int, folder: Path | None = None) -> Path:

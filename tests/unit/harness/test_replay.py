@@ -14,6 +14,8 @@ from ckpttool.harness.campaign import image_of_seed
 from ckpttool.harness.driver import Driver
 from ckpttool.harness.history import Histories
 from ckpttool.harness.history_json import encode_histories, parse_histories
+from ckpttool.harness.images import Image, Images
+from ckpttool.harness.place import PARTS
 from ckpttool.harness.settings import Settings, save_settings
 from tests.conftest import run_ckpt
 from tests.history_builders import Shape, sound_history
@@ -67,6 +69,19 @@ def test_a_seed_with_nothing_to_show(tmp_path: Path) -> None:
         image_of_seed(7, root)
     with pytest.raises(NotFound, match="is of seed 7"):
         image_of_seed(8, root)
+
+
+def test_a_spark_that_is_gone_is_no_verdict(tmp_path: Path) -> None:
+    root = trial(tmp_path / "trial", 7, "file-to-append")
+    save_settings(root, Settings(Driver(Path("/bin/false")), "4.2.0", 7), [])
+    (root / ".ckpttool-scratch").touch()
+    image = Image(1, "commit-log-begin", "commit-log-begin", 8, "doubled", 2, 1, "main")
+    images = Images(root / "images" / "file-to-append", PARTS)
+    (root / "work" / "file-to-append" / "checkpoint").mkdir(parents=True)
+    images.take(image, root / "work" / "file-to-append")
+    outcome = run_ckpt("crash-test", "replay", str(images.path(image)))
+    assert outcome.code == 5
+    assert "Spark does not start" in outcome.err
 
 
 @pytest.mark.parametrize("path", ["nowhere", "/", "."])
