@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from ckpttool.state import bulk
 from ckpttool.state.arrow import record_batch, table_schema
-from ckpttool.state.columns import Rows, rows_of, struct_column
+from ckpttool.state.columns import rows_of, struct_column
+from ckpttool.state.framing import Rows
 from ckpttool.state.reader import Row, StateReader
 from ckpttool.state.tables import TRANSFORM, Table, row_decoder
 
@@ -27,7 +28,7 @@ def partition_batches(reader: StateReader, table: Table, partition: int) -> Iter
         return
     files = reader.files(table.operator, partition, table.store)
     if table.provider == "hdfs" and table.shape == "pairs" and not reader.conf.row_checksums:
-        records = bulk.newest_records(*reader.uncompressed(files))
+        records = bulk.newest_records(*reader.whole_files(files))
         if records is not None:
             batch = _columns(table, schema, partition, *records)
             del records  # they hold on to all that was read

@@ -1,83 +1,108 @@
 """A partition of an HDFS-backed store all at once: the newest record of each key, of a snapshot and deltas.
 
-A snapshot has each key once, so it is never hashed as a whole: the keys of the deltas are, which are few, and those of
-the snapshot are looked up among them.
+All records write where they stand into a table, at the place that the hash of their key says; the last one of each
+place is left. Who finds a record of its own key there is superseded by it, or is it itself; who finds another key's
+tries again with the few that are left. Equal hashes are not yet equal keys: those are compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from ckpttool.state.columns import MOST_BYTES, PADDING, Rows, binaries
-from ckpttool.state.framing import Frames, frame
+from ckpttool.state.contents import File, contents
+from ckpttool.state.framing import Frames, Rows, frame
 
 Numbers = Any  # an array of numpy
 
 _WORD = 8
+_LONGEST_KEY = 1024  # bytes; longer ones are few, and cost more to hash here than elsewhere
+_TRIES = 16
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(32)
 
 
-def newest_records(base: bytes | None, changes: Iterable[bytes]) -> tuple[Rows, Rows] | None:
-    """Keys and values, from uncompressed files; None if something about them is not as it should be."""
-    has_base = base is not None
-    files = [*([base] if base is not None else []), *changes]
-    del base  # large, and not needed beside the whole
-    frames = [frame(plain) for plain in files]
-    if any(one is None for one in frames) or sum(map(len, files)) > MOST_BYTES:
+def newest_records(files: Sequence[File], has_base: bool) -> tuple[Rows, Rows] | None:
+    """Keys and values; None if something about the files is not as it should be. `has_base`: the first is a snapshot,
+    which has each key once."""
+    found = contents(files)
+    if found is None:
         return None
-    begins = np.cumsum([0, *map(len, files)])
-    data = b"".join([*files, PADDING])
-    files.clear()
+    data, begins = found
+    frames = [frame(data[begin:end]) for begin, end in pairwise(begins)]
+    if any(one is None for one in frames) or (has_base and frames[0] and (frames[0].value_sizes < 0).any()):
+        return None
     parts = [one._replace(keys=one.keys + begin) for one, begin in zip(frames, begins, strict=False) if one]
-    if any((one.value_sizes > 0).any() and (one.value_sizes % _WORD > 0)[one.value_sizes > 0].any() for one in parts):
+    records = Frames(*map(np.concatenate, zip(*parts, strict=True))) if len(parts) > 1 else parts[0]
+    if (np.maximum(records.value_sizes, 0) % _WORD).any():
         return None  # values with something more around their rows
-    snapshot = parts.pop(0) if has_base else None
-    kept = _newest(data, snapshot, parts)
-    keys = Rows(data, kept.keys, kept.key_sizes)
-    return keys, Rows(data, kept.keys + kept.key_sizes + 4, kept.value_sizes)
+    if not (has_base and len(files) == 1):
+        newest = _newest(Rows(data, records.keys, records.key_sizes))
+        if newest is None:
+            return None
+        newest &= records.value_sizes >= 0
+        records = Frames(*(one[newest] for one in records))
+    keys = Rows(data, records.keys, records.key_sizes)
+    return keys, Rows(data, records.keys + records.key_sizes + 4, records.value_sizes)
 
 
-def _newest(data: bytes, snapshot: Frames | None, deltas: list[Frames]) -> Frames:
-    changed = (
-        Frames(*(np.concatenate([np.empty(0, np.int64), *parts]) for parts in zip(*deltas, strict=True)))
-        if (deltas)
-        else None
-    )
-    if changed is None or not len(changed.keys):
-        return snapshot if snapshot is not None else Frames(*(np.empty(0, np.int64),) * 3)
-    is_word = all(_is_one_word(data, one) for one in (changed, snapshot) if one is not None and len(one.keys))
-    hashed = _hashable(data, changed, is_word)
-    last = _last_of_each(hashed)
-    newest = Frames(*(one[last] for one in changed))
-    alive = Frames(*(one[newest.value_sizes >= 0] for one in newest))
-    if snapshot is None or not len(snapshot.keys):
-        return alive
-    replaced = pc.is_in(_hashable(data, snapshot, is_word), value_set=hashed.take(pa.array(last)))
-    kept = ~np.asarray(replaced)
-    return Frames(*(np.concatenate([old[kept], new]) for old, new in zip(snapshot, alive, strict=True)))
+def _newest(keys: Rows) -> Numbers | None:
+    """Whether each is the last of its key."""
+    count = len(keys.starts)
+    newest = np.ones(count, bool)
+    hashes = _hashes(keys)
+    if hashes is None:
+        return None
+    left = np.arange(count, dtype=np.int32)
+    for _ in range(_TRIES):
+        if not len(left):
+            return newest
+        found = _last_at_its_place(hashes, left)
+        is_same = hashes[found] == hashes[left]
+        superseded = is_same & (found != left)
+        if not _are_equal(keys, left[superseded], found[superseded]):
+            return None
+        newest[left[superseded]] = False
+        left = left[~is_same]
+        hashes = hashes * _FACTOR
+        hashes ^= hashes >> _HALF
+    return None
 
 
-def _is_one_word(data: bytes, frames: Frames) -> bool:
-    """Whether all keys are a row of one field that is a word and not null: then the word says all."""
-    if (frames.key_sizes != 2 * _WORD).any():
+def _last_at_its_place(hashes: Numbers, left: Numbers) -> Numbers:
+    """Of these records, for each the last one whose hash begins with the same bits."""
+    bits = max(len(left).bit_length() + 1, 4)
+    places = ((hashes[left] * _FACTOR) >> np.uint64(64 - bits)).astype(np.intp)
+    table = np.empty(1 << bits, np.int32)
+    table[places] = left  # of several at a place, the last one stays
+    return table[places]
+
+
+def _hashes(keys: Rows) -> Numbers | None:
+    longest = int(keys.sizes.max(initial=0))
+    if longest > _LONGEST_KEY or (keys.sizes % _WORD).any():
+        return None
+    hashes = keys.sizes.astype(np.uint64)
+    for word in _words(keys):
+        hashes ^= word.view(np.uint64)
+        hashes *= _FACTOR
+        hashes ^= hashes >> _HALF
+    return hashes
+
+
+def _are_equal(keys: Rows, some: Numbers, others: Numbers) -> bool:
+    """Whether each of some keys is the same as its other."""
+    one, other = (Rows(keys.data, keys.starts[at], keys.sizes[at]) for at in (some, others))
+    if (one.sizes != other.sizes).any():
         return False
-    return not Rows(data, frames.keys, frames.key_sizes).word(0).any()
+    return all((ours == theirs).all() for ours, theirs in zip(_words(one), _words(other), strict=True))
 
 
-def _hashable(data: bytes, frames: Frames, is_word: bool) -> pa.Array:
-    """Keys as something that Arrow hashes, the faster if it is a number."""
-    rows = Rows(data, frames.keys, frames.key_sizes)
-    return pa.array(rows.word(1)) if is_word else binaries(rows)
-
-
-def _last_of_each(hashed: pa.Array) -> Numbers:
-    """Where each distinct key stands last, in order."""
-    encoded = hashed.dictionary_encode()
-    codes = encoded.indices.to_numpy(zero_copy_only=False)
-    last = np.empty(len(encoded.dictionary), np.int64)
-    last[codes] = np.arange(len(codes))
-    return np.sort(last)
+def _words(keys: Rows) -> Iterator[Numbers]:
+    """Word by word, up to the end of the longest."""
+    shortest, longest = int(keys.sizes.min(initial=_LONGEST_KEY)), int(keys.sizes.max(initial=0))
+    for at in range(longest // _WORD):
+        yield keys.word(at) if shortest > _WORD * at else keys.word_or_zero(at)

@@ -8,7 +8,6 @@ says what is wrong with it: then these functions return None.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,31 +16,17 @@ import pyarrow as pa
 from ckpttool.formats.state.types import DataType
 from ckpttool.formats.state.unsafe import LARGEST_LONG_DECIMAL
 from ckpttool.state.arrow import arrow_type, field_names
+from ckpttool.state.contents import MOST_BYTES, PADDING
+from ckpttool.state.framing import Rows
 
 Numbers = Any  # an array of numpy, whose kinds of numbers are told by the code
 
-MOST_BYTES = 2**31 - 2**16  # offsets of Arrow's texts are of 32 bits
-PADDING = bytes(4096)  # so that fields of a null struct can be gathered, from wherever
 _WIDEST = 256  # fields, whose words the padding has room for
 _NARROW: dict[str, str] = {
     "byte": "<i1", "short": "<i2", "integer": "<i4", "date": "<i4", "float": "<f4",
 }  # fmt: skip
 _WIDE = ("long", "timestamp", "timestamp_ntz", "time", "day-time")
 _MICROSECONDS = ("timestamp", "timestamp_ntz", "day-time")
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Rows in a buffer, which is longer than they need: where each begins, and its size."""
-
-    data: bytes
-    starts: Numbers
-    sizes: Numbers
-
-    def word(self, at: int) -> Numbers:
-        """The word `at` of every row, as integers."""
-        words: Numbers = np.ndarray((len(self.data) - 7,), "<i8", self.data, strides=(1,))
-        return words[self.starts + 8 * at]
 
 
 class _NotHere(Exception):
@@ -54,7 +39,7 @@ def rows_of(items: Sequence[bytes], skipped: int = 0) -> Rows | None:
         return None
     sizes = np.fromiter(map(len, items), np.int64, len(items))
     starts = np.cumsum(sizes) - sizes
-    data = b"".join([*items, PADDING])
+    data = memoryview(b"".join([*items, PADDING]))
     if len(data) > MOST_BYTES or int(sizes.min()) < skipped:
         return None
     if skipped and np.frombuffer(data, np.uint8)[starts].any():

@@ -8,20 +8,23 @@ whatever the guesses were made from. If they do not fit, or the file is short, a
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from struct import Struct
 from typing import Any, NamedTuple
 
 import numpy as np
 
 Numbers = Any  # an array of numpy
+Plain = bytes | bytearray | memoryview
 
 END = b"\xff\xff\xff\xff"
 _INT32 = Struct(">i")
-_LANES = 4096
+_LANES = 2048
 _WORTH_LANES_BYTES = 2**20
 _HOPS = 3  # that must look like records, where a lane may begin
 _SAMPLE = 256  # records from the beginning, whose sizes are those that records have
 _WORD = 8  # rows are of whole words, and so are records
+_LARGEST_SIZE = 2**16  # of keys and values, up to which sizes are looked up in a table
 
 
 class Frames(NamedTuple):
@@ -33,7 +36,27 @@ class Frames(NamedTuple):
     value_sizes: Numbers
 
 
-def frame(plain: bytes) -> Frames | None:
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows in a buffer, which is longer than they need: where each begins, and its size."""
+
+    data: memoryview
+    starts: Numbers
+    sizes: Numbers
+
+    def word(self, at: int) -> Numbers:
+        """The word `at` of every row, as integers."""
+        words: Numbers = np.ndarray((len(self.data) - 7,), "<i8", self.data, strides=(1,))
+        return words[self.starts + _WORD * at]
+
+    def word_or_zero(self, at: int) -> Numbers:
+        """The same; zero of rows that are shorter."""
+        found = self.word(at)
+        found[self.sizes <= _WORD * at] = 0
+        return found
+
+
+def frame(plain: Plain) -> Frames | None:
     """None if this is not what a file of records is; whoever reads it record by record will say why."""
     if plain == END:
         nothing = np.empty(0, np.int64)
@@ -41,7 +64,7 @@ def frame(plain: bytes) -> Frames | None:
     return frame_of_one_size(plain) or frame_by_lanes(plain) or frame_by_steps(plain)
 
 
-def frame_of_one_size(plain: bytes) -> Frames | None:
+def frame_of_one_size(plain: Plain) -> Frames | None:
     if len(plain) < 12:
         return None
     (key_size,) = _INT32.unpack_from(plain, 0)
@@ -50,17 +73,17 @@ def frame_of_one_size(plain: bytes) -> Frames | None:
         return None
     (value_size,) = _INT32.unpack_from(plain, at)
     stride = at + 4 + value_size
-    if value_size < 0 or (len(plain) - 4) % stride or not plain.endswith(END):
+    if value_size < 0 or (len(plain) - 4) % stride or plain[-4:] != END:
         return None
-    records = np.frombuffer(plain, np.uint8, len(plain) - 4).reshape(-1, stride)
-    if (records[:, :4] != records[0, :4]).any() or (records[:, at : at + 4] != records[0, at : at + 4]).any():
-        return None
-    count = len(records)
+    count = (len(plain) - 4) // stride
+    for place, size in ((0, key_size), (at, value_size)):
+        if (np.ndarray((count,), ">i4", plain, place, (stride,)) != size).any():
+            return None
     keys = np.arange(count, dtype=np.int64) * stride + 4
     return Frames(keys, np.full(count, key_size, np.int64), np.full(count, value_size, np.int64))
 
 
-def frame_by_steps(plain: bytes) -> Frames | None:
+def frame_by_steps(plain: Plain) -> Frames | None:
     keys: list[int] = []
     key_sizes: list[int] = []
     value_sizes: list[int] = []
@@ -85,20 +108,18 @@ def frame_by_steps(plain: bytes) -> Frames | None:
 # -- lanes -------------------------------------------------------------------------------------------------------------
 
 
-def frame_by_lanes(plain: bytes, lanes: int = _LANES) -> Frames | None:
+def frame_by_lanes(plain: Plain, lanes: int = _LANES) -> Frames | None:
     end = len(plain) - 4
-    if end < _WORTH_LANES_BYTES or end % _WORD or not plain.endswith(END):
+    if end < _WORTH_LANES_BYTES or end % _WORD or plain[-4:] != END:
         return None
-    words = np.frombuffer(plain, ">i4")
-    walk = _Walk(words, end)
+    walk = _Walk(np.frombuffer(plain, ">i4"), end)
     if not walk.learn():
         return None
     places = np.unique(np.linspace(0, end, lanes, endpoint=False, dtype=np.int64) // _WORD * _WORD)
     starts = walk.beginnings(places)
     if starts is None:
         return None
-    goals = np.append(starts[1:], end)
-    return walk.to(starts, goals)
+    return walk.to(starts, np.append(starts[1:], end))
 
 
 class _Walk:
@@ -107,8 +128,9 @@ class _Walk:
     def __init__(self, words: Numbers, end: int) -> None:
         self.words = words
         self.end = end
-        self.key_sizes: Numbers = np.empty(0)
-        self.value_sizes: Numbers = np.empty(0)
+        # By size: whether it occurs. The last one stands for all that are larger, the first value for deletes.
+        self.key_sizes: Numbers = np.zeros(0, bool)
+        self.value_sizes: Numbers = np.zeros(0, bool)
 
     def learn(self) -> bool:
         """The sizes that occur among the first records."""
@@ -125,60 +147,67 @@ class _Walk:
             if value_size > 0 and value_size % _WORD:
                 return False
             keys.add(key_size)
-            values.add(max(value_size, -1))
+            values.add(max(value_size, -1) + 1)
             at = value_at + 4 + max(value_size, 0)
-        self.key_sizes, self.value_sizes = (np.array(sorted(one)) for one in (keys, values))
+        if max(keys | values) > _LARGEST_SIZE:
+            return False
+        self.key_sizes, self.value_sizes = _table(keys), _table(values)
         return True
 
     def beginnings(self, places: Numbers) -> Numbers | None:
         """From each place on, the first from which some hops look like records; the first place is one."""
         found = places.copy()
         searching = np.arange(1, len(places))
-        farthest = 4 * (int(self.key_sizes.max()) + max(int(self.value_sizes.max()), 0)) + 4096
+        farthest = 4 * (len(self.key_sizes) + len(self.value_sizes)) + 4096
         for _ in range(farthest // _WORD):
-            good = self._look_like_records(found[searching])
-            searching = searching[~good]
+            searching = searching[~self._look_like_records(found[searching])]
             if not len(searching):
                 return np.unique(found[found < self.end])
             found[searching] += _WORD
         return None
 
     def _look_like_records(self, places: Numbers) -> Numbers:
+        """At the end of the file there is nothing to find fault with."""
         good = np.ones(len(places), bool)
-        at = places.copy()
+        left, at = np.arange(len(places)), places
         for _ in range(_HOPS):
             inside = at < self.end
-            keys, values, following = self._records(np.where(inside, at, 0))
-            fits = np.isin(keys, self.key_sizes) & np.isin(values, self.value_sizes) & (following <= self.end)
-            good &= fits | ~inside
-            at = np.where(fits & inside, following, at)
-        return good & (places <= self.end)
+            left, at = left[inside], at[inside]
+            keys, values, following = self._records(at)
+            fits = self.key_sizes.take(keys, mode="clip") & self.value_sizes.take(values + 1, mode="clip")
+            fits &= (keys >= 0) & (following <= self.end)
+            good[left[~fits]] = False
+            left, at = left[fits], following[fits]
+        return good
 
     def _records(self, at: Numbers) -> tuple[Numbers, Numbers, Numbers]:
         """Sizes of key and value of what would be a record at each place, and where the next would begin."""
-        keys = self.words[at // 4].astype(np.int64)
+        keys = self.words.take(at >> 2, mode="clip").astype(np.int64)
         value_at = at + 4 + keys
-        inside = (keys >= 0) & (value_at < self.end) & (keys % _WORD == 0)
-        values = self.words[np.where(inside, value_at, 0) // 4].astype(np.int64)
-        values = np.where(inside, np.maximum(values, -1), -2)
+        values = np.maximum(self.words.take(value_at >> 2, mode="clip"), -1).astype(np.int64)
         return keys, values, value_at + 4 + np.maximum(values, 0)
 
     def to(self, starts: Numbers, goals: Numbers) -> Frames | None:
-        """All lanes to their ends; None if one does not end where the next begins."""
-        at, lane = starts.copy(), np.arange(len(starts))
-        steps = []
-        while len(lane):
-            keys = self.words.take(at >> 2, mode="clip").astype(np.int64)
-            value_at = at + 4 + keys
-            values = np.maximum(self.words.take(value_at >> 2, mode="clip"), -1).astype(np.int64)
-            sizes = np.maximum(values, 0)
-            following = value_at + 4 + sizes
-            goal = goals[lane]
-            if keys.min() < 0 or ((keys | sizes) & _WORD - 1).any() or (following > goal).any():
+        """All lanes to their ends; None if one does not end where the next begins. A lane that has come to its end
+        waits there for the others."""
+        at, steps = starts, []
+        while (going := at < goals).any():
+            steps.append(at)
+            _, _, following = self._records(at)
+            if (following <= at).any():
                 return None
-            steps.append((at, keys, values))
-            going = following < goal
-            at, lane = following[going], lane[going]
-        places, keys, values = (np.concatenate(parts) for parts in zip(*steps, strict=True))
-        order = np.argsort(places)
-        return Frames(places[order] + 4, keys[order], values[order])
+            at = np.where(going, following, at)
+            if (at > goals).any():
+                return None
+        by_lane = np.stack(steps, axis=1)
+        places = by_lane[by_lane < goals[:, None]]
+        keys, values, _ = self._records(places)
+        if (keys < 0).any() or ((keys | np.maximum(values, 0)) & _WORD - 1).any():
+            return None
+        return Frames(places + 4, keys, values)
+
+
+def _table(sizes: set[int]) -> Numbers:
+    table = np.zeros(max(sizes) + 2, bool)
+    table[list(sizes)] = True
+    return table

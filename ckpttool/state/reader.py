@@ -15,7 +15,7 @@ from ckpttool.checkpoint import load_checkpoint
 from ckpttool.errors import CkptError, MalformedFile, NotFound, Refused
 from ckpttool.formats.names import parse_log_names
 from ckpttool.formats.state.changelog import open_changelog
-from ckpttool.formats.state.compression import Codec, bounded, decompress, sniff_compression
+from ckpttool.formats.state.compression import Codec, sniff_compression
 from ckpttool.formats.state.entries import Batch, changelog_entries, delta_entries, snapshot_entries
 from ckpttool.formats.state.hdfs import sniffed
 from ckpttool.formats.state.layouts import checked_rocksdb_values
@@ -31,7 +31,7 @@ from ckpttool.state_chain import Chain, StoreFiles, chains
 from ckpttool.state_files import StateLoader, expected_partitions, expected_stores
 from ckpttool.storage import Store, read_pieces
 
-_WORTH_NUMPY_BYTES = 2**22  # of compressed files; less is counted before numpy and pyarrow are loaded
+_WORTH_NUMPY_BYTES = 2**21  # of a table's compressed files; less is counted before numpy is loaded
 
 Parse = Callable[[bytes, Codec | None], Iterator[Batch]]
 
@@ -131,27 +131,27 @@ class StateReader:
             return sum(1 for _ in pairs)
 
     def _count_at_once(self, files: StoreFiles, chain: Chain) -> int | None:
-        """Of large stores, where there is numpy and records are such that it can be done."""
+        """Of large tables, where there is numpy and records are such that it can be done."""
         stats = [self.store.stat(f"{files.path}/{name}") for name in (chain.base, *chain.changes) if name]
-        if self.conf.row_checksums or sum(one.size_bytes or 0 for one in stats if one) < _WORTH_NUMPY_BYTES:
+        size = sum(one.size_bytes or 0 for one in stats if one) * len(self.partitions(files.operator))
+        if self.conf.row_checksums or size < _WORTH_NUMPY_BYTES:
             return None
         try:
             from ckpttool.state.bulk import newest_records
         except ImportError:
             return None
-        records = newest_records(*self.uncompressed(files))
+        records = newest_records(*self.whole_files(files))
         return None if records is None else len(records[0].starts)
 
-    def uncompressed(self, files: StoreFiles) -> tuple[bytes | None, Iterator[bytes]]:
-        """The contents of the snapshot and of the deltas after it, of an HDFS-backed store."""
+    def whole_files(self, files: StoreFiles) -> tuple[list[tuple[bytes, Codec]], bool]:
+        """The snapshot and the deltas after it, of an HDFS-backed store, and whether there is a snapshot."""
         chain, files = self.chain(files)
-        base = self._plain_bytes(files, chain.base) if chain.base else None
-        return base, (self._plain_bytes(files, name) for name in chain.changes)
-
-    def _plain_bytes(self, files: StoreFiles, name: str) -> bytes:
-        body = self._read(files, name)
-        with _told_of(f"{files.path}/{name}"):
-            return b"".join(bounded(decompress(body, self._codec(body) or sniffed(body)), len(body)))
+        found = []
+        for name in (*([chain.base] if chain.base else ()), *chain.changes):
+            body = self._read(files, name)
+            with _told_of(f"{files.path}/{name}"):
+                found.append((body, self._codec(body) or sniffed(body)))
+        return found, chain.base is not None
 
     @contextmanager
     def entries(self, files: StoreFiles, family: str | None = None) -> Iterator[Iterator[Pair]]:

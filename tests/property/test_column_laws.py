@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -11,16 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ckpttool.errors import MalformedFile
+from ckpttool.formats.state.compression import Codec
 from ckpttool.formats.state.layouts import bare_row
 from ckpttool.formats.state.types import parse_type
 from ckpttool.state.arrow import converter
 from ckpttool.state.bulk import newest_records
-from ckpttool.state.columns import Rows, rows_of, struct_column
-from ckpttool.state.framing import frame_by_lanes, frame_by_steps
+from ckpttool.state.columns import rows_of, struct_column
+from ckpttool.state.framing import Rows, frame_by_lanes, frame_by_steps
 from tests import unsafe_rows
 from tests.property.strategies import texts
 from tests.property.test_row_laws import decimals
-from tests.state_builders import plain
+from tests.state_builders import lz4, plain, snappy, zstd
 
 pytestmark = pytest.mark.property
 
@@ -89,6 +92,7 @@ def test_rows_that_do_not_fit_are_left_alone(table: tuple[Any, list[Any]], data:
         assert len(column) == len(decoded)
 
 
+COMPRESSIONS: list[tuple[Callable[[bytes], bytes], Codec]] = [(lz4, "lz4"), (zstd, "zstd"), (snappy, "snappy")]
 pieces = st.sampled_from([0, 8, 16, 24]).flatmap(lambda size: st.binary(min_size=size, max_size=size))
 alike = st.binary(min_size=16, max_size=16)
 
@@ -99,10 +103,18 @@ alike = st.binary(min_size=16, max_size=16)
     ),
     st.booleans(),
     st.booleans(),
+    st.sampled_from(COMPRESSIONS),
+    st.booleans(),
 )
 def test_the_newest_records_are_those_of_a_replay(
-    files: list[dict[bytes, bytes | None]], has_base: bool, of_one_word: bool
+    files: list[dict[bytes, bytes | None]],
+    has_base: bool,
+    of_one_word: bool,
+    compression: tuple[Callable[[bytes], bytes], Codec],
+    with_arrow: bool,
 ) -> None:
+    """However they are compressed, and whether Arrow decompresses them or not."""
+    compress, codec = compression
     if of_one_word:
         files = [{bytes(8) + (key + bytes(8))[:8]: value for key, value in one.items()} for one in files]
     if has_base:
@@ -113,8 +125,10 @@ def test_the_newest_records_are_those_of_a_replay(
             state.pop(key, None)
             if value is not None:
                 state[key] = value
-    contents = [plain(one.items()) for one in files]
-    found = newest_records(contents[0] if has_base else None, contents[1:] if has_base else contents)
+    with pytest.MonkeyPatch.context() as patch:
+        if not with_arrow:
+            patch.delitem(sys.modules, "pyarrow")
+        found = newest_records([(compress(plain(one.items())), codec) for one in files], has_base)
     assert found is not None
     keys, values = (pieces_of(half) for half in found)
     assert len(keys) == len(set(keys))
@@ -122,7 +136,7 @@ def test_the_newest_records_are_those_of_a_replay(
 
 
 def pieces_of(rows: Rows) -> list[bytes]:
-    return [rows.data[start : start + size] for start, size in zip(rows.starts, rows.sizes, strict=True)]
+    return [bytes(rows.data[start : start + size]) for start, size in zip(rows.starts, rows.sizes, strict=True)]
 
 
 @given(
@@ -164,7 +178,7 @@ def test_lanes_are_taken_for_ordinary_files() -> None:
 def test_what_is_no_file_of_records_is_left_alone() -> None:
     whole = plain([(bytes(16), bytes(16))])
     for other in (whole[:-4], whole[:-1], whole[:7], b"", b"\xff\xff\xff\xfe", plain([(bytes(16), bytes(12))])):
-        assert newest_records(None, [whole, other]) is None
+        assert newest_records([(lz4(one), "lz4") for one in (whole, other)], False) is None
 
 
 def test_nothing_is_no_rows() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from struct import Struct, unpack_from
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ckpttool.errors import LeftUnread, MalformedFile
 from ckpttool.formats.state.digests import xxh32
@@ -53,11 +53,15 @@ def bounded(pieces: Iterator[bytes], stored: int) -> Iterator[bytes]:
     total = 0
     for piece in pieces:
         total += len(piece)
-        if total > _HARMLESS_BYTES and total > stored * _LARGEST_GROWTH:
-            raise LeftUnread(
-                f"{stored:,} bytes that become more than {total:,}", expected=f"at most {_LARGEST_GROWTH} times as many"
-            )
+        check_growth(stored, total)
         yield piece
+
+
+def check_growth(stored: int, total: int) -> None:
+    if total > _HARMLESS_BYTES and total > stored * _LARGEST_GROWTH:
+        raise LeftUnread(
+            f"{stored:,} bytes that become more than {total:,}", expected=f"at most {_LARGEST_GROWTH} times as many"
+        )
 
 
 def _cramjam_error() -> type[Exception]:
@@ -100,6 +104,34 @@ def _lz4(data: bytes) -> Iterator[bytes]:
         raise fault
 
 
+class Lz4Block(NamedTuple):
+    """Where the stored bytes of a block begin and end, and what they become. `is_plain`: they are the contents."""
+
+    start: int
+    end: int
+    size: int
+    checksum: int
+    is_plain: bool
+
+
+def lz4_blocks(data: bytes) -> list[Lz4Block]:
+    """All of a file, without the empty ones that end streams; their contents are not looked at."""
+    blocks = []
+    at = 0
+    while len(data) - at >= _LZ4_HEADER.size:
+        method, stored, size, checksum = _lz4_header(data, at)
+        start, at = at + _LZ4_HEADER.size, at + _LZ4_HEADER.size + stored
+        if at > len(data):
+            raise _ended(start, "a block")
+        if size:
+            blocks.append(Lz4Block(start, at, size, checksum, method == _LZ4_STORED))
+    return blocks
+
+
+def is_lz4_content(plain: memoryview, checksum: int) -> bool:
+    return xxh32(plain, _LZ4_SEED) & 0x0FFFFFFF == checksum
+
+
 def _lz4_block(data: bytes, at: int) -> tuple[bytes | memoryview, int]:
     """The contents of the block at `at`, and where the next one begins."""
     from cramjam import lz4
@@ -115,7 +147,7 @@ def _lz4_block(data: bytes, at: int) -> tuple[bytes | memoryview, int]:
             plain = memoryview(lz4.decompress_block(plain, output_len=size))
         except _cramjam_error():
             raise _corrupt(at, "a block cannot be decompressed", LZ4_ERROR) from None
-    if len(plain) != size or (size and xxh32(plain, _LZ4_SEED) & 0x0FFFFFFF != checksum):
+    if len(plain) != size or (size and not is_lz4_content(memoryview(plain), checksum)):
         raise _corrupt(at, "the checksum of a block is not that of its contents")
     return plain, end
 
