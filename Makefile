@@ -17,7 +17,7 @@ dev: $(BIN)/.installed ## make the virtual environment with everything the tests
 $(BIN)/.installed: setup.cfg pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "ckpttool needs Python 3.11 or later; try make PYTHON=python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat -e '.[test]'
 	@touch $@
 
 demo: dev ## a guided tour over a sound, a crashed and a damaged checkpoint, and a real job that is killed

@@ -101,7 +101,9 @@ def _arrow_writer(table: Table, form: Form) -> Writer:
 
 def _opened(pyarrow: Any, path: str, schema: Any, form: Form) -> Any:
     if form == "parquet":
-        return pyarrow.parquet.ParquetWriter(path, schema, use_dictionary=False)  # keys differ, and dictionaries cost the most
+        return pyarrow.parquet.ParquetWriter(
+            path, schema, use_dictionary=False
+        )  # keys differ, and dictionaries cost the most
     return pyarrow.ipc.new_file(path, schema)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -38,6 +37,8 @@ def opened_snapshot(
     store: Store, path: str, snapshot: Snapshot, entries: Mapping[str, bytes], delimiter: bytes
 ) -> Iterator[Any]:
     """The database of a zip in the store directory `path`; `entries` are the zip's."""
+    import tempfile  # not for those who only count what is recorded
+
     rocksdict = _rocksdict()
     with tempfile.TemporaryDirectory(prefix="ckpt-state-") as directory:
         for name, content in entries.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -42,6 +43,9 @@ def open_reader(path: str, options: dict[str, str], batch: int | None, batches: 
     from ckpttool.state.reader import open_state
     from ckpttool.storage import open_store
 
+    os.environ.setdefault(
+        "OPENBLAS_NUM_THREADS", "1"
+    )  # numpy starts threads for algebra, which costs more than most state
     return open_state(open_store(path, options), batch, batches=batches)
 
 
