@@ -5,7 +5,7 @@ What cannot be read of one partition is a finding, and the others are read all t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -71,6 +71,11 @@ class StateReader:
             for operator in self.operators.values()
             for table in tables_of(operator, self.conf, self._schemas(operator))
         )
+
+    def described(self, table: Table, schema: StateSchema) -> Table:
+        """A table of a store without a schema, as this one says."""
+        found = tables_of(self.operators[table.operator], self.conf, {table.store: Schemas(schema)})
+        return next(one for one in found if one.store == table.store)
 
     @cached_property
     def operators(self) -> dict[int, Operator]:
@@ -154,11 +159,14 @@ class StateReader:
         return found, chain.base is not None
 
     @contextmanager
-    def entries(self, files: StoreFiles, family: str | None = None) -> Iterator[Iterator[Pair]]:
-        """The keys and values of one store at the version; of a column family, without its number before the keys."""
+    def entries(
+        self, files: StoreFiles, family: str | None = None, only: Container[bytes] | None = None
+    ) -> Iterator[Iterator[Pair]]:
+        """The keys and values of one store at the version; of a column family, without its number before the keys.
+        `only`: the keys that are wanted, so that others need not be kept; there may be more all the same."""
         chain, files = self.chain(files)
         if files.provider == "hdfs":
-            yield iter(self._replayed(files, chain).items())
+            yield iter(self._replayed(files, chain, only).items())
         else:
             with self._rocksdb(files, chain, family) as pairs:
                 yield pairs
@@ -172,6 +180,18 @@ class StateReader:
                 return chain, files
             missing = missing or chain.missing
         raise NotFound(f"{missing or 'a base'} is not there", "see which versions can be loaded: ckpt state verify")
+
+    def changes_since(self, files: StoreFiles, version: int, unique_id: str | None) -> list[Iterator[Batch]] | None:
+        """What was done to the store after an earlier version, batch by batch; None if not all of it is there, or does
+        not rest on the version of that id."""
+        files = self._with_lineage(files)
+        for chain in chains(files, self.version):
+            names = [name for name in (chain.base, *chain.changes) if name]
+            is_known = unique_id is None or any(name.startswith(f"{version}_{unique_id}.") for name in names)
+            if chain.base_version <= version < self.version and not (chain.missing or chain.incomplete) and is_known:
+                parse = delta_entries if files.provider == "hdfs" else changelog_entries
+                return [self._parsed_entries(files, name, parse) for name in chain.changes[version - self.version :]]
+        return None
 
     def _with_lineage(self, files: StoreFiles) -> StoreFiles:
         """With ids, a changelog names those that it goes back to; older ones are asked in turn."""
@@ -197,10 +217,10 @@ class StateReader:
             oldest = min(known, default=oldest)
         return files
 
-    def _replayed(self, files: StoreFiles, chain: Chain) -> dict[bytes, bytes]:
+    def _replayed(self, files: StoreFiles, chain: Chain, only: Container[bytes] | None = None) -> dict[bytes, bytes]:
         base = [self._parsed_entries(files, chain.base, snapshot_entries)] if chain.base else []
         changes = [self._parsed_entries(files, name, delta_entries) for name in chain.changes]
-        return replay_map([*base, *changes], self.conf.row_checksums)
+        return replay_map([*base, *changes], self.conf.row_checksums, only)
 
     @contextmanager
     def _rocksdb(self, files: StoreFiles, chain: Chain, family: str | None) -> Iterator[Iterator[Pair]]:

@@ -5,7 +5,7 @@ The changes are held in memory, the base is not: it may be a database far larger
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Set
 
 from ckpttool.formats.state.entries import Batch
 from ckpttool.formats.state.layouts import checked_hdfs_value, checked_key, checked_rocksdb_value
@@ -15,16 +15,20 @@ Pair = tuple[bytes, bytes]
 _WORD = 8
 
 
-def replay_map(files: Iterable[Iterable[Batch]], row_checksums: bool) -> dict[bytes, bytes]:
-    """HDFS-backed stores: a snapshot or nothing, then the deltas, in their order."""
+def replay_map(
+    files: Iterable[Iterable[Batch]], row_checksums: bool, only: Container[bytes] | None = None
+) -> dict[bytes, bytes]:
+    """HDFS-backed stores: a snapshot or nothing, then the deltas, in their order. `only`: the keys that are wanted."""
     state: dict[bytes, bytes] = {}
     for batches in files:
         for kind, pairs in batches:
             if kind == "deletes":
                 for key, _ in pairs:
                     state.pop(checked_key(key) if row_checksums else key, None)
-            else:
+            elif only is None:
                 state.update(pairs)
+            else:
+                state.update(pair for pair in pairs if pair[0] in only)
     if row_checksums:
         return {key: checked_hdfs_value(key, value) for key, value in state.items()}
     if any(size % _WORD for size in set(map(len, state.values()))):
@@ -59,6 +63,10 @@ class Changes:
                     self._merge(key, value)
                 else:
                     self._remove_range(key, checked_rocksdb_value(key, value) if self.row_checksums else value)
+
+    def keys(self) -> Set[bytes] | None:
+        """Those that were touched; None if ranges were removed, of which no key is known."""
+        return None if self._ranges else self._keys.keys()
 
     def _merge(self, key: bytes, value: bytes) -> None:
         replaces, before = self._keys.get(key) or (self._is_in_a_range(key), None)

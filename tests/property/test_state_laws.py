@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ckpttool.state.difference import compare_rows, touched_rows
 from ckpttool.state.reader import open_state
 from ckpttool.storage import LocalStore
 from tests.state_builders import ROCKSDB, checkpoint, lineage, lz4, plain, snappy, typed, utf, zstd
@@ -104,6 +105,36 @@ def test_changelogs_of_every_version_lead_to_the_same_rows(changes: Changes, wit
     more: dict[str, Any] = {"unique_ids": [f"id{len(changes)}"]} if with_ids else {}
     with placed(files, len(changes) - 1, provider=ROCKSDB, **more) as root:
         assert rows_at(LocalStore(str(root))) == (folded(changes), 0)
+
+
+@given(st.lists(st.dictionaries(keys, values | st.none(), max_size=6), min_size=2, max_size=8), st.data())
+def test_a_difference_is_the_same_from_the_changes_alone(changes: Changes, data: st.DataObject) -> None:
+    """Deltas, with snapshots among them, and changelogs: what the batches between did is what the folds differ in."""
+    first = data.draw(st.integers(0, len(changes) - 2))
+    last = data.draw(st.integers(first + 1, len(changes) - 1))
+    suffix, more = data.draw(st.sampled_from([("delta", {}), ("changelog", {"provider": ROCKSDB})]))
+    files = {f"{at}.{suffix}": lz4(plain(batch.items())) for at, batch in enumerate(changes, 1)}
+    lost = set()
+    for version in data.draw(st.sets(st.integers(1, len(changes)))) if suffix == "delta" else ():
+        files[f"{version}.snapshot"] = lz4(plain(folded(changes[:version]).items()))
+        if data.draw(st.booleans()):
+            del files[f"{version}.delta"]
+            lost.add(version)
+    old, new = folded(changes[: first + 1]), folded(changes[: last + 1])
+    expected = {key: (old.get(key), new.get(key)) for key in old.keys() | new.keys() if old.get(key) != new.get(key)}
+    with placed(files, len(changes) - 1, **more) as root:
+        earlier, later = (open_state(LocalStore(str(root)), batch) for batch in (first, last))
+        (table,) = later.tables
+        found = {
+            (one.before or one.after or (b"",))[0]: (one.before and one.before[1], one.after and one.after[1])
+            for one in compare_rows(earlier, later, table, table)
+        }
+        assert found == expected
+        if not lost:
+            before, after = touched_rows(earlier, later, table, 0) or pytest.fail("the changes are all there")
+            named = {key for batch in changes[first + 1 : last + 1] for key in batch}
+            assert dict(before) == {key: value for key, value in old.items() if key in named}
+            assert dict(after) == {key: value for key, value in new.items() if key in named}
 
 
 @given(batches, st.data())

@@ -21,6 +21,7 @@ from ckpttool.cli.state.common import (
     exit_code,
     one_table,
     open_reader,
+    schema_option,
     table_options,
     tell_findings,
     write_pieces,
@@ -43,6 +44,7 @@ Examples:
 @click.argument("path")
 @click.option("--batch", "batches", type=click.IntRange(min=0), multiple=True, help="Twice: the earlier and the later.")
 @table_options
+@schema_option
 @output_options("text", "jsonl", "json")
 @storage_options
 def diff_(
@@ -50,6 +52,7 @@ def diff_(
     batches: tuple[int, ...],
     operator: int | None,
     store: str | None,
+    schema: str | None,
     form: str,
     color: str,
     storage_option: tuple[str, ...],
@@ -63,7 +66,7 @@ def diff_(
         from ckpttool.state.difference import compare_rows
 
         earlier, later = (open_reader(path, options, batch) for batch in batches)
-        before, after = (one_table(reader, operator, store) for reader in (earlier, later))
+        before, after = (one_table(reader, operator, store, schema) for reader in (earlier, later))
         changes = compare_rows(earlier, later, before, after)
         if form != "jsonl":
             changes = iter(list(changes))
@@ -90,6 +93,7 @@ Examples:
 @click.argument("directory")
 @batch_option
 @table_options
+@schema_option
 @click.option(
     "--to",
     "to",
@@ -113,6 +117,7 @@ def export_(
     batch: int | None,
     operator: int | None,
     store: str | None,
+    schema: str | None,
     to: str,
     engine: str,
     form: str,
@@ -127,7 +132,9 @@ def export_(
     options = gather_storage_options(storage_option, storage_options_file)
     with refusals_as_json("state-export", path, form):
         reader = open_reader(path, options, batch)
-        table = one_table(reader, operator, store)
+        table = one_table(reader, operator, store, schema)
+        if engine == "spark" and schema is not None:
+            raise click.UsageError("--schema is not for --engine spark")
         if engine == "spark":
             _export_with_spark(reader, table, path, options, directory, to)
             return exit_code(reader)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ckpttool.cli.options import echo
-from ckpttool.errors import NotFound
+from ckpttool.errors import MalformedFile, NotFound, Unavailable
 
 if TYPE_CHECKING:
     from ckpttool.state.reader import StateReader
@@ -39,6 +40,16 @@ def table_options(command: F) -> F:
     )
 
 
+def schema_option(command: F) -> F:
+    return click.option(
+        "--schema",
+        metavar="FILE|DDL",
+        help="The columns of a store that has no schema (before Spark 3.1), like "
+        "'key STRUCT<user: STRING>, value STRUCT<count: BIGINT>'; or a file with that, with Spark's JSON of it, or a "
+        "schema file of another checkpoint of the query.",
+    )(command)
+
+
 def open_reader(path: str, options: dict[str, str], batch: int | None, batches: int = 1) -> StateReader:
     from ckpttool.state.reader import open_state
     from ckpttool.storage import open_store
@@ -62,12 +73,28 @@ def chosen_tables(reader: StateReader, operator: int | None, store: str | None) 
     return chosen
 
 
-def one_table(reader: StateReader, operator: int | None, store: str | None) -> Table:
+def one_table(reader: StateReader, operator: int | None, store: str | None, schema: str | None) -> Table:
     chosen = chosen_tables(reader, 0 if operator is None and len(reader.operators) > 1 else operator, store)
     if len(chosen) > 1:
         names = ", ".join(table.name for table in chosen)
         raise click.UsageError(f"operator {chosen[0].operator} has several stores; choose with --store: {names}")
-    return chosen[0]
+    return chosen[0] if schema is None else _described(reader, chosen[0], schema)
+
+
+def _described(reader: StateReader, table: Table, schema: str) -> Table:
+    from ckpttool.formats.state.ddl import parse_given_schema
+
+    if table.shape != "raw":
+        raise click.UsageError(f"{table.name} has a schema of its own; --schema is for state without one")
+    path = Path(schema)
+    try:
+        content = path.read_bytes() if path.is_file() else schema.encode()
+    except OSError as error:
+        raise Unavailable(f"{schema} cannot be read: {error.strerror}") from None
+    try:
+        return reader.described(table, parse_given_schema(content))
+    except MalformedFile as error:
+        raise click.UsageError(f"--schema: {error.message}; expected: {error.expected}") from None
 
 
 def echo_json(fields: dict[str, Any]) -> None:

@@ -23,6 +23,7 @@ from ckpttool.cli.state.common import (
     exit_code,
     one_table,
     open_reader,
+    schema_option,
     table_options,
     tell_findings,
     write_pieces,
@@ -128,6 +129,7 @@ Examples:
 @click.argument("path")
 @batch_option
 @table_options
+@schema_option
 @click.option("--partition", "partitions", type=click.IntRange(min=0), multiple=True, help="Only this one; repeatable.")
 @click.option(
     "--where",
@@ -143,6 +145,7 @@ def rows_(
     batch: int | None,
     operator: int | None,
     store: str | None,
+    schema: str | None,
     partitions: tuple[int, ...],
     where: tuple[str, ...],
     limit: int | None,
@@ -158,7 +161,7 @@ def rows_(
     options = gather_storage_options(storage_option, storage_options_file)
     with refusals_as_json("state-rows", path, form):
         reader = open_reader(path, options, batch)
-        table = one_table(reader, operator, store)
+        table = one_table(reader, operator, store, schema)
         wanted = _partitions(reader, table, partitions)
         found = reader.rows(table, wanted)
         if where:
@@ -180,6 +183,7 @@ Examples:
 @click.argument("key")
 @batch_option
 @table_options
+@schema_option
 @output_options("text", "table", "jsonl", "csv", "json")
 @storage_options
 def get_(
@@ -188,6 +192,7 @@ def get_(
     batch: int | None,
     operator: int | None,
     store: str | None,
+    schema: str | None,
     form: str,
     color: str,
     storage_option: tuple[str, ...],
@@ -201,7 +206,7 @@ def get_(
     options = gather_storage_options(storage_option, storage_options_file)
     with refusals_as_json("state-get", path, form):
         reader = open_reader(path, options, batch)
-        table = one_table(reader, operator, store)
+        table = one_table(reader, operator, store, schema)
         from ckpttool.state.lookup import find_rows
 
         partitions, found = find_rows(reader, table, key)

@@ -286,3 +286,38 @@ def copied(checkpoint: Path, target: Path) -> Path:
     copy = target / "checkpoint"
     shutil.copytree(checkpoint, copy)
     return copy
+
+
+WINDOWS = "key STRUCT<window: STRUCT<start: TIMESTAMP, end: TIMESTAMP>>, value STRUCT<count: BIGINT>"
+
+
+def test_a_schema_is_given_where_there_is_none(sample: Sample, tmp_path: Path) -> None:
+    """As Spark before 3.1 left its state: the rows are those that the schema file would give."""
+    copy = copied(sample(AGGREGATION) / "checkpoint", tmp_path)
+    expected = lines(str(copy))
+    changed = fields("diff", str(copy), "--batch", "1", "--batch", "4")["changes"]
+    schema = copy / "state/0/0/_metadata/schema"
+    saved = tmp_path / "schema"
+    schema.rename(saved)
+    (tmp_path / "ddl").write_text(WINDOWS)
+    assert lines(str(copy)) != expected
+    for given in (WINDOWS, str(tmp_path / "ddl"), str(saved)):
+        assert lines(str(copy), "--schema", given) == expected
+    assert fields("diff", str(copy), "--batch", "1", "--batch", "4", "--schema", WINDOWS)["changes"] == changed
+    key = json.dumps(expected[0]["key"])
+    assert fields("get", str(copy), key, "--schema", WINDOWS)["rows"] == expected[:1]
+    fields("export", str(copy), str(tmp_path / "out"), "--to", "jsonl", "--schema", WINDOWS)
+    exported = [line for part in sorted((tmp_path / "out").iterdir()) for line in part.read_text().splitlines()]
+    assert [json.loads(line) for line in exported] == expected
+
+
+def test_a_schema_that_does_not_fit_is_a_finding_or_wrong_usage(sample: Sample) -> None:
+    old = at(sample, OLD)
+    wide = "key STRUCT<" + ", ".join(f"c{one}: STRING" for one in range(9)) + ">, value STRUCT<count: BIGINT>"
+    ran = run_ckpt("state", "rows", old, "--schema", wide)
+    assert (ran.code, ran.out.count("\n") > 0) == (1, True)
+    assert "state/0/0" in ran.err
+    for path, schema in ((at(sample, AGGREGATION), WINDOWS), (old, "key INT"), (old, "key STRUCT<a: NOTHING>")):
+        ran = run_ckpt("state", "rows", path, "--schema", schema)
+        assert (ran.code, ran.out) == (2, "")
+        assert "schema" in ran.err
