@@ -14,6 +14,7 @@ from typing import Any, Literal
 from ckpttool.errors import CkptError, Refused
 from ckpttool.report.state import cell_names, cell_renderer, csv_line, line_renderer
 from ckpttool.state.reader import Row, StateReader
+from ckpttool.state.side_by_side import side_by_side
 from ckpttool.state.tables import Table
 from ckpttool.storage import LocalStore
 
@@ -33,8 +34,8 @@ class Exported:
     rows: int
 
 
-def export_table(reader: StateReader, table: Table, directory: str, form: Form) -> Iterator[Exported]:
-    """`part-<partition>.<form>` in the directory, which is made; one partition after the other."""
+def export_table(reader: StateReader, table: Table, directory: str, form: Form, jobs: int = 1) -> Iterator[Exported]:
+    """`part-<partition>.<form>` in the directory, which is made; so many partitions at a time."""
     target = Path(directory)
     if isinstance(reader.store, LocalStore) and target.resolve().is_relative_to(Path(reader.store.url).resolve()):
         raise Refused(f"{directory} is inside the checkpoint", "export to a directory outside it")
@@ -42,7 +43,8 @@ def export_table(reader: StateReader, table: Table, directory: str, form: Form) 
         raise Refused(f"{directory} is there and not empty", "export to a directory that is new or empty")
     os.makedirs(target, exist_ok=True)
     writer = _arrow_writer(table, form) if form in ("parquet", "arrow") else _text_writer(table, form)
-    for partition in reader.partitions(table.operator):
+
+    def export(partition: int) -> Exported | tuple[int, CkptError]:
         path = target / f"part-{partition:05}.{SUFFIXES[form]}"
         unfinished = target / f".{path.name}.unfinished"
         try:
@@ -52,10 +54,15 @@ def export_table(reader: StateReader, table: Table, directory: str, form: Form) 
                 unfinished.unlink()  # half a partition must not be taken for a whole one
             if isinstance(error, Refused):
                 raise
-            reader.note(f"state/{table.operator}/{partition}", error)
-            continue
+            return partition, error
         unfinished.rename(path)
-        yield Exported(partition, str(path), rows)
+        return Exported(partition, str(path), rows)
+
+    for done in side_by_side(export, reader.partitions(table.operator), jobs):
+        if isinstance(done, Exported):
+            yield done
+        else:
+            reader.note(f"state/{table.operator}/{done[0]}", done[1])
 
 
 def _text_writer(table: Table, form: Form) -> Writer:

@@ -10,6 +10,7 @@ from ckpttool.formats.state.names import parse_state_versions
 from ckpttool.formats.state.rocksdb import parse_snapshot_zip
 from ckpttool.state.reader import StateReader
 from ckpttool.state.rocksdb import MissingRocksdict
+from ckpttool.state.side_by_side import side_by_side
 from ckpttool.state.sizes import file_sizes
 from ckpttool.state.tables import Table
 from ckpttool.state_chain import StoreFiles
@@ -58,20 +59,26 @@ def _rows(reader: StateReader, table: Table, stores: list[StoreFiles], may_read:
     return (None, reader.findings[-1].message) if failed else (counted, None)
 
 
-def count_rows(reader: StateReader, table: Table, exact: bool = False) -> dict[int, int]:
+def count_rows(reader: StateReader, table: Table, exact: bool = False, jobs: int = 1) -> dict[int, int]:
     """By partition; what cannot be read becomes a finding of the reader, and counts as none. Unless `exact`, the number
-    is taken that a snapshot of this very version has recorded."""
-    counts: dict[int, int] = {}
-    for partition in reader.partitions(table.operator):
+    is taken that a snapshot of this very version has recorded. `jobs`: partitions at a time."""
+
+    def count(partition: int) -> int | CkptError:
         files = reader.files(table.operator, partition, table.store)
-        counts[partition] = 0
         try:
             recorded = None if exact else _recorded(reader, table, files)
-            counts[partition] = reader.count(table, partition) if recorded is None else recorded
+            return reader.count(table, partition) if recorded is None else recorded
         except Refused:
             raise
         except CkptError as error:
-            reader.note(f"state/{table.operator}/{partition}", error)
+            return error
+
+    counts: dict[int, int] = {}
+    partitions = reader.partitions(table.operator)
+    for partition, found in zip(partitions, side_by_side(count, partitions, jobs), strict=True):
+        counts[partition] = found if isinstance(found, int) else 0
+        if isinstance(found, CkptError):
+            reader.note(f"state/{table.operator}/{partition}", found)
     return counts
 
 

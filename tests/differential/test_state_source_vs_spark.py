@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import site
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,11 +13,15 @@ from typing import Any
 
 import pytest
 
+from benchmarks import state_files
 from ckpttool import open_store
+from ckpttool.formats.state.ddl import parse_ddl
 from ckpttool.report.state import line_renderer
 from ckpttool.state.reader import open_state
+from tests.parts.spark import ensure_spark
 from tests.samples.place import REPOSITORY
 from tests.samples.process import JOBS, SparkProcess
+from tests.unit.formats.state.test_ddl import DDL
 
 pytestmark = pytest.mark.spark
 
@@ -29,11 +35,22 @@ CASES = [
 ]
 
 
+VERSION = "4.2.0"
+WORKERS = "local-cluster[2,1,512]"  # two processes of their own, of one core and 512 MiB each
+PATH = [JOBS.parent, SCRIPT.parents[2], *map(Path, site.getsitepackages())]
+
+
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkProcess]:
-    path = [JOBS.parent, SCRIPT.parents[2], *map(Path, site.getsitepackages())]
     conf = {"spark.sql.python.filterPushdown.enabled": "true"}
-    with SparkProcess("4.2.0", script=SCRIPT, path=path, conf=conf) as process:
+    with SparkProcess(VERSION, script=SCRIPT, path=PATH, conf=conf) as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[SparkProcess]:
+    conf = {"spark.master": WORKERS, "spark.executor.memory": "512m", "spark.ui.enabled": "false"}
+    with SparkProcess(VERSION, script=SCRIPT, path=PATH, conf=conf) as process:
         yield process
 
 
@@ -63,3 +80,57 @@ def test_a_filter_on_the_partition_reads_only_that(spark: SparkProcess) -> None:
     answer = ask(spark, path, "left", "partition = 1")
     assert answer["tasks"] == 1
     assert {json.loads(row)["partition"] for row in answer["rows"]} == {1}
+
+
+@pytest.mark.parametrize(
+    ("written", "kind"), [(f"x {one}", kind) for one, kind in DDL] + [("x int not null, `y``z` string", None)]
+)
+def test_a_schema_is_read_as_spark_reads_it(spark: SparkProcess, written: str, kind: Any) -> None:
+    answer = spark.run({"workload": "", "ddl": written})
+    assert answer["error"] is None, answer["error"]
+    assert parse_ddl(written) == answer["schema"]
+    assert kind in (None, answer["schema"]["fields"][0]["type"])
+
+
+# -- several workers ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=["hdfs", "rocksdb"])
+def large(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight partitions, so that each worker gets some."""
+    make = getattr(state_files, request.param)
+    root: Path = make(tmp_path_factory.mktemp(request.param), 20_000, "string", 8)
+    return root
+
+
+def local_rows(path: Path) -> Counter[str]:
+    reader = open_state(open_store(str(path)))
+    (table,) = reader.tables
+    return Counter(comparable(line_renderer(table)(row)) for row in reader.rows(table))
+
+
+@pytest.mark.at_length
+def test_two_workers_read_what_we_read(cluster: SparkProcess, large: Path) -> None:
+    answer = ask(cluster, str(large), "default")
+    assert Counter(map(comparable, answer["rows"])) == local_rows(large)
+    assert answer["tasks"] == 8
+    assert sum(tasks > 0 for name, tasks in answer["finished"].items() if name != "driver") == 2
+
+
+@pytest.mark.at_length
+def test_two_workers_export_what_we_export(large: Path, tmp_path: Path) -> None:
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(map(str, PATH)),
+        "PYSPARK_SUBMIT_ARGS": f"--master {WORKERS} --conf spark.executor.memory=512m pyspark-shell",
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": str(ensure_spark(VERSION)),
+    }
+    environment.pop("SPARK_HOME", None)
+    command = [ensure_spark(VERSION), "-c", "from ckpttool.cli import main; main()", "state", "export"]
+    arguments = [str(large), str(tmp_path / "out"), "--engine", "spark", "--to", "jsonl"]
+    ran = subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    parts = sorted((tmp_path / "out").glob("part-*.json"))
+    assert len(parts) == 8
+    written = [line for part in parts for line in part.read_text().splitlines()]
+    assert Counter(map(comparable, written)) == local_rows(large)

@@ -19,6 +19,7 @@ from ckpttool.cli.state.common import (
     batch_option,
     echo_json,
     exit_code,
+    jobs_option,
     one_table,
     open_reader,
     schema_option,
@@ -109,6 +110,7 @@ Examples:
     show_default=True,
     help="Who reads: this process, or the workers of a Spark cluster, which writes DIRECTORY.",
 )
+@jobs_option
 @output_options("text", "json")
 @storage_options
 def export_(
@@ -120,6 +122,7 @@ def export_(
     schema: str | None,
     to: str,
     engine: str,
+    jobs: int,
     form: str,
     color: str,  # noqa: ARG001 - what is printed has no colours
     storage_option: tuple[str, ...],
@@ -138,7 +141,7 @@ def export_(
         if engine == "spark":
             _export_with_spark(reader, table, path, options, directory, to)
             return exit_code(reader)
-        exported = _export_here(reader, table, directory, to)
+        exported = _export_here(reader, table, directory, to, jobs)
     from ckpttool.report import state_changes as report
 
     if form == "json":
@@ -151,12 +154,12 @@ def export_(
     return exit_code(reader)
 
 
-def _export_here(reader: StateReader, table: Table, directory: str, to: str) -> list[Exported]:
+def _export_here(reader: StateReader, table: Table, directory: str, to: str, jobs: int) -> list[Exported]:
     from ckpttool.state.export import export_table
 
     partitions = reader.partitions(table.operator)
     exported = []
-    for one in export_table(reader, table, directory, to):  # type: ignore[arg-type]
+    for one in export_table(reader, table, directory, to, jobs):  # type: ignore[arg-type]
         exported.append(one)
         if sys.stderr.isatty():
             click.echo(f"\r{len(exported)} of {len(partitions)} partitions", err=True, nl=False)

@@ -40,6 +40,16 @@ def table_options(command: F) -> F:
     )
 
 
+def jobs_option(command: F) -> F:
+    return click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="Partitions at a time, in threads; each takes memory of its own.",
+    )(command)
+
+
 def schema_option(command: F) -> F:
     return click.option(
         "--schema",

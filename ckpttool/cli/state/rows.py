@@ -21,6 +21,7 @@ from ckpttool.cli.state.common import (
     chosen_tables,
     echo_json,
     exit_code,
+    jobs_option,
     one_table,
     open_reader,
     schema_option,
@@ -86,6 +87,7 @@ Examples:
 @batch_option
 @table_options
 @click.option("--exact", is_flag=True, help="Read all rows, also where their number is recorded.")
+@jobs_option
 @output_options("text", "json")
 @storage_options
 def count_(
@@ -94,6 +96,7 @@ def count_(
     operator: int | None,
     store: str | None,
     exact: bool,
+    jobs: int,
     form: str,
     color: str,
     storage_option: tuple[str, ...],
@@ -108,7 +111,7 @@ def count_(
         from ckpttool.state.survey import count_rows
 
         reader = open_reader(path, options, batch)
-        counts = [(one, count_rows(reader, one, exact)) for one in chosen_tables(reader, operator, store)]
+        counts = [(one, count_rows(reader, one, exact, jobs)) for one in chosen_tables(reader, operator, store)]
     from ckpttool.report import state as report
 
     if form == "json":

@@ -321,3 +321,24 @@ def test_a_schema_that_does_not_fit_is_a_finding_or_wrong_usage(sample: Sample) 
         ran = run_ckpt("state", "rows", path, "--schema", schema)
         assert (ran.code, ran.out) == (2, "")
         assert "schema" in ran.err
+
+
+@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+def test_partitions_are_the_same_side_by_side(sample: Sample, tmp_path: Path, form: str) -> None:
+    path = at(sample, AGGREGATION)
+    for jobs in ("1", "4"):
+        fields("export", path, str(tmp_path / jobs), "--to", form, "--jobs", jobs)
+    one, four = ([part.read_bytes() for part in sorted((tmp_path / jobs).iterdir())] for jobs in ("1", "4"))
+    assert len(one) == 2
+    assert one == four
+    assert fields("count", path, "--jobs", "4") == fields("count", path)
+
+
+def test_a_damaged_partition_leaves_those_beside_it(sample: Sample, tmp_path: Path) -> None:
+    copy = copied(sample(AGGREGATION) / "checkpoint", tmp_path)
+    (copy / "state/0/0/5.delta").write_bytes(b"torn")
+    found = fields("export", str(copy), str(tmp_path / "out"), "--jobs", "2", code=1)
+    assert [finding["path"] for finding in found["findings"]] == ["state/0/0/5.delta"]
+    assert [part.name for part in (tmp_path / "out").iterdir()] == ["part-00001.parquet"]
+    counted = fields("count", str(copy), "--jobs", "2", code=1)
+    assert [finding["path"] for finding in counted["findings"]] == ["state/0/0/5.delta"]

@@ -1,4 +1,4 @@
-"""Schemas that users give. Expected values are those of `StructType.fromDDL(…).json()` of Spark 4.2.0."""
+"""Schemas that users give; Spark itself is asked about them in tests/differential/test_state_source_vs_spark.py."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ def field(name: str, kind: Any, nullable: bool = True) -> dict[str, Any]:
     return {"name": name, "type": kind, "nullable": nullable, "metadata": {}}
 
 
-@pytest.mark.parametrize(
-    ("written", "kind"),
-    [
-        ("BIGINT", "long"),
-        ("int", "integer"),
-        ("SMALLINT", "short"),
-        ("tinyint", "byte"),
-        ("real", "float"),
-        ("decimal(20, 2)", "decimal(20,2)"),
-        ("NUMERIC(5,1)", "decimal(5,1)"),
-        ("timestamp_ntz", "timestamp_ntz"),
-        ("varchar(10)", "varchar(10)"),
-        ("interval day to second", "interval day to second"),
-        ("interval year", "interval year"),
-        ("array<int>", {"type": "array", "elementType": "integer", "containsNull": True}),
-        (
-            "map<string, array<date>>",
-            {
-                "type": "map",
-                "keyType": "string",
-                "valueType": {"type": "array", "elementType": "date", "containsNull": True},
-                "valueContainsNull": True,
-            },
-        ),
-        ("struct<a: int, `b c` string>", {"type": "struct", "fields": [field("a", "integer"), field("b c", "string")]}),
-        ("struct<a: int not null>", {"type": "struct", "fields": [field("a", "integer", nullable=False)]}),
-    ],
-)
+DDL: list[tuple[str, Any]] = [
+    ("BIGINT", "long"),
+    ("int", "integer"),
+    ("SMALLINT", "short"),
+    ("tinyint", "byte"),
+    ("real", "float"),
+    ("decimal(20, 2)", "decimal(20,2)"),
+    ("NUMERIC(5,1)", "decimal(5,1)"),
+    ("timestamp_ntz", "timestamp_ntz"),
+    ("varchar(10)", "varchar(10)"),
+    ("interval day to second", "interval day to second"),
+    ("interval year", "interval year"),
+    ("array<int>", {"type": "array", "elementType": "integer", "containsNull": True}),
+    (
+        "map<string, array<date>>",
+        {
+            "type": "map",
+            "keyType": "string",
+            "valueType": {"type": "array", "elementType": "date", "containsNull": True},
+            "valueContainsNull": True,
+        },
+    ),
+    ("struct<a: int, `b c` string>", {"type": "struct", "fields": [field("a", "integer"), field("b c", "string")]}),
+    ("struct<a: int not null>", {"type": "struct", "fields": [field("a", "integer", nullable=False)]}),
+]
+
+
+@pytest.mark.parametrize(("written", "kind"), DDL)
 def test_columns_are_those_that_spark_makes_of_them(written: str, kind: Any) -> None:
     assert parse_ddl(f"x {written}, `y``z` boolean") == {
         "type": "struct",
