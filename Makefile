@@ -73,8 +73,9 @@ docs: dev ## rewrite the generated parts of docs/
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/generate_rules.py
 
-bench: dev ## measure start-up, growth and memory, as ratios
-	$(BIN)/python -m benchmarks
+bench: dev ## measure start-up, growth, memory, and reading state beside Spark 4.2.0, as ratios; write docs/performance.md
+	$(BIN)/python -m tests.parts.spark 4.2.0
+	$(BIN)/python -m benchmarks; ended=$$?; $(BIN)/python -m benchmarks.state_vs_spark && exit $$ended
 
 clean: ## remove what make dev made
 	rm -rf $(VENV) .hypothesis .mypy_cache .ruff_cache

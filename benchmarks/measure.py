@@ -37,23 +37,29 @@ def cpu_seconds(commands: Mapping[str, Sequence[str]], rounds: int = 11) -> dict
     taken: dict[str, list[float]] = {name: [] for name in commands}
     for turn in range(rounds + 1):
         for name, command in commands.items():
-            spent = _run(command).cpu
+            cpu = cpu_of(command)
             if turn:
-                taken[name].append(spent)
+                taken[name].append(cpu)
     return {name: median(times) for name, times in taken.items()}
 
 
+# Starts a command from a small process: a child begins with the peak of its parent.
+_FROM_A_SMALL_ONE = """
+import os, subprocess, sys
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+process.returncode = os.waitstatus_to_exitcode(status)
+print(usage.ru_maxrss)
+sys.exit(process.returncode)
+"""
+
+
 def peak_memory_bytes(command: Sequence[str]) -> int:
-    return _run(command).peak_bytes
+    ran = subprocess.run([sys.executable, "-c", _FROM_A_SMALL_ONE, *command], capture_output=True, check=True)
+    return int(ran.stdout) * (1 if sys.platform == "darwin" else 1024)
 
 
-@dataclass(frozen=True)
-class _Usage:
-    cpu: float
-    peak_bytes: int
-
-
-def _run(command: Sequence[str]) -> _Usage:
+def cpu_of(command: Sequence[str]) -> float:
     # Bytecode is kept, as in an installed package; compiling it anew would be measured otherwise.
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
@@ -61,7 +67,7 @@ def _run(command: Sequence[str]) -> _Usage:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
-    return _Usage(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+    return usage.ru_utime + usage.ru_stime
 
 
 def load() -> str:

@@ -1,16 +1,9 @@
-"""What reading rows of state costs: against tight loops, against bare iteration of RocksDB, and how it grows.
-
-    python -m benchmarks.state_rows --spark 4.2.0
-
-also holds it against Spark's own reader, in a new session as a user would start one: CPU of all its processes.
-"""
+"""What reading rows of state costs: against liblz4, tight loops and bare iteration of RocksDB, and how it grows."""
 
 from __future__ import annotations
 
-import argparse
 import math
-import shutil
-import sys
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -19,11 +12,13 @@ from statistics import median
 from struct import unpack_from
 
 from benchmarks import state_files
-from benchmarks.measure import BARE, CKPT, Gate, cpu_seconds, load, peak_memory_bytes
+from benchmarks.measure import BARE, CKPT, Gate, cpu_seconds, peak_memory_bytes
 from benchmarks.state_files import Kind
-from ckpttool.formats.state.compression import decompress
+from benchmarks.tables import write_row
+from ckpttool.formats.state.compression import decompress, lz4_blocks
 from ckpttool.formats.state.entries import read_entries
 from ckpttool.formats.state.records import SNAPSHOT
+from ckpttool.state.contents import PADDING, filled_by_arrow
 from ckpttool.state.framing import frame
 from ckpttool.state.reader import open_state
 from ckpttool.storage import open_store
@@ -34,13 +29,38 @@ ROUNDS = 5
 
 
 def measure() -> Iterator[Gate]:
+    """Each also becomes a row of docs/performance.md."""
+    for gate in _measure():
+        write_row("alone", [gate.name, f"{gate.measured:.2f} {gate.unit}".strip(), f"{gate.limit:.2f}"])
+        yield gate
+
+
+def _measure() -> Iterator[Gate]:
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         large = {kind: state_files.hdfs(place / kind, LARGE, kind) for kind in KINDS}
         for kind, root in large.items():
+            yield from _decompressing(place, kind, root)
             yield from _framing(kind, root)
         yield from _rocksdb(place)
         yield from _growth(place, large)
+
+
+def _decompressing(place: Path, kind: str, root: Path) -> Iterator[Gate]:
+    """Blocks of LZ4, without their checksums: against liblz4 called from C, where that can be compiled."""
+    file, limit = root / "state/0/0/5.snapshot", place / "lz4_limit"
+    source = Path(__file__).with_name("lz4_limit.c")
+    try:
+        subprocess.run(["cc", "-O2", "-o", limit, source, "-l:liblz4.so.1"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        print("     no C compiler or no liblz4: decompressing is not held against it")
+        return
+    body = file.read_bytes()
+    blocks = [(body, block) for block in lz4_blocks(body)]
+    size = sum(block.size for _, block in blocks) + len(PADDING)
+    bare = [float(subprocess.check_output([limit, file, "5"])) for _ in range(ROUNDS)]
+    ours = [min(_once(lambda: filled_by_arrow(blocks, size)) for _ in range(5)) for _ in range(ROUNDS)]
+    yield Gate(f"decompress LZ4 / liblz4 from C, {kind}", median(ours) / median(bare), 1 / 0.85)
 
 
 def _framing(kind: str, root: Path) -> Iterator[Gate]:
@@ -99,98 +119,10 @@ def _growth(place: Path, large: dict[Kind, Path]) -> Iterator[Gate]:
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    taken = []
-    for _ in range(ROUNDS):
-        begun = time.process_time()
-        work()
-        taken.append(time.process_time() - begun)
-    return median(taken)
+    return median(_once(work) for _ in range(ROUNDS))
 
 
-# -- against Spark -----------------------------------------------------------------------------------------------------
-
-
-def against_spark(version: str, rounds: int) -> Iterator[Gate]:
-    with tempfile.TemporaryDirectory() as name:
-        place = Path(name)
-        cases = [
-            ("count of 10k bigint keys", state_files.hdfs(place / "10k", SMALL), "count", 1 / 100),
-            ("count of 300k bigint keys", state_files.hdfs(place / "300k", MIDDLE), "count", 1 / 40),
-            ("export of 300k bigint keys", place / "300k", "export", 1 / 45),
-            ("export of 3M bigint keys", state_files.hdfs(place / "3m", LARGE), "export", 1 / 25),
-            ("export of 3M string keys", state_files.hdfs(place / "3ms", LARGE, "string"), "export", 1 / 11),
-            ("recorded count of 300k RocksDB keys", state_files.rocksdb(place / "db", MIDDLE), "count", 1 / 300),
-        ]
-        taken: dict[str, list[tuple[float, float]]] = {what: [] for what, *_ in cases}
-        for _ in range(rounds):
-            for what, root, command, _ in cases:
-                target = place / "out"
-                ours = _ours(root, command, target)
-                taken[what].append((ours, _sparks(version, root, command, target)))
-        for what, _, _, limit in cases:
-            ours, theirs = (median(one[half] for one in taken[what]) for half in range(2))
-            print(f"     {what}: {ours:.2f} s of ours, {theirs:.1f} s of Spark's, {theirs / ours:.0f} times")
-            yield Gate(f"{what} / Spark {version}", ours / theirs, limit)
-
-
-def _ours(root: Path, command: str, target: Path) -> float:
-    shutil.rmtree(target, ignore_errors=True)
-    arguments = [str(root), *([str(target)] if command == "export" else [])]
-    return (
-        cpu_seconds({"it": [*CKPT, "state", command, *arguments]}, rounds=1)["it"]
-        if command == "count"
-        else (_once([*CKPT, "state", command, *arguments]))
-    )
-
-
-def _once(command: list[str]) -> float:
-    from benchmarks.measure import _run
-
-    return _run(command).cpu
-
-
-def _sparks(version: str, root: Path, command: str, target: Path) -> float:
-    """Session, reader and answer, of Python and JVM together."""
-    from tests.differential.test_state_vs_spark import SCRIPT
-    from tests.samples.process import JOBS, SparkProcess
-
-    shutil.rmtree(target, ignore_errors=True)
-    conf = {"spark.driver.extraJavaOptions": ""}  # the JVM as it comes, not as tests start it
-    with SparkProcess(version, script=SCRIPT, path=[JOBS.parent, Path.cwd()], conf=conf) as spark:
-        asked = {"workload": "", "path": str(root), command: str(target)}
-        answer = spark.run(asked)
-        assert answer["error"] is None, answer["error"]
-        return _cpu_of_group(spark.process.pid)
-
-
-def _cpu_of_group(group: int) -> float:
-    import os
-
-    ticks = 0
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal():
-            try:
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            if int(fields[2]) == group:
-                ticks += sum(map(int, fields[11:15]))
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Measure the reading of state.")
-    parser.add_argument("--spark", help="also against the reader of this Spark")
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    options = parser.parse_args()
-    print(load())
-    gates = against_spark(options.spark, options.rounds) if options.spark else measure()
-    missed = 0
-    for gate in gates:
-        print(gate, flush=True)
-        missed += not gate.holds
-    return 1 if missed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def _once(work: Callable[[], object]) -> float:
+    begun = time.process_time()
+    work()
+    return time.process_time() - begun

@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import ckpttool
-from ckpttool.batches import Batch, SourceProgress, offset_json
-from ckpttool.connectors.base import Step
 from ckpttool.errors import CkptError, NotACheckpoint
-from ckpttool.evidence import unusual_confs
 from ckpttool.model import CommitLogEntry, Finding, LogNames, Operator, SinkLedger, SourceLog
 
 if TYPE_CHECKING:
+    from ckpttool.batches import Batch, SourceProgress
     from ckpttool.comparison import Difference
+    from ckpttool.connectors.base import Step
     from ckpttool.inspection import Inspection
 
 Fields = dict[str, Any]
@@ -44,6 +43,8 @@ def refusal_fields(command: str, checkpoint: str, error: CkptError) -> Fields:
 
 
 def inspection_fields(inspection: Inspection) -> Fields:
+    from ckpttool.evidence import unusual_confs
+
     checkpoint, evidence = inspection.checkpoint, inspection.evidence
     batches = [batch for batch in evidence.batches if batch.entry]
     return {
@@ -74,6 +75,7 @@ def inspection_fields(inspection: Inspection) -> Fields:
 
 def batch_fields(inspection: Inspection, batch_id: int) -> Fields:
     """One batch in full, as `--batch` adds it."""
+    from ckpttool.batches import Batch
     from ckpttool.protocol import protocol_steps
 
     empty = Batch(batch_id, None, None, (), None, None, None)
@@ -160,6 +162,8 @@ def offset_fields(batch: Batch) -> Fields:
 
 
 def source_fields(source: SourceProgress) -> Fields:
+    from ckpttool.batches import offset_json
+
     return {
         "index": source.index,
         "name": source.name,
@@ -197,6 +201,8 @@ def commit_fields(entry: CommitLogEntry) -> Fields:
 
 
 def source_log_fields(log: SourceLog) -> Fields:
+    from ckpttool.batches import offset_json
+
     return {
         "name": log.name,
         "kind": log.kind,

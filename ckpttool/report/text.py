@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ckpttool.batches import Batch, SourceProgress
-from ckpttool.connectors.base import Step
-from ckpttool.evidence import Evidence, unusual_confs
 from ckpttool.model import Checkpoint, DStreamsDirectory, Finding, Operator, VersionRange
 from ckpttool.report.layout import duration_between, printable, signed_duration, spell_duration, spell_time, table
 from ckpttool.report.style import Style, plain
 
 if TYPE_CHECKING:
+    from ckpttool.batches import Batch, SourceProgress
     from ckpttool.comparison import Difference
+    from ckpttool.connectors.base import Step
+    from ckpttool.evidence import Evidence
     from ckpttool.inspection import Inspection
 
 MODES = {
@@ -198,6 +198,8 @@ def _ledgers(checkpoint: Checkpoint, style: Style) -> list[str]:
 
 
 def _settings(evidence: Evidence) -> list[str]:
+    from ckpttool.evidence import unusual_confs
+
     newest = evidence.newest
     if newest is None:
         return []
@@ -250,6 +252,7 @@ def _place(finding: Finding) -> str:
 
 
 def render_batch(inspection: Inspection, batch_id: int, style: Style = plain) -> str:
+    from ckpttool.batches import Batch
     from ckpttool.protocol import protocol_steps
 
     batch = _find(inspection.evidence, batch_id) or Batch(batch_id, None, None, (), None, None, None)

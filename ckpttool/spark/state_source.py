@@ -13,6 +13,7 @@ where `spark.sql.python.filterPushdown.enabled` is set.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -65,7 +66,8 @@ class StateSource(DataSource):
         return StructType.fromJson({"type": "struct", "fields": fields})
 
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002 - Spark passes what `schema` gave
-        return StateSourceReader(_request(self.options))
+        request = _request(self.options)
+        return ChoosyReader(request) if _asks_for_filters() else StateSourceReader(request)
 
 
 class OnePartition(InputPartition):
@@ -82,15 +84,6 @@ class StateSourceReader(DataSourceReader):
         self.request = request
         self.wanted: set[int] | None = None if request.partitions is None else set(request.partitions)
 
-    def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
-        """Takes what names partitions; the rest is Spark's."""
-        for one in filters:
-            numbers = _numbers(one)
-            if numbers is None:
-                yield one
-            else:
-                self.wanted = numbers if self.wanted is None else self.wanted & numbers
-
     def partitions(self) -> Sequence[InputPartition]:
         reader, table = self.request.open()
         there = reader.partitions(table.operator)
@@ -104,6 +97,26 @@ class StateSourceReader(DataSourceReader):
         assert isinstance(partition, OnePartition)
         reader, table = replace(self.request, batch=partition.batch).open()
         yield from partition_batches(reader, table, partition.partition)
+
+
+class ChoosyReader(StateSourceReader):
+    """Reads only the partitions that conditions let through."""
+
+    def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
+        """Takes what names partitions; the rest is Spark's."""
+        for one in filters:
+            numbers = _numbers(one)
+            if numbers is None:
+                yield one
+            else:
+                self.wanted = numbers if self.wanted is None else self.wanted & numbers
+
+
+def _asks_for_filters() -> bool:
+    """Spark refuses a reader that takes filters, unless `spark.sql.python.filterPushdown.enabled` is set. Then it plans
+    in a worker that runs another module; nothing else tells."""
+    names = (*sys.modules, getattr(getattr(sys.modules["__main__"], "__spec__", None), "name", None))
+    return "pyspark.sql.worker.data_source_pushdown_filters" in names
 
 
 def _numbers(condition: Any) -> set[int] | None:

@@ -56,7 +56,7 @@ def _lz4_contents(bodies: Sequence[bytes]) -> tuple[memoryview, list[int]] | Non
     if sum(sizes) > MOST_BYTES:
         return None
     every = [(body, block) for body, of_file in zip(bodies, blocks, strict=True) for block in of_file]
-    fill = _filled_by_arrow if "pyarrow" in sys.modules else _filled_by_cramjam
+    fill = filled_by_arrow if "pyarrow" in sys.modules else filled_by_cramjam
     plain = fill(every, sum(sizes) + len(PADDING))
     if plain is None or not _are_sound(plain, every):
         return None
@@ -72,7 +72,7 @@ def _are_sound(plain: memoryview, blocks: Sequence[tuple[bytes, Lz4Block]]) -> b
     return True
 
 
-def _filled_by_cramjam(blocks: Sequence[tuple[bytes, Lz4Block]], size: int) -> memoryview | None:
+def filled_by_cramjam(blocks: Sequence[tuple[bytes, Lz4Block]], size: int) -> memoryview | None:
     import cramjam
 
     plain = memoryview(bytearray(size))
@@ -92,7 +92,7 @@ def _filled_by_cramjam(blocks: Sequence[tuple[bytes, Lz4Block]], size: int) -> m
     return plain
 
 
-def _filled_by_arrow(blocks: Sequence[tuple[bytes, Lz4Block]], size: int) -> memoryview | None:
+def filled_by_arrow(blocks: Sequence[tuple[bytes, Lz4Block]], size: int) -> memoryview | None:
     import pyarrow
 
     largest = max((block.size for _, block in blocks), default=0)

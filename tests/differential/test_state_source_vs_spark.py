@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import site
 import subprocess
 from collections import Counter
@@ -52,6 +53,13 @@ def cluster() -> Iterator[SparkProcess]:
     conf = {"spark.master": WORKERS, "spark.executor.memory": "512m", "spark.ui.enabled": "false"}
     with SparkProcess(VERSION, script=SCRIPT, path=PATH, conf=conf) as process:
         yield process
+    clear_workers()
+
+
+def clear_workers() -> None:
+    """What the workers of a local cluster leave where Spark is installed."""
+    for place in ensure_spark(VERSION).parents[1].glob("lib/python*/site-packages/pyspark/work"):
+        shutil.rmtree(place)
 
 
 def ask(spark: SparkProcess, path: str, store: str, where: str | None = None) -> dict[str, Any]:
@@ -129,6 +137,7 @@ def test_two_workers_export_what_we_export(large: Path, tmp_path: Path) -> None:
     command = [ensure_spark(VERSION), "-c", "from ckpttool.cli import main; main()", "state", "export"]
     arguments = [str(large), str(tmp_path / "out"), "--engine", "spark", "--to", "jsonl"]
     ran = subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True, check=False)
+    clear_workers()
     assert ran.returncode == 0, ran.stderr[-3000:]
     parts = sorted((tmp_path / "out").glob("part-*.json"))
     assert len(parts) == 8

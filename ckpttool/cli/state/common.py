@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -92,6 +91,8 @@ def one_table(reader: StateReader, operator: int | None, store: str | None, sche
 
 
 def _described(reader: StateReader, table: Table, schema: str) -> Table:
+    from pathlib import Path
+
     from ckpttool.formats.state.ddl import parse_given_schema
 
     if table.shape != "raw":

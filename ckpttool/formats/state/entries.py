@@ -120,7 +120,7 @@ class _Runs:
         deletes = kind == "deletes"
         of_one_size = len(keys) == 1 and (deletes or len(values) == 1)
         parts = [_of(keys), _REMOVED if deletes else _of(values)]
-        run = re.compile(b"(?s:(?:" + tag + b"".join(b"(?:" + part + b")" for part in parts) + b"){1,%d}+)" % _RUN)
+        run = re.compile(b"(?s:(?:" + tag + b"".join(b"(?:" + part + b")" for part in parts) + b"){%d}+)" % _RUN)
         if of_one_size:
             parts = [_of(keys, b"("), b"()" + _REMOVED if deletes else _of(values, b"(")]
         else:
