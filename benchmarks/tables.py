@@ -9,7 +9,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
 
 
 def write_row(table: str, cells: Sequence[str]) -> None:
-    """Replaces the row with the same first cell between the table's marks, or adds it at the end."""
+    """Replaces the row with the same first cell between the table's marks, or adds it at the end of the table."""
     page = PAGE.read_text(encoding="utf-8")
     mark, end = f"<!-- measured: {table} -->\n", "<!-- end -->"
     before, _, rest = page.partition(mark)
