@@ -11,13 +11,12 @@ CELL_WIDTH = 60
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], style: Style, right: Iterable[int] = ()) -> list[str]:
-    cells = [list(head), *([_fit(printable(cell)) for cell in row] for row in rows)]
-    widths = [max([len(title) + 2, *map(len, column)]) for title, *column in zip(*cells, strict=True)]
-    aligned = [str.rjust if rows and column in set(right) else str.ljust for column in range(len(head))]
-    first, *rest = [
-        "  ".join(align(cell, width) for align, cell, width in zip(aligned, row, widths, strict=True)).rstrip()
-        for row in cells
-    ]
+    from tabulate import tabulate
+
+    cells = [[_fit(printable(cell)) for cell in row] for row in rows]
+    columns = ["right" if column in set(right) else "left" for column in range(len(head))]
+    drawn = tabulate(cells, headers=head, tablefmt="plain", colalign=columns, disable_numparse=True)
+    first, *rest = [line.rstrip() for line in drawn.split("\n")]
     return [style(first, "faint"), *rest]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ckpttool.formats.state.spark_json import json_renderer
@@ -221,6 +221,20 @@ def count_fields(reader: StateReader, counts: Sequence[tuple[Table, dict[int, in
 
 
 def render_counts(reader: StateReader, counts: Sequence[tuple[Table, dict[int, int]]], style: Style = plain) -> str:
+    """One store is told in a sentence, which also spares a small count the drawing of tables."""
+    lines = [f"State after batch {reader.batch}: version {reader.version}", ""]
+    lines += [_one_count(*counts[0])] if len(counts) == 1 else _table_of_counts(counts, style)
+    return "\n".join([*lines, *_findings(reader.findings, style)]) + "\n"
+
+
+def _one_count(of: Table, found: Mapping[int, int]) -> str:
+    rows = sum(found.values())
+    most = f"at most {max(found.values(), default=0):,} in a partition"
+    where = f"store {of.name} of operator {of.operator}, {_spell_operator(of)}"
+    return f"{rows:,} {'row' if rows == 1 else 'rows'} in {printable(where)}; {most}"
+
+
+def _table_of_counts(counts: Sequence[tuple[Table, Mapping[int, int]]], style: Style) -> list[str]:
     head = ("Operator", "Name", "Store", "Rows", "Most in a partition")
     rows = [
         (
@@ -232,5 +246,4 @@ def render_counts(reader: StateReader, counts: Sequence[tuple[Table, dict[int, i
         )
         for of, found in counts
     ]
-    lines = [f"State after batch {reader.batch}: version {reader.version}", ""]
-    return "\n".join([*lines, *table(head, rows, style, right=(3, 4)), *_findings(reader.findings, style)]) + "\n"
+    return table(head, rows, style, right=(3, 4))
