@@ -193,12 +193,11 @@ class _Walk:
         at, steps = starts, []
         while (going := at < goals).any():
             steps.append(at)
-            _, _, following = self._records(at)
-            if (following <= at).any():
-                return None
+            value_at = at + 4 + np.maximum(self.words.take(at >> 2, mode="clip"), 0)
+            following = value_at + 4 + np.maximum(self.words.take(value_at >> 2, mode="clip"), 0)
             at = np.where(going, following, at)
-            if (at > goals).any():
-                return None
+        if (at != goals).any():
+            return None
         by_lane = np.stack(steps, axis=1)
         places = by_lane[by_lane < goals[:, None]]
         keys, values, _ = self._records(places)

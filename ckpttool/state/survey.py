@@ -11,7 +11,6 @@ from ckpttool.formats.state.rocksdb import parse_snapshot_zip
 from ckpttool.state.reader import StateReader
 from ckpttool.state.rocksdb import MissingRocksdict
 from ckpttool.state.side_by_side import side_by_side
-from ckpttool.state.sizes import file_sizes
 from ckpttool.state.tables import Table
 from ckpttool.state_chain import StoreFiles
 
@@ -35,6 +34,8 @@ def survey_tables(reader: StateReader) -> Iterator[Survey]:
 
 
 def survey_table(reader: StateReader, table: Table) -> Survey:
+    from ckpttool.state.sizes import file_sizes
+
     partitions = reader.partitions(table.operator)
     stores = [reader.files(table.operator, partition, table.store) for partition in partitions]
     size = sum(sum(file_sizes(reader, files).values()) for files in stores)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ckpttool.formats.state.avro import avro_reader
 from ckpttool.formats.state.digests import crc32c
 from ckpttool.formats.state.types import BINARY, DataType, Field
 from ckpttool.formats.state.unsafe import BadRow, is_null_row, row_reader, smallest_row
@@ -70,6 +69,8 @@ def versioned_row(schema: DataType) -> Decode:
 
 def _avro_part(schema: DataType) -> Decode:
     """A part of a key that names no schema."""
+    from ckpttool.formats.state.avro import avro_reader  # seldom, and slow to load
+
     read = avro_reader(schema)
 
     def decode(data: bytes) -> Values:
@@ -81,6 +82,8 @@ def _avro_part(schema: DataType) -> Decode:
 
 
 def _avro_row(schema: DataType) -> Decode:
+    from ckpttool.formats.state.avro import avro_reader
+
     read = avro_reader(schema)
 
     def decode(data: bytes) -> Values:

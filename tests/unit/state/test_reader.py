@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from benchmarks import state_files
 from ckpttool.errors import NotFound
 from ckpttool.formats.state.digests import crc32c
 from ckpttool.state.reader import StateReader, open_state
+from ckpttool.state.survey import count_rows
 from ckpttool.storage import open_store
 from tests.rocksdb_builders import snapshot
 from tests.state_builders import HDFS, ROCKSDB, checkpoint, lineage, lz4, plain, typed, utf
@@ -125,6 +127,24 @@ def test_row_checksums_are_looked_at(tmp_path: Path) -> None:
     reader = read(placed(tmp_path / "bad", {"1.delta": lz4(plain(bad))}, batch=0, conf=conf))
     assert rows_of(reader) == {}
     assert "checksum" in reader.findings[0].message
+
+
+@pytest.mark.parametrize("kind", ["bigint", "string"])
+def test_large_tables_are_counted_all_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: state_files.Kind
+) -> None:
+    root = state_files.hdfs(tmp_path / "state", 1000, kind)
+    reader = open_state(open_store(str(root)))
+    (table,) = reader.tables
+    one_by_one = count_rows(reader, table)
+    monkeypatch.setattr("ckpttool.state.reader._WORTH_NUMPY_BYTES", 0)
+    torn = root / "state/0/2/7.delta"
+    torn.write_bytes(torn.read_bytes()[:-40])
+    assert count_rows(reader, table) == one_by_one | {2: 0}
+    assert [finding.path for finding in reader.findings] == ["state/0/2/7.delta"]
+    assert sum(one_by_one.values()) == 1000
+    monkeypatch.delattr(StateReader, "_replayed")  # nobody is there who would count one by one
+    assert reader.count(table, 0) == 250
 
 
 def test_a_schema_that_does_not_fit_is_a_finding(tmp_path: Path) -> None:
