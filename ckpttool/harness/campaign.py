@@ -23,6 +23,7 @@ from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.session import Died, Late, Session
 from ckpttool.harness.settings import SMALLEST, Kept, Settings, kept_trials, load_settings
 from ckpttool.harness.shrink import At
+from ckpttool.harness.tears import REORDERED
 from ckpttool.harness.trial import Progress, Trial
 from ckpttool.harness.ways_out import cases_of_ways_out
 from ckpttool.harness.wire import JdwpError
@@ -43,9 +44,9 @@ def try_scenarios(
     images: bool = True,
     executors: int = 0,
 ) -> Iterator[Histories]:
-    """All of them in one JVM, one after the other. `torn`: also every tear of one image of each that has a state.
+    """All of them in one JVM, one after the other. `torn`: also the tears of two images of each that has a state.
     `kills`: so many real ones of each. `again`: a second crash, at every point of the recovery from one.
-    `ways_out`: all that are offered for one image, whole and torn, of each whose sink is Delta with a record of
+    `ways_out`: all that are offered for two images, one of them also torn, of each whose sink is Delta with a record of
     batches. `images`: every image of the run. `executors`: how often one is lost."""
     trials = [Trial(scratch, scenario, settings, told) for scenario in scenarios]
     points = breakpoints(stops({group for scenario in scenarios for group in scenario.groups}))
@@ -77,6 +78,7 @@ def try_scenarios(
                 cases += trial.cases_again(spark, twice) if twice else []
                 if torn and trial.scenario.is_stateful:
                     cases += trial.tear_image(spark, _last(trial.images, "doubled"))
+                    cases += trial.tear_image(spark, _last(trial.images, "done"), REORDERED)
                 if ways_out and trial.scenario.sink.kind == "delta" and trial.scenario.sink.ledger:
                     done, doubled = _last(trial.images, "done"), _last(trial.images, "doubled")
                     cases += cases_of_ways_out(trial, spark, done, doubled)

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from ckpttool.harness.place import JobPlace
 
@@ -33,6 +33,11 @@ TARGETS: Mapping[str, tuple[str, int]] = {
     "manifest": ("sink/_spark_metadata/*", 0),
 }
 ACTIONS: tuple[Action, ...] = ("emptied", "cut", "flipped", "gone")
+ALL: tuple[Action, ...] = get_args(Action)
+REORDERED: tuple[Action, ...] = (
+    "gone",
+    "replaced",
+)  # while younger files are as they were
 LOGS = ("offsets", "offsets-before", "commits", "commits-before", "source-log")
 STATES = ("state-delta", "state-changelog", "state-zip")
 

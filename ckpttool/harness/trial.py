@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -35,7 +35,7 @@ from ckpttool.harness.session import Answer, Died, Late, Session
 from ckpttool.harness.settings import Settings
 from ckpttool.harness.shrink import At
 from ckpttool.harness.sources import Input, given_input, input_of
-from ckpttool.harness.tears import tear, tears
+from ckpttool.harness.tears import ALL, Action, tear, tears
 from ckpttool.harness.topics import Topics
 from ckpttool.planner import Wish
 from ckpttool.recovery import Restarted
@@ -259,10 +259,10 @@ class Trial:
         path = self.images.path(image)
         return replace(case, image=str(path), replay=f"ckpt crash-test replay {path}")
 
-    def tear_image(self, spark: Spark, image: Image) -> Iterator[Case]:
-        """Recover from every tear of one image."""
+    def tear_image(self, spark: Spark, image: Image, actions: Collection[Action] = ALL) -> Iterator[Case]:
+        """Recover from every such tear of one image."""
         self.put_back(self.images, image)
-        for one in list(tears(self.place)):
+        for one in [one for one in tears(self.place) if one.action in actions]:
             self.put_back(self.images, image)
             edit = tear(self.place, one)
             case = self.recover_disk(spark, torn(crash_of(image, self.read(), armed=True), edit), "")
