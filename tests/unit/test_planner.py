@@ -295,6 +295,20 @@ def test_a_rewound_checkpoint_takes_the_sink_along(tmp_path: Path) -> None:
     assert rows(ways["renumber-above-sink"]) == (0, 20, 20)
 
 
+def test_a_batch_that_the_sink_skips_for_ever_is_taken_out_of_it(tmp_path: Path) -> None:
+    """Its commit has to name state, and no task of it would run; so it has to run."""
+    build(tmp_path, "k0-10 c | k10-30 c | k30-60", commits_version=2)
+    (tmp_path / "state" / "0" / "0").mkdir(parents=True)
+    plan, _ = look(tmp_path, delta(0, 1, 2))
+    (way,) = [way for way in plan.options if way.id == "bring-sink-down"]
+    restore, txn = way.steps
+    assert isinstance(restore, DeltaRestore)
+    assert isinstance(txn, DeltaTxn)
+    assert (restore.version, txn.version) == (1, 1)
+    build(tmp_path, "k0-10 c | k10-30 c | k30-60", commits_version=1)  # which names no state
+    assert look(tmp_path, delta(0, 1, 2))[0].options == ()
+
+
 def test_other_writers_are_not_undone(tmp_path: Path) -> None:
     sink = delta(0, 1, 2, 3)
     sink = replace(sink, writes=(*sink.writes, SinkWrite("version 4", EPOCH_MS * 2, None, None, 4, "MERGE", 7)))
