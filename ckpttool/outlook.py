@@ -182,10 +182,12 @@ def predict(evidence: Evidence, conditions: Conditions, seen: Seen = NOTHING_SEE
     source = _at_the_sources(seen, scene)
     if isinstance(source, Failure) and restart.error and _comes_before(source, restart.error):
         return stopped(restart, source)
+    skipped = never_committed(seen.sinks, scene, restart.batch_id) if restart.batch_id is not None else None
+    if skipped and restart.error and restart.error.sink_written_first:
+        return stopped(restart, skipped)  # what stops it otherwise comes when the batch is committed
     if restart.outcome not in GOES_ON or restart.batch_id is None:
         return restart
     sinks = (what_stops(sink, restart.batch_id, conditions.release) for sink in seen.sinks)
-    skipped = never_committed(seen.sinks, scene, restart.batch_id)
     return next((stopped(restart, spoken) for spoken in (source, *sinks, skipped) if spoken), restart)
 
 

@@ -90,7 +90,7 @@ def parse_json(text: str, line: int | None = None) -> Json:
             "the JSON ends too early" if cut_off else f"not JSON: {error.msg} at character {error.pos + 1}",
             expected="one complete JSON value",
             position=Position(line=line, byte=len(text[: error.pos].encode("utf-8", "surrogatepass"))),
-            spark=SparkError(JACKSON_PARSE if not cut_off else JACKSON_EOF if text.strip() else JACKSON_NOTHING),
+            spark=SparkError(_jackson_error(text, rest, cut_off)),
         ) from None
     except RecursionError:
         raise MalformedFile(
@@ -159,6 +159,14 @@ def quote(text: str, limit: int = 60) -> str:
     """A short, printable rendering of something read from a file, for messages."""
     shown = text if len(text) <= limit else text[:limit] + "…"
     return "`" + shown.encode("unicode_escape").decode("ascii") + "`" if not shown.isprintable() else f"`{shown}`"
+
+
+def _jackson_error(text: str, rest: str, cut_off: bool) -> str:
+    """An end is told in three ways: of nothing at all, after a comma, and anywhere else."""
+    if cut_off and not text.strip():
+        return JACKSON_NOTHING
+    after_comma = not rest and text.rstrip().endswith(",")
+    return JACKSON_EOF if cut_off and not after_comma else JACKSON_PARSE
 
 
 def _refuse_constant(name: str) -> Json:

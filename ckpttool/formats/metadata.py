@@ -49,10 +49,10 @@ def _parse_uuid(text: str) -> str:
         group and group.isascii() and all(c in "0123456789abcdefABCDEF" for c in group) for group in groups
     )
     if len(groups) != len(widths) or len(text) > 36 or not hexadecimal:
+        shaped = len(groups) == len(widths) and len(text) <= 36
+        kind = "NumberFormatException" if shaped else "IllegalArgumentException"
         raise MalformedFile(
-            f"`id` is {quote(text)}, not a UUID",
-            expected=EXPECTED,
-            spark=SparkError("java.lang.IllegalArgumentException"),
+            f"`id` is {quote(text)}, not a UUID", expected=EXPECTED, spark=SparkError(f"java.lang.{kind}")
         )
     padded = (group[-width:].rjust(width, "0") for group, width in zip(groups, widths, strict=True))
     return "-".join(padded).lower()

@@ -165,17 +165,19 @@ def drifted(chosen: Mapping[str, Stop], armed: Mapping[str, int]) -> list[str]:
     return [name for name, stop in chosen.items() if not (stop.place.optional or armed.get(name))]
 
 
-def witness(window: Window | None, batch_id: int | None, disk: Disk) -> bool | None:
-    """Whether the disk is what it has to be in this window of this batch; None: this window says nothing."""
+def witness(window: Window | None, batch_id: int | None, disk: Disk, before: Disk | None = None) -> bool | None:
+    """Whether the disk is what it has to be in this window of this batch; None: this window says nothing. `before`:
+    what this run began with: what the sink had then tells nothing of it."""
     if window is None or batch_id is None:
         return None
     planned, committed = batch_id in disk.offsets, batch_id in disk.commits
     written = None
     if disk.sink is not None and any(commit.batch_id is not None for commit in disk.sink):
         written = any(commit.batch_id == batch_id for commit in disk.sink)
+    had = before is not None and any(commit.batch_id == batch_id for commit in before.sink or ())
     return {
-        "rebuilt": not planned and not committed and not written,
-        "replayed": planned and not committed and not written,
+        "rebuilt": not planned and not committed and (had or not written),
+        "replayed": planned and not committed and (had or not written),
         "in-effect": planned and not committed,
         "doubled": planned and not committed and written is not False,
         "done": planned and committed and written is not False,

@@ -136,7 +136,7 @@ def _inclusion(source: Source, text: str, disk: Disk, records: Sequence[Record])
     if offset.kind != source.kind:
         raise LookupError(f"the offset {text} is not one of source {source.index}, {source.kind}")
     if isinstance(offset, FileOffset):
-        files = _files_up_to(disk.source_logs.get(str(source.index), {}), offset.position)
+        files = _files_up_to(disk.source_logs.get(str(source.index), {}), offset.position, source.index)
         return lambda record: record.place in files
     if isinstance(offset, DeltaOffset):
         return _inclusion_of_delta(offset, [record for record in records if record.source == source.index])
@@ -153,8 +153,10 @@ def _inclusion_of_numbers(offset: Offset, source: Source) -> Includes:
     raise LookupError(f"it is not known which rows an offset of {source.kind} includes")
 
 
-def _files_up_to(log: Mapping[int, str], position: int) -> frozenset[str]:
-    entries = (entry for number, text in log.items() for entry in parse_source_log(text.encode()))
+def _files_up_to(log: Mapping[int, str], position: int, source: int) -> frozenset[str]:
+    entries = [entry for text in log.values() for entry in parse_source_log(text.encode())]
+    if position not in {-1, *log, *(entry.batch_id for entry in entries)}:
+        raise LookupError(f"the log of source {source} has no entry {position}")
     return frozenset(basename(unquote(entry.path)) for entry in entries if entry.batch_id <= position)
 
 

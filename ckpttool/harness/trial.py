@@ -26,7 +26,7 @@ from ckpttool.harness.job import check_input
 from ckpttool.harness.judge.base import UNKNOWN_JOB, canonical
 from ckpttool.harness.kills import NotReached, kill_at
 from ckpttool.harness.place import PARTS, JobPlace
-from ckpttool.harness.points import breakpoints, drifted, stops
+from ckpttool.harness.points import breakpoints, drifted, stops, witness
 from ckpttool.harness.recovery import Spark, predict, recover, state_rows, stores_of
 from ckpttool.harness.run import Harvest, asker, connect, harvest, last_line
 from ckpttool.harness.scenarios import Scenario
@@ -142,6 +142,7 @@ class Trial:
         batches = self.settings.batches or self.scenario.crashed
         seconds = 3 * self.settings.seconds  # it runs under the debugger
         request = self.request() | {"seconds": seconds}
+        request["conf"] |= self.scenario.victim_conf
         try:
             taken = harvest(session, controller, request, self.chosen, self.images, self.place, batches, seconds + 30)
         except Late:
@@ -247,7 +248,10 @@ class Trial:
         images, released = again.taken.images, again.taken.released
         for image in images:
             self.put_back(images, image)
-            second = crash_of(image, self.read(), armed=True)
+            disk = self.read()
+            second = crash_of(image, disk, armed=True)
+            seen = witness(image.window, image.batch_id, disk, again.first.disk)
+            second = replace(second, proof=replace(second.proof, witness=seen))
             case = replace(self.recover_disk(spark, second, ""), released=released.get(image.number))
             path, name = str(images.path(image)), f"again-{again.first.point}-{image.id}"
             yield from self.keep([replace(case, name=name, crashes=(again.first, second), image=path)])

@@ -15,6 +15,7 @@ from ckpttool.harness.reading import Batch, Reading, last_commit, last_planned, 
 
 # The ways out that give the query another id.
 NEW_ID = ("new-query-id",)
+UNREADABLE = "damaged by hand, nobody can read the sink, and the query stops"
 UNKNOWN_JOB = "job"  # the operator whose doing nobody knows
 
 
@@ -99,6 +100,12 @@ class Facts:
     def is_damaged(self) -> bool:
         """Whether somebody changed the files by hand, so that they need not look as Spark leaves them."""
         return any(crash.mode == "torn" for crash in self.case.crashes)
+
+    @property
+    def has_torn_sink(self) -> bool:
+        """Whether the sink's log was damaged so that it could not be read, neither before nor after."""
+        unread = self.crash is not None and self.crash.disk.sink is None and self.case.after.sink is None
+        return self.is_damaged and self.run.sink.ledger and unread and not self.case.drained
 
     def batch(self, batch_id: int | None) -> Batch | None:
         return None if isinstance(self.reading, str) else self.reading.batch_of(batch_id)

@@ -65,8 +65,18 @@ def _commit_without_offsets_repeats(facts: Facts, outcomes: Outcomes) -> bool:
 
 
 def _foreign_state_is_taken(facts: Facts, outcomes: Outcomes) -> bool:
-    edited = any((crash.edit or "").startswith("state") for crash in facts.case.crashes)
+    edited = _is_edited(facts, "checkpoint/state/", "replaced")
     return edited and _first_failure(facts) is None and bool(_invalid(outcomes) & {"P1", "P6"})
+
+
+def _empty_entry_is_taken(facts: Facts, outcomes: Outcomes) -> bool:
+    edited = _is_edited(facts, "checkpoint/sources/", "cut-to-version")
+    return edited and _first_failure(facts) is None and bool(_invalid(outcomes) & {"P1", "P5", "P6"})
+
+
+def _is_edited(facts: Facts, place: str, how: str) -> bool:
+    edits = (crash.edit or "" for crash in facts.case.crashes)
+    return any(edit.startswith(place) and how in edit for edit in edits)
 
 
 def _no_watermark_of_a_skipped_batch(facts: Facts, outcomes: Outcomes) -> bool:
@@ -109,5 +119,11 @@ DEFECTS = (
         "a state file replaced by a sound one of another version is read without a word, and results are wrong",
         (3, 5, 0),
         _foreign_state_is_taken,
+    ),
+    Defect(
+        "empty-source-log-entry-is-taken",
+        "an entry of a file source's log cut to its version line counts as one without files, which are read again",
+        (3, 5, 0),
+        _empty_entry_is_taken,
     ),
 )

@@ -15,10 +15,12 @@ from ckpttool.harness.fold import Folded
 from ckpttool.harness.history import Fields, SinkCommit
 from ckpttool.harness.judge.base import (
     NEW_ID,
+    UNREADABLE,
     Anomaly,
     Facts,
     Outcome,
     Unknown,
+    Valid,
     canonical,
     conclude,
     live_commits,
@@ -31,6 +33,8 @@ def ledger_has_each_batch_once(facts: Facts) -> Outcome:
     """P5: the sink's log has every committed batch exactly once, in order, with exactly its rows."""
     if not facts.run.sink.ledger:
         return None
+    if facts.has_torn_sink:
+        return Valid(UNREADABLE)
     if facts.case.after.sink is None:
         return Unknown("the sink's log was not read") if facts.case.after.offsets else None
     own = _own_commits(facts, facts.case.after.sink)

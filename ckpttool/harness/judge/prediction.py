@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ckpttool.harness.history import Failure, Prediction, Restart
-from ckpttool.harness.judge.base import Facts, Invalid, Outcome, Unknown, is_planned_and_uncommitted, live_commits
+from ckpttool.harness.history import Failure, Fields, Prediction, Restart
+from ckpttool.harness.judge.base import (
+    Facts,
+    Invalid,
+    Outcome,
+    Unknown,
+    canonical,
+    is_planned_and_uncommitted,
+    live_commits,
+)
 from ckpttool.harness.judge.recovery import spell_failure
 from ckpttool.harness.judge.rows import surplus_after
 
@@ -37,7 +47,34 @@ def compare_prediction(facts: Facts, rows: Outcome) -> Comparison:
         return Comparison("unknown", observed, batch, prediction.why)
     why = _difference_of_restart(prediction, facts.case.restarts[0], facts)
     why = why or _difference_of_sink(prediction, facts, rows)
+    if why and (unasked := _unasked(prediction, observed, facts)):
+        return Comparison("unknown", observed, batch, unasked)
     return Comparison("differs" if why else "agrees", observed, batch, why or "")
+
+
+def _unasked(prediction: Prediction, observed: str, facts: Facts) -> str | None:
+    """Why what happened says nothing of the prediction, which is one of the next batch that comes."""
+    crash = facts.crash
+    if crash and (crash.edit or "").startswith("sink/"):
+        return "the sink's own log was torn, which only the sink's readers look through"
+    if prediction.outcome == "error" and prediction.phase == "batch" and observed == "nothing" and facts.case.drained:
+        return "there was nothing to read, so the batch did not come"
+    if LOSES in prediction.sinks and facts.is_damaged and _skipped_its_own(prediction, facts):
+        return "the batch was planned anew with the very rows that the sink has of it"
+    return None
+
+
+def _skipped_its_own(prediction: Prediction, facts: Facts) -> bool:
+    """A batch that was skipped, and whose rows are those that the sink had under its number."""
+    if isinstance(facts.folded, str) or prediction.batch_id is None or not facts.crash:
+        return False
+    rows = facts.folded.rows.get(prediction.batch_id, ())
+    commits = live_commits(facts.crash.disk.sink or ())
+    return any(one.batch_id == prediction.batch_id and same_rows(rows, one.rows or ()) for one in commits)
+
+
+def same_rows(some: Sequence[Fields], others: Sequence[Fields]) -> bool:
+    return Counter(map(canonical, some)) == Counter(map(canonical, others))
 
 
 def observe(facts: Facts) -> tuple[str, int | None]:

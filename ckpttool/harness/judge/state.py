@@ -20,6 +20,16 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def state_is_the_fold(facts: Facts) -> Outcome:
     """P6: the state that the query goes on with is what the input so far makes it."""
+    found = _compared(facts)
+    if isinstance(found, Unknown) and facts.is_damaged:
+        if not facts.case.drained:
+            return Valid("damaged by hand, the query stops: it goes on with no state")
+        if facts.case.state is None and facts.case.state_why:
+            return Valid(f"damaged by hand, {facts.case.state_why}")
+    return found
+
+
+def _compared(facts: Facts) -> Outcome:
     folded = facts.folded
     if facts.run.operator.kind in ("map", UNKNOWN_JOB):
         return None

@@ -20,8 +20,8 @@ ROCKSDB = {
 CHANGELOG = {"spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true"}
 FORMAT_2 = {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}
 # So that a run of a few batches comes to everything that Spark does once in a while.
-HASTY = {
-    "spark.sql.streaming.stateStore.maintenanceInterval": "500ms",
+AT_ONCE = {"spark.sql.streaming.stateStore.maintenanceInterval": "500ms"}
+SMALL = {
     "spark.sql.streaming.stateStore.minDeltasForSnapshot": "1",
     "spark.sql.streaming.minBatchesToRetain": "2",
     "spark.sql.streaming.fileSource.log.compactInterval": "3",
@@ -32,10 +32,10 @@ STATELESS = ("map", "job")
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
     """A job, and what is known of it. `groups`: which points it passes. `batches`: how many its input makes;
-    `crashed`: those that are stopped. `jars`: the connectors that it needs. `since`: the first Spark that has it.
-    `surely`: the groups that have to be passed, else the trial is void; None: all. `reaches`: places that not every
-    such query passes, and this one has to. `state_variable`: where the state is one of transformWithState. `packages`:
-    what its Python needs besides pyspark."""
+    `crashed`: those that are stopped. `victim_conf`: what the run before the crash has besides `conf`. `jars`: the
+    connectors that it needs. `since`: the first Spark that has it. `surely`: the groups that have to be passed, else
+    the trial is void; None: all. `reaches`: places that not every such query passes, and this one has to.
+    `packages`: what its Python needs besides pyspark. `state_variable`: of transformWithState, where the state is."""
 
     name: str
     title: str
@@ -47,6 +47,7 @@ class Scenario:
     control: Literal["duplicates", "loss"] | None = None
     groups: tuple[Group, ...]
     conf: Mapping[str, str] = field(default_factory=dict)
+    victim_conf: Mapping[str, str] = field(default_factory=dict)
     jars: tuple[str, ...] = ()
     batches: int = 4
     crashed: tuple[int, ...] = (2,)
@@ -342,10 +343,11 @@ _LIST = (
         sink=TABLE,
         guarantee="exactly-once",
         groups=("files", "snapshots", "cleaning"),
-        conf=HASTY,
+        conf=SMALL,
+        victim_conf=AT_ONCE,
         jars=("delta",),
         batches=6,
-        crashed=(3, 4),
+        crashed=(4,),
         reaches=("purge", "source-log-compact", "maintenance", "snapshot-write", "state-delete"),
     ),
     Scenario(
@@ -356,10 +358,11 @@ _LIST = (
         sink=TABLE,
         guarantee="exactly-once",
         groups=("files", "snapshots", "cleaning"),
-        conf=ROCKSDB | CHANGELOG | HASTY,
+        conf=ROCKSDB | CHANGELOG | SMALL,
+        victim_conf=AT_ONCE,
         jars=("delta",),
         batches=6,
-        crashed=(3, 4),
+        crashed=(4,),
         reaches=("purge", "source-log-compact", "maintenance", "version-delete"),
     ),
 )

@@ -129,11 +129,39 @@ def test_a_query_that_stops_at_a_torn_file_and_says_so_is_right() -> None:
 def test_a_torn_file_that_is_taken_without_a_word_is_found_out() -> None:
     history = sound_history(Shape(operator="count"))
     wrong = [{**row, "sum": 1} for row in history.case.after.visible or ()]
-    crashes = with_crash(history.case, mode="torn", edit="state/0/0/3.delta of batch 1")
+    crashes = with_crash(history.case, mode="torn", edit="checkpoint/state/0/0/3.delta replaced")
     judgement = judged(history, crashes=crashes, after=replace(history.case.after, visible=tuple(wrong)))
     assert "row-altered" in names(judgement)
     assert judgement.defect is not None
     assert judgement.defect.id == "foreign-state-is-taken"
+
+
+def test_an_entry_of_the_source_log_that_lost_its_files_is_found_out() -> None:
+    history = sound_history(Shape(operator="count"))
+    wrong = [{**row, "sum": 1} for row in history.case.after.visible or ()]
+    crashes = with_crash(history.case, mode="torn", edit="checkpoint/sources/0/2 cut-to-version")
+    judgement = judged(history, crashes=crashes, after=replace(history.case.after, visible=tuple(wrong)))
+    assert judgement.defect is not None
+    assert judgement.defect.id == "empty-source-log-entry-is-taken"
+
+
+def test_where_nobody_can_read_a_torn_sink_and_the_query_stops_all_is_said() -> None:
+    history = sound_history(Shape(window="replayed"))
+    disk = replace(history.case.crashes[0].disk, sink=None, visible=None)
+    case = torn(history, disk, FAILURE)
+    judgement = judge_case(history.run, replace(case, prediction=None))
+    assert (judgement.verdict, names(judgement)) == ("valid", set())
+    taken = replace(case, drained=True, restarts=(Restart(run_id="r", first_batch=2, failure=None),), prediction=None)
+    assert isinstance(judge_case(history.run, taken).outcomes["P1"], Unknown)
+
+
+def test_state_that_a_torn_file_makes_unreadable_says_so() -> None:
+    history = sound_history(Shape(operator="count", window="replayed"))
+    crashes = with_crash(history.case, mode="torn", edit="checkpoint/state/0/0/3.delta cut")
+    judgement = judged(history, crashes=crashes, state=None, state_why="the state of batch 3 cannot be read")
+    assert isinstance(judgement.outcomes["P6"], Valid)
+    untorn = judged(history, state=None, state_why="the state of batch 3 cannot be read")
+    assert isinstance(untorn.outcomes["P6"], Unknown)
 
 
 def test_what_the_sink_got_before_it_stopped_is_judged() -> None:
@@ -375,6 +403,22 @@ def test_two_crashes_in_a_row_add_up() -> None:
 )
 def test_what_was_predicted_is_held_against_what_happened(prediction: Prediction | None, agreement: str) -> None:
     assert judged(sound_history(Shape()), prediction=prediction).prediction.agreement == agreement
+
+
+def test_a_torn_log_of_the_sink_is_not_held_against_the_prediction() -> None:
+    history = sound_history(Shape())
+    crashes = with_crash(history.case, mode="torn", edit="sink/_delta_log/2.json cut")
+    wrong, right = Prediction(outcome="replay", batch_id=1), Prediction(outcome="replay", batch_id=2)
+    assert judged(history, crashes=crashes, prediction=wrong).prediction.agreement == "unknown"
+    assert judged(history, crashes=crashes, prediction=right).prediction.agreement == "agrees"
+
+
+def test_a_batch_that_did_not_come_did_not_fail() -> None:
+    history = sound_history(Shape(window="done", crash_batch=3))
+    nothing = (Restart(run_id="run-x", first_batch=None, failure=None),)
+    for phase, agreement in (("batch", "unknown"), ("init", "differs")):
+        said = Prediction(outcome="error", phase=phase, class_name="x")
+        assert judged(history, restarts=nothing, prediction=said).prediction.agreement == agreement
 
 
 @pytest.mark.parametrize(

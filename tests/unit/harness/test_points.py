@@ -54,6 +54,14 @@ DISKS = {
 }
 
 
+def test_what_the_sink_had_before_the_run_bears_no_witness() -> None:
+    """The second of two crashes: the first was after the sink's commit."""
+    assert witness("replayed", 2, WRITTEN) is False
+    assert witness("replayed", 2, WRITTEN, before=WRITTEN) is True
+    assert witness("replayed", 2, WRITTEN, before=PLANNED) is False
+    assert witness("done", 2, WRITTEN, before=WRITTEN) is False
+
+
 @pytest.mark.parametrize("window", DISKS)
 @pytest.mark.parametrize("lies", DISKS)
 def test_the_disk_bears_witness(window: Window, lies: str) -> None:
