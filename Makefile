@@ -50,7 +50,7 @@ kafka-truth: dev ## hold what is said of Kafka sources against SPARK="3.4.4 4.0.
 test-crash: dev ## crash every scenario at every point: the main tier, about an hour (SCENARIOS="..." for some)
 	$(BIN)/python -m tests.parts.spark $(SPARK) --jars
 	$(BIN)/pytest -m crash
-	$(BIN)/python -m tests.crash.main --spark $(SPARK) $(SCENARIOS)
+	$(BIN)/python -m tests.crash.main $(SCENARIOS) --spark $(SPARK)
 
 sweep: dev ## record CASES=510 restarts of damaged checkpoints for SPARK=4.2.0, and write docs/accuracy.md
 	$(BIN)/python -m tests.parts.spark $(SPARK) --jars

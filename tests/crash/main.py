@@ -1,6 +1,6 @@
 """The main tier: every scenario, all points of its batches, tears of each kind of state, real kills.
 
-    python -m tests.crash.main [--spark 4.2.0 3.5.7] [SCENARIO…]
+    python -m tests.crash.main [SCENARIO…] [--spark 4.2.0 3.5.7]
 
 Prints what `ckpt crash-test` reports for each Spark, and a table of all; ends with 1 if anything is wrong. A known
 defect of Spark, found where it is expected, is not.
