@@ -51,7 +51,8 @@ def _compared(facts: Facts) -> Outcome:
 
 
 def _is_told_by_what_followed(facts: Facts) -> bool:
-    """Before 4.0 Spark cannot show its state. The rows of later batches come out of it, and P1 judges them."""
+    """Before 4.0 Spark cannot show its state. The rows of batches that were planned after the crash come out of it, and
+    P1 judges them."""
     crash, folded = facts.crash, facts.folded
     if (
         crash is None
@@ -60,8 +61,8 @@ def _is_told_by_what_followed(facts: Facts) -> bool:
         or not facts.run.spark_version.startswith("3.")
     ):
         return False
-    batch = crash.batch_id
-    return any(later > batch and folded.rows.get(later) for later in facts.case.after.commits)
+    first = crash.batch_id if crash.window == "rebuilt" else crash.batch_id + 1
+    return any(batch >= first and folded.rows.get(batch) for batch in facts.case.after.commits)
 
 
 def _differences(batch: int, rows: Sequence[StateRow], expected: Stored | None) -> Iterator[Anomaly]:

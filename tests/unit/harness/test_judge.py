@@ -323,8 +323,13 @@ def test_state_that_was_not_read_is_unknown_with_its_reason() -> None:
 
 
 def test_before_spark_4_the_batches_that_followed_tell_of_the_state() -> None:
-    for crash_batch, verdict in ((2, "valid"), (3, "unknown")):
-        history = sound_history(Shape(operator="count", crash_batch=crash_batch))
+    for crash_batch, window, verdict in (
+        (2, "doubled", "valid"),
+        (3, "doubled", "unknown"),
+        (3, "replayed", "unknown"),
+        (3, "rebuilt", "valid"),
+    ):
+        history = sound_history(Shape(operator="count", window=window, crash_batch=crash_batch))
         case = replace(history.case, state=None, state_why="Spark 3.5 cannot show it")
         assert judge_case(replace(history.run, spark_version="3.5.7"), case).verdict == verdict
 
