@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SPARK ?= 3.5.7 4.2.0
 
-.PHONY: help demo test dev lint golden samples test-fast test-property test-spark kafka-truth fuzz bench docs sweep accuracy clean test-crash
+.PHONY: help demo test dev lint golden samples test-fast test-property test-spark kafka-truth fuzz bench docs sweep accuracy clean test-crash test-storage
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -30,18 +30,18 @@ lint: dev ## ruff and mypy
 	$(BIN)/mypy
 
 test-fast: dev ## unit, contract, property, golden, docs: no Spark, a minute or two
-	$(BIN)/pytest -m "not spark"
+	$(BIN)/pytest -m "not spark and not storage"
 
 test: dev lint ## everything that gates; installs the Sparks it compares with
 	$(BIN)/python -m tests.parts.spark $(SPARK) --jars
-	$(BIN)/pytest -m 'not crash and not at_length'
+	$(BIN)/pytest -m 'not crash and not at_length and not storage'
 
 test-property: dev ## the laws, over many more inputs
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest tests/property
 
 test-spark: dev ## differential tests against the Sparks in SPARK="3.5.7 4.2.0"
 	$(BIN)/python -m tests.parts.spark $(SPARK) --jars
-	$(BIN)/pytest -m spark
+	$(BIN)/pytest -m 'spark and not storage'
 
 kafka-truth: dev ## hold what is said of Kafka sources against SPARK="3.4.4 4.0.0 4.0.4 4.1.3" too
 	$(BIN)/python -m tests.parts.spark $(SPARK) --jars
@@ -51,6 +51,12 @@ test-crash: dev ## crash every scenario at every point: the main tier, about an 
 	$(BIN)/python -m tests.parts.spark $(SPARK) --jars
 	$(BIN)/pytest -m crash
 	$(BIN)/python -m tests.crash.main $(SCENARIOS) --spark $(SPARK)
+
+test-storage: dev ## every store of objects at length, HDFS, another maker's S3 (needs Go), and Spark writing to them
+	$(BIN)/python -m tests.parts.spark 3.5.7 4.2.0
+	$(BIN)/python -m tests.parts.hdfs
+	$(BIN)/python -m tests.parts.versity
+	$(BIN)/pytest -m storage
 
 sweep: dev ## record CASES=510 restarts of damaged checkpoints for SPARK=4.2.0, and write docs/accuracy.md
 	$(BIN)/python -m tests.parts.spark $(SPARK) --jars

@@ -88,9 +88,11 @@ def load_checkpoint(
     also: Collection[int] = (),
     any_place: bool = False,
     full_listing: bool = False,
+    beside: bool = True,
 ) -> Checkpoint:
     """As `open_checkpoint`, through a store. `any_place`: what is no checkpoint is where a query may begin, as Spark
-    takes it, unless there are checkpoints around. `full_listing`: of logs however long."""
+    takes it, unless there are checkpoints around. `full_listing`: of logs however long. `beside`: with a glance at the
+    directories around, unless only what a restart opens is read."""
     store.survey(parts=("offsets", "sources", "state"))
     names = store.list()
     if is_dstreams(store, names):
@@ -100,15 +102,18 @@ def load_checkpoint(
         if not any_place or (isinstance(reason, NotACheckpoint) and reason.candidates):
             raise reason
     full_listing = full_listing or batches is None or bool(also)
-    return _Loader(store, batches, also, full_listing).load(names)
+    return _Loader(store, batches, also, full_listing, beside and batches != ONLY_OPENED).load(names)
 
 
 class _Loader:
     """One walk. Collects faults on the way; each `load_*` below returns a value and never raises for a bad file."""
 
-    def __init__(self, store: Store, batches: int | None, also: Collection[int], full_listing: bool) -> None:
+    def __init__(
+        self, store: Store, batches: int | None, also: Collection[int], full_listing: bool, beside: bool
+    ) -> None:
         self.store = store
         self.full_listing = full_listing
+        self.beside = beside
         self.batches = batches
         self.also = also
         self.faults: list[Finding] = []
@@ -127,9 +132,7 @@ class _Loader:
         commits = self.load_entries("commits", commit_names, parse_commit_log, opened_by_spark(commit_names, 1))
         source_logs = tuple(self.load_source_logs(offsets)) if "sources" in names else ()
         operators = tuple(self.load_operators(offsets)) if "state" in names else ()
-        # Where only what a restart opens is read, nothing beside the checkpoint is looked at.
-        look_beside = self.batches != ONLY_OPENED
-        ledgers = tuple(load_ledgers(self.store, metadata.id if metadata else None)) if look_beside else ()
+        ledgers = tuple(load_ledgers(self.store, metadata.id if metadata else None)) if self.beside else ()
         return Checkpoint(
             url=self.store.url,
             metadata=metadata,

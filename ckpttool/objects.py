@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, TypeVar
 
 from ckpttool import storage
 from ckpttool.buckets import Bucket, Entry, Page, TooLong
 from ckpttool.errors import CkptError, NotFound
 from ckpttool.formats.names import parse_log_names
-from ckpttool.remote import Backend, remote_error
+from ckpttool.remote import Backend
+from ckpttool.remote_errors import remote_error
 from ckpttool.storage import FileStat, LogListing, NothingStore, Store, not_a_file, too_large
 from ckpttool.urls import child_url, parent_url
 
 _AT_ONCE = 64
-_FILES_AT_ONCE = 200
+_FILES_AT_ONCE = 1000
 _DIRECTORY = FileStat(None, None, True)
 _HADOOP_MARK = "_$folder$"  # what other file systems leave beside a directory, and S3A does not show
 _LISTED_IDS = 20_000  # of a log; one that is longer is probed
@@ -260,9 +262,9 @@ class ObjectStore(Store):
             yield from zip(portion, self._fetch(portion), strict=True)
 
     def prefetch(self, needed: Callable[[], Sequence[str]]) -> None:
-        for portion in self._portions(needed()):
-            bodies = self._fetch(portion)
-            self._bodies.update(zip(portion, bodies, strict=True))
+        """One portion is held at most; what is beyond it is fetched when it is read."""
+        for portion in islice(self._portions(needed()), 1):
+            self._bodies = dict(zip(portion, self._fetch(portion), strict=True))
 
     def _portions(self, paths: Sequence[str]) -> Iterator[Sequence[str]]:
         """As many bytes at once as one file may have."""

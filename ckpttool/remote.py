@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import html
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from threading import Thread
 from typing import Any, TypeVar
 from urllib.parse import quote, unquote
-from zipfile import BadZipFile
 
 from ckpttool import storage
 from ckpttool.buckets import BUCKETS, silence_clients
-from ckpttool.errors import CkptError, LeftUnread, MalformedFile, NotACheckpoint, NotFound, Refused, Unavailable
+from ckpttool.errors import CkptError, LeftUnread, MalformedFile
+from ckpttool.remote_errors import opening_error, remote_error
 from ckpttool.storage import FileStat, NothingStore, Store, bounded, not_a_file, too_large
-from ckpttool.urls import Options, child_url, options_for, parent_url, protocol_of, redact_url
+from ckpttool.urls import Options, child_url, options_for, over_http, parent_url, protocol_of, redact_url
 
 PATIENCE_S = 120.0  # for one request of ours, which may be a hundred of the backend's
 CONNECT_S = 10.0
-EXTRAS = {"s3": "s3", "abfs": "azure", "gs": "gcs", "gcs": "gcs", "http": "http", "https": "http"}
 _BUCKETS = ("s3", "abfs", "gs", "gcs", "oss")  # protocols whose first directory has nothing above it
 _FILES_AT_ONCE = 100
 # Repeats with a growing and random pause; as many connections as requests at once.
@@ -42,12 +42,20 @@ def open_remote(url: str, target: str, options: Options, storage_options: Mappin
 
         silence_clients()
         protocol = protocol_of(target)
-        kwargs = _arguments(target, protocol, {**options, **options_for(protocol, storage_options)})
+        options = {**options, **options_for(protocol, storage_options)}
+        if protocol in ("hdfs", "webhdfs") and "::" not in target:
+            target, options = over_http(target, options, has_hadoop=bool(os.environ.get("HADOOP_HOME")))
+            protocol = protocol_of(target)
+        kwargs = _arguments(target, protocol, options)
         backend = Backend()
         fs, root = backend.ask(lambda: fsspec.core.url_to_fs(target, **kwargs))
     except Exception as error:
-        raise _opening_error(error, protocol_of(target), redact_url(url)) from None
+        raise opening_error(error, protocol_of(target), redact_url(url)) from None
     backend.fs = fs
+    if protocol == "webhdfs" and "::" not in target:
+        from ckpttool.hdfs import HdfsStore
+
+        return HdfsStore(redact_url(url), backend, "/", _segments(root))
     if protocol in ("http", "https") and "::" not in target:
         return HttpStore(redact_url(url), backend, *_split_address(root))
     if protocol in BUCKETS and "::" not in target and _segments(root):
@@ -364,9 +372,6 @@ def _entry_time(entry: Mapping[str, Any]) -> int | None:
     return None
 
 
-# -- errors ------------------------------------------------------------------------------------------------------------
-
-
 def _outcome(body: bytes | Exception | None, path: str) -> bytes | CkptError:
     if isinstance(body, Exception):
         return remote_error(body, path)
@@ -374,76 +379,3 @@ def _outcome(body: bytes | Exception | None, path: str) -> bytes | CkptError:
         return bounded(body)
     except MalformedFile as error:
         return error
-
-
-def remote_error(error: Exception, path: str) -> CkptError:
-    if isinstance(error, CkptError):
-        return error
-    if isinstance(error, NotADirectoryError):
-        return NotFound(f"{path} is a file, not a directory")
-    if isinstance(error, FileNotFoundError):
-        return NotFound(f"{path} does not exist")
-    if isinstance(error, IsADirectoryError):
-        return not_a_file()
-    if isinstance(error, BadZipFile):
-        return MalformedFile(f"the archive is damaged: {_plain(error)}", expected="a sound archive")
-    if isinstance(error, ImportError):
-        return Refused(f"{path} needs an optional package: {_plain(error)}")
-    code = _code_of(error)
-    advice = next(
-        (advice for word, advice in _ADVICE if word in (code or "")), "check credentials, address and network"
-    )
-    return Unavailable(f"{path} cannot be read: {code or _plain(error)}", advice)
-
-
-_MAY_READ = "ask for the permission to list the bucket and to read its objects (docs/storage.md)"
-_REGION = 'name the region: --storage-option client_kwargs=\'{"region_name": "…"}\''
-_LATER = "the store asks for fewer requests: look again later"
-_ADVICE = (
-    ("Expired", "the credentials have expired: renew them and look again"),
-    ("Skewed", "this machine's clock is wrong: set it"),
-    ("SlowDown", _LATER),
-    ("Busy", _LATER),
-    ("Redirect", _REGION),
-    ("HeaderMalformed", _REGION),
-    ("Denied", _MAY_READ),
-    ("PermissionMismatch", _MAY_READ),
-    ("InvalidAccessKeyId", "the store does not know this key: check which credentials are in force"),
-    ("SignatureDoesNotMatch", "the secret does not fit its key: check which credentials are in force"),
-)
-
-
-def _code_of(error: BaseException | None) -> str | None:
-    """The store's own word for it, such as `SlowDown`. A single word is no place for a secret."""
-    while error is not None:
-        answer = getattr(error, "response", None)
-        code = answer.get("Error", {}).get("Code") if isinstance(answer, dict) else getattr(error, "error_code", None)
-        code = code or (str(error) if isinstance(error, PermissionError) else None)
-        if code and re.fullmatch(r"[A-Za-z]{3,40}", str(getattr(code, "value", code))):
-            return str(getattr(code, "value", code))
-        error = error.__cause__
-    return None
-
-
-def _opening_error(error: Exception, protocol: str, shown: str) -> CkptError:
-    if isinstance(error, ImportError):
-        extra = EXTRAS.get(protocol)
-        hint = f"pip install 'ckpttool[{extra}]'" if extra else f"install what fsspec asks for: {_plain(error)}"
-        return Refused(f"reading {protocol}:// needs an optional package", hint)
-    if isinstance(error, ValueError) and "rotocol not known" in str(error):
-        return Refused(
-            f"{str(error).rpartition(' ')[2]}:// is not a file system that fsspec knows",
-            "use a path, or s3://, abfs://, gs://, hdfs://, http://, zip://, memory://",
-        )
-    if isinstance(error, BadZipFile):
-        return NotACheckpoint(f"{shown} is not a zip file", "give it as zip://CHECKPOINT::/path/to/the.zip")
-    opened = remote_error(error, shown)
-    return NotACheckpoint(f"{shown}: {opened.message}") if isinstance(opened, MalformedFile) else opened
-
-
-def _plain(error: Exception) -> str:
-    """An exception in one line, by its type where its text might carry a signed URL or a key."""
-    text = str(error).strip().splitlines()[0] if str(error).strip() else ""
-    revealing = any(word in text.lower() for word in ("key", "sig", "token", "secret", "password", "@", "?"))
-    harmless = text and len(text) < 200 and not revealing
-    return f"{type(error).__name__}: {text}" if harmless else type(error).__name__

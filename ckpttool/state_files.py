@@ -197,7 +197,7 @@ class StateLoader:
         for path, at in places.items():
             directory, _, name = path[len(stores[at].path) + 1 :].rpartition("/")
             inside = f"{directory}/" if directory else ""
-            candidates = (f"{inside}{name}.crc", f"{inside}.{name}.crc")
+            candidates = [f"{inside}{name}.crc", *([f"{inside}.{name}.crc"] if self.local else [])]
             beside += [f"{stores[at].path}/{one}" for one in candidates if one in stores[at].names]
         return {path: body for path, body in self.store.read_all(beside) if isinstance(body, bytes)}
 

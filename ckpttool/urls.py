@@ -13,6 +13,7 @@ from typing import Any
 from ckpttool.errors import NotFound, Refused
 
 Options = dict[str, Any]
+_WEBHDFS_PORT = 9870
 
 
 def parse_url(url: str) -> tuple[str | None, Options]:
@@ -46,6 +47,20 @@ def options_for(protocol: str, options: Mapping[str, str]) -> Options:
             continue
         chosen[name if colon else key] = _decoded(key, value)
     return chosen
+
+
+def over_http(target: str, options: Options, *, has_hadoop: bool) -> tuple[str, Options]:
+    """HDFS through WebHDFS, whose port is another than the one in an `hdfs://` URL; as it is, where Hadoop is installed
+    and pyarrow can use it."""
+    scheme, _, rest = target.partition("://")
+    authority, slash, path = rest.partition("/")
+    host = re.sub(r":\d*$", "", authority)
+    port = options.get("http_port", _WEBHDFS_PORT)
+    others = {key: value for key, value in options.items() if key != "http_port"}
+    if scheme == "hdfs" and has_hadoop:
+        return target, others
+    named = authority if scheme == "webhdfs" and host != authority else f"{host}:{port}"
+    return f"webhdfs://{named}{slash}{path}", others
 
 
 def redact_url(url: str) -> str:
@@ -98,7 +113,16 @@ def _decoded(key: str, value: str) -> Any:
 
 def _canonical(protocol: str) -> str:
     protocol = protocol.lower()
-    same = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "az": "abfs", "abfss": "abfs", "wasb": "abfs", "wasbs": "abfs"}
+    same = {
+        "s3a": "s3",
+        "s3n": "s3",
+        "gcs": "gs",
+        "az": "abfs",
+        "abfss": "abfs",
+        "wasb": "abfs",
+        "wasbs": "abfs",
+        "webhdfs": "hdfs",
+    }
     return same.get(protocol, protocol)
 
 

@@ -12,8 +12,14 @@ from pathlib import Path
 import pytest
 
 from ckpttool.cli import main
+from tests.parts.hdfs import HdfsServer
 from tests.parts.stores import SERVERS, ObjectServer
+from tests.parts.versity import VersityServer
 from tests.samples.place import place_sample
+
+# What needs more than Python packages is left to `make test-storage`.
+HEAVY = {"hdfs": HdfsServer, "versity": VersityServer}
+AT_LENGTH = (pytest.mark.storage, pytest.mark.spark)
 
 
 @dataclass(frozen=True)
@@ -60,14 +66,23 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 
 @pytest.fixture(scope="session")
-def object_server() -> Iterator[Callable[[str], ObjectServer]]:
+def object_servers() -> Iterator[Callable[[str], ObjectServer]]:
     """The server of this kind of store, started when it is first asked for."""
     started: dict[str, ObjectServer] = {}
     with contextlib.ExitStack() as running:
 
         def server(kind: str) -> ObjectServer:
             if kind not in started:
-                started[kind] = running.enter_context(SERVERS[kind]())
+                started[kind] = running.enter_context({**SERVERS, **HEAVY}[kind]())
             return started[kind]
 
         yield server
+
+
+@pytest.fixture
+def object_server(object_servers: Callable[[str], ObjectServer]) -> Iterator[Callable[[str], ObjectServer]]:
+    """The same, and what a test has put there is gone after it."""
+    used: dict[str, ObjectServer] = {}
+    yield lambda kind: used.setdefault(kind, object_servers(kind))
+    for server in used.values():
+        server.forget()

@@ -18,7 +18,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 LAYERS: list[tuple[str, ...]] = [
     ("errors", "model", ""),
     ("formats", "connectors", "releases"),
-    ("urls", "storage", "remote", "buckets", "objects"),
+    ("urls", "storage", "remote", "remote_errors", "buckets", "objects", "hdfs"),
     ("batches", "evidence", "restart", "rules", "checks", "protocol", "state_chain", "state_errors",
      "state_verdict", "state.tables", "state.replay", "state.joined", "planner", "sinks.base",
      "sinks.compaction", "sinks.failures", "sinks.findings", "sinks.judge", "sinks.lineage", "sinks.skipped",

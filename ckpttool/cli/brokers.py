@@ -68,13 +68,13 @@ def broker_options(*, required: bool) -> Callable[[F], F]:
 
 def open_scene(path: str, storage: dict[str, str], given: dict[str, Any]) -> Scene:
     """The checkpoint, and how its query will be started again."""
-    from ckpttool.checkpoint import load_checkpoint
+    from ckpttool.checkpoint import ONLY_OPENED, load_checkpoint
     from ckpttool.evidence import gather_evidence
     from ckpttool.restart import choose_release
     from ckpttool.rules import Conditions, Scene
     from ckpttool.storage import open_store
 
-    evidence = gather_evidence(load_checkpoint(open_store(path, storage)))
+    evidence = gather_evidence(load_checkpoint(open_store(path, storage), batches=ONLY_OPENED))
     release, _ = choose_release(evidence, given_release(given["spark_version"]))
     options, confs = parse_pairs(given["options"], "--option"), parse_pairs(given["confs"], "--conf")
     conditions = Conditions(release, trigger=given["trigger"], conf=confs, options=options)

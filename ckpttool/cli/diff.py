@@ -72,12 +72,14 @@ def split_batch(argument: str) -> tuple[str, int | None]:
 
 
 def _open(argument: str, options: dict[str, str]) -> tuple[Inspection, Batch]:
-    from ckpttool.checkpoint import open_checkpoint
+    from ckpttool.checkpoint import ONLY_OPENED, load_checkpoint
     from ckpttool.inspection import inspect_checkpoint
+    from ckpttool.storage import open_store
 
     path, number = split_batch(argument)
     also = () if number is None else (number - 1, number)
-    inspection = inspect_checkpoint(open_checkpoint(path, options, batches=2, also=also))
+    checkpoint = load_checkpoint(open_store(path, options), batches=ONLY_OPENED, also=also)
+    inspection = inspect_checkpoint(checkpoint)
     wanted = inspection.checkpoint.last_offset_batch if number is None else number
     batch = next((batch for batch in inspection.evidence.batches if batch.id == wanted), None)
     if batch is None:

@@ -76,10 +76,11 @@ def log(
 
 
 def _look(path: str, options: dict[str, str], batches: int | None) -> Inspection:
-    from ckpttool.checkpoint import open_checkpoint
+    from ckpttool.checkpoint import load_checkpoint
     from ckpttool.inspection import inspect_checkpoint
+    from ckpttool.storage import open_store
 
-    return inspect_checkpoint(open_checkpoint(path, options, batches=batches))
+    return inspect_checkpoint(load_checkpoint(open_store(path, options), batches=batches, beside=False))
 
 
 def _follow(path: str, options: dict[str, str], seen: Inspection, interval: float) -> Iterator[Batch]:

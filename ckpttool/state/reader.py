@@ -5,13 +5,13 @@ What cannot be read of one partition is a finding, and the others are read all t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
-from ckpttool.checkpoint import load_checkpoint
+from ckpttool.checkpoint import ONLY_OPENED, load_checkpoint
 from ckpttool.errors import CkptError, MalformedFile, NotFound, Refused
 from ckpttool.formats.names import parse_log_names
 from ckpttool.formats.state.changelog import open_changelog
@@ -29,10 +29,13 @@ from ckpttool.state.replay import Changes, Pair, replay_map
 from ckpttool.state.tables import Schemas, StateConf, Table, row_decoder, state_conf, tables_of
 from ckpttool.state_chain import Chain, StoreFiles, chains
 from ckpttool.state_files import StateLoader, expected_partitions, expected_stores
-from ckpttool.storage import Store, read_pieces
+from ckpttool.storage import READ_LIMIT_BYTES, Store, read_pieces
 
 _WORTH_NUMPY_BYTES = 2**21  # of a table's compressed files; less is counted before numpy is loaded
 
+STORES_AHEAD = 32  # whose files are fetched together
+
+T = TypeVar("T")
 Parse = Callable[[bytes, Codec | None], Iterator[Batch]]
 
 
@@ -98,7 +101,7 @@ class StateReader:
     # -- rows ----------------------------------------------------------------------------------------------------------
 
     def rows(self, table: Table, partitions: Sequence[int] | None = None) -> Iterator[Row]:
-        for partition in self.partitions(table.operator) if partitions is None else partitions:
+        for partition in self.ahead(table, self.partitions(table.operator) if partitions is None else partitions):
             try:
                 for values in self.values(table, partition):
                     yield Row(partition, values)
@@ -110,6 +113,27 @@ class StateReader:
     def note(self, path: str, error: CkptError) -> None:
         """What could not be read, as a finding."""
         self.findings.append(_finding(path, error))
+
+    def ahead(self, table: Table, partitions: Sequence[int]) -> Iterator[int]:
+        """These partitions, one after the other; what several of them need is fetched together."""
+        names = [part.store for part in table.parts or (table,)]
+        for group in batched(partitions):
+            self.announce(self.files(table.operator, partition, name) for partition in group for name in names)
+            yield from group
+
+    def announce(self, stores: Iterable[StoreFiles]) -> None:
+        """That what these stores need will be read, once; what that is, is found out only where it pays."""
+        self.store.prefetch(lambda: [path for files in stores for path in self._paths_of(files)])
+
+    def _paths_of(self, files: StoreFiles) -> Iterator[str]:
+        try:
+            chain, files = self.chain(files)
+        except CkptError:
+            return  # it is told when the store's turn comes
+        for name in filter(None, (chain.base, *chain.changes)):
+            found = self.store.stat(f"{files.path}/{name}")
+            if found and (found.size_bytes or 0) <= READ_LIMIT_BYTES:
+                yield f"{files.path}/{name}"
 
     def values(self, table: Table, partition: int) -> Iterator[tuple[Any, ...]]:
         """The rows of one partition; raises what is wrong with its files."""
@@ -327,20 +351,24 @@ class StateReader:
             return None
 
 
-def open_state(store: Store, batch: int | None = None, *, batches: int = 1) -> StateReader:
+def open_state(store: Store, batch: int | None = None, *, batches: int = ONLY_OPENED) -> StateReader:
     """The state after `batch`, or after the last committed one. `batches`: how many of the newest to read the logs of,
     for readers of other batches."""
-    checkpoint = load_checkpoint(store, batches=batches, also=() if batch is None else (batch,))
+    checkpoint = load_checkpoint(store, batches=batches, also=() if batch is None else (batch,), beside=False)
     last = _last_finished(checkpoint)
     if not checkpoint.operators:
         raise NotFound(f"{checkpoint.url} holds no state", "a query without stateful operators keeps none")
     if last is None:
         raise NotFound(f"no batch of {checkpoint.url} is committed", "state is read as it was after a committed batch")
     if batch is None and last not in checkpoint.offsets:
-        checkpoint = load_checkpoint(store, batches=batches, also=(last,))
+        checkpoint = load_checkpoint(store, batches=batches, also=(last,), beside=False)
     if batch is not None and batch > last:
         raise NotFound(f"batch {batch} of {checkpoint.url} is not committed", f"the last committed batch is {last}")
     return StateReader(store, checkpoint, last if batch is None else batch)
+
+
+def batched(items: Sequence[T], size: int = STORES_AHEAD) -> Iterator[Sequence[T]]:
+    return (items[at : at + size] for at in range(0, len(items), size))
 
 
 def _last_finished(checkpoint: Checkpoint) -> int | None:

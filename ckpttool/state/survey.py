@@ -76,7 +76,8 @@ def count_rows(reader: StateReader, table: Table, exact: bool = False, jobs: int
 
     counts: dict[int, int] = {}
     partitions = reader.partitions(table.operator)
-    for partition, found in zip(partitions, side_by_side(count, partitions, jobs), strict=True):
+    in_turn = reader.ahead(table, partitions) if jobs == 1 else partitions
+    for partition, found in zip(partitions, side_by_side(count, in_turn, jobs), strict=True):
         counts[partition] = found if isinstance(found, int) else 0
         if isinstance(found, CkptError):
             reader.note(f"state/{table.operator}/{partition}", found)

@@ -6,14 +6,14 @@ checksums are held against their rows, and a snapshot's entries are counted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ckpttool.errors import CkptError, Unavailable
 from ckpttool.formats.state.names import parse_state_versions
 from ckpttool.model import Finding
 from ckpttool.releases import NEWEST, Release
-from ckpttool.state.reader import StateReader
+from ckpttool.state.reader import StateReader, batched
 from ckpttool.state.rocksdb import MissingRocksdict
 from ckpttool.state_chain import Chain, StateFiles, StoreFiles, chains
 from ckpttool.state_files import load_state_files
@@ -61,7 +61,7 @@ def verify_state(reader: StateReader, release: Release = NEWEST, sample: tuple[i
     verdict = predict_state(files, release)
     failed = {failure.path.rpartition("/")[0] for failure in verdict.failures}
     checks, why = [], list(verdict.why)
-    for store in files.stores:
+    for store in _one_after_the_other(reader, files.stores):
         if store.path in failed or any(path.startswith(f"{store.path}/") for path in failed):
             checks.append(_check(reader, store, None, None))
             continue
@@ -77,6 +77,12 @@ def verify_state(reader: StateReader, release: Release = NEWEST, sample: tuple[i
     newest = reader.batch if outcome == "loadable" else _newest_restorable(reader, release, chosen)
     unique = tuple(dict.fromkeys(why))
     return Verification(reader.batch, outcome, unique, verdict.failures, tuple(checks), tuple(findings), newest, sample)
+
+
+def _one_after_the_other(reader: StateReader, stores: Sequence[StoreFiles]) -> Iterator[StoreFiles]:
+    for group in batched(stores):
+        reader.announce(group)
+        yield from group
 
 
 def _load(reader: StateReader, mode: str, chosen: Callable[[StoreFiles], bool]) -> StateFiles:

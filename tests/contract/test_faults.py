@@ -15,6 +15,7 @@ from tests.conftest import Outcome, run_ckpt
 from tests.parts.proxy import Answer, Proxy, Request
 from tests.parts.stores import SERVERS, ObjectServer, S3Server
 
+STORAGE = pytest.mark.storage
 SAMPLE = "4.2.0-kafka-to-kafka-sound"
 Instead = Callable[[Request], Answer | None]
 
@@ -196,8 +197,10 @@ def test_a_file_replaced_between_listing_and_reading_is_told(
 SECRETS = ["AKIAPLANTEDKEY000001", "planted/secret+key=", "planted-session-token"]
 
 
-@pytest.mark.parametrize("command", ["inspect", "plan-recovery", "log"])
-@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize(
+    "command", ["inspect", *(pytest.param(one, marks=STORAGE) for one in ("plan-recovery", "log"))]
+)
+@pytest.mark.parametrize("form", ["text", pytest.param("json", marks=STORAGE)])
 @pytest.mark.parametrize("fault", ["none", "denied", "reset"])
 def test_no_secret_is_shown(proxied: tuple[Proxy, str], tmp_path: Path, command: str, form: str, fault: str) -> None:
     proxy, url = proxied

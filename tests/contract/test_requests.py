@@ -9,7 +9,7 @@ import asyncio
 import shutil
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from uuid import uuid4
 
@@ -42,6 +42,12 @@ class Counted:
         self.proxy.requests.clear()
         options = [part for pair in self.proxy.options.items() for part in ("--storage-option", "=".join(pair))]
         return run_ckpt(command, f"{self.url}/{path}", *arguments, *options)
+
+    def run_words(self, command: Sequence[str], path: str) -> Outcome:
+        """Options before the path."""
+        self.proxy.requests.clear()
+        options = [part for pair in self.proxy.options.items() for part in ("--storage-option", "=".join(pair))]
+        return run_ckpt(*command, f"{self.url}/{path}", *options)
 
     def store(self, path: str) -> Store:
         self.proxy.requests.clear()
@@ -93,15 +99,86 @@ def test_inspect_asks_for_each_file_once_and_for_nothing_else(
     assert tree.proxy.kinds()["GET"] == len(ROUND)
 
 
-@pytest.mark.parametrize("name", ["4.2.0-windowed-agg-hdfs-sound", "4.2.0-dedup-rocksdb-sound"])
-def test_state_costs_two_files_per_operator(
+class OnDisk:
+    """What a checkpoint is made of, counted on the local disk: from this follows what each command must ask for."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.metadata = 1
+        self.offsets = self._files("offsets/*")
+        self.commits = self._files("commits/*")
+        self.sources = [self._files(f"sources/{one.name}/*") for one in root.glob("sources/*")]
+        self.operators = self._files("state/*/_metadata/metadata") + self._files("state/*/0/**/_metadata/schema")
+        self.beside = sum(path.is_dir() for path in root.parent.iterdir() if path != root) + 2
+
+    def opened(self) -> int:
+        """By a restart: two offsets and their commits, and the newest two of each source's log."""
+        newest = min(2, self.offsets) + min(2, self.commits)
+        return self.metadata + newest + sum(min(2, one) for one in self.sources) + self.operators
+
+    def all(self) -> int:
+        return self.metadata + self.offsets + self.commits + sum(self.sources) + self.operators
+
+    def changes(self) -> int:
+        """Deltas of HDFS-backed stores that were never snapshotted: a version needs them all."""
+        return self._files("state/*/[0-9]*/**/[0-9]*.delta")
+
+    def _files(self, pattern: str) -> int:
+        return sum(path.is_file() and not path.name.startswith(".") for path in self.root.glob(pattern))
+
+
+WINDOWED = "4.2.0-windowed-agg-hdfs-sound"
+OTHERS = ["4.2.0-file-to-parquet-sound", "4.2.0-join-hdfs-sound", "4.2.0-session-window-hdfs-sound"]
+
+
+@pytest.mark.parametrize(
+    "name", [STATELESS, WINDOWED, *(pytest.param(name, marks=pytest.mark.storage) for name in OTHERS)]
+)
+def test_each_command_asks_for_what_it_needs_and_no_more(
     counted: Callable[[Path], Counted], sample: Callable[[str], Path], name: str
 ) -> None:
-    """Its names come with the first listing."""
+    """Names come with two listings. Where tables of rows are read, each file that a version needs is read once."""
+    disk = OnDisk(sample(name) / "checkpoint")
     tree = counted(sample(name))
-    assert tree.run("plan-recovery", "checkpoint", "--state", "quick").code == 0
-    sources = 2
-    assert tree.proxy.kinds() <= Counter({"LIST": 2, "GET": 5 + sources + 2})
+    costs = {
+        ("plan-recovery", "--state", "quick"): (2, disk.opened()),
+        ("inspect",): (2 + glances(disk), disk.all()),
+        ("inspect", "--batches", "1"): (2 + glances(disk), disk.all() - later(disk.offsets) - later(disk.commits)),
+        ("log",): (2, disk.all()),
+        ("kafka", "diff", "--bootstrap-server", "127.0.0.1:1", "--timeout", "0.1"): (2, disk.opened()),
+    }
+    if disk.operators:
+        costs["state", "list"] = costs["state", "count"] = (2, disk.opened() + disk.changes())
+        costs["state", "size"] = (2, disk.opened())
+        costs["state", "verify"] = (2, disk.all() + 2 * disk.changes())
+    for command, (lists, gets) in costs.items():
+        tree.run_words(command, "checkpoint")
+        assert tree.proxy.kinds() == {"LIST": lists, "GET": gets}, command
+    tree.run_words(("diff", f"{tree.url}/checkpoint"), "checkpoint")
+    assert tree.proxy.kinds() == {"LIST": 4, "GET": 2 * disk.opened()}
+
+
+def later(files: int) -> int:
+    """Beyond the two that a restart opens."""
+    return max(0, files - 2)
+
+
+def glances(disk: OnDisk) -> int:
+    """Into the directories above and beside, for sinks' records; nothing is above the top of a bucket."""
+    return disk.beside - 1
+
+
+def test_a_delta_sink_costs_a_listing_and_its_commits(
+    counted: Callable[[Path], Counted], sample: Callable[[str], Path]
+) -> None:
+    root = sample("3.5.7-delta-to-delta-sound")
+    disk = OnDisk(root / "checkpoint")
+    commits = len(list((root / "table" / "_delta_log").glob("*.json")))
+    tree = counted(root)
+    assert tree.run("plan-recovery", "checkpoint", "--state", "quick", "--sink", f"{tree.url}/table").code in (0, 1, 3)
+    kinds = tree.proxy.kinds()
+    assert kinds["LIST"] == 2 + 1
+    assert kinds["GET"] - disk.opened() <= commits
 
 
 def test_what_was_listed_is_not_asked_for_again(counted: Callable[[Path], Counted], retained: Path) -> None:
@@ -118,7 +195,7 @@ def test_what_was_listed_is_not_asked_for_again(counted: Callable[[Path], Counte
 # -- pages -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [3, 10, 50, 250])
+@pytest.mark.parametrize("size", [3, 50, *(pytest.param(size, marks=pytest.mark.storage) for size in (10, 250))])
 @pytest.mark.parametrize("kind", SERVERS)
 def test_pages_of_any_size_tell_the_same(
     object_server: Callable[[str], ObjectServer],

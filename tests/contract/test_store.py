@@ -23,6 +23,7 @@ from ckpttool.errors import CkptError, MalformedFile, NotFound
 from ckpttool.inspection import inspect_checkpoint
 from ckpttool.report.json import inspection_fields
 from ckpttool.storage import Store, open_store
+from tests.conftest import AT_LENGTH, HEAVY
 from tests.parts.stores import SERVERS
 
 SAMPLE = "4.2.0-file-to-parquet-sound"  # has an output directory beside it, with the sink's record of batches
@@ -107,10 +108,14 @@ def web_server(tmp_path: Path) -> Iterator[str]:
     server.server_close()
 
 
-@pytest.fixture(params=["local", "file-url", "memory", "zip", "http", *SERVERS])
+HEAVIER = [pytest.param(kind, marks=AT_LENGTH) for kind in HEAVY]
+KINDS = ["local", "file-url", "memory", "zip", "http", *SERVERS, *HEAVIER]
+
+
+@pytest.fixture(params=KINDS)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     """One kind of storage; what it does not need is not started."""
-    if request.param in SERVERS:
+    if request.param in (*SERVERS, *HEAVY):
         server = request.getfixturevalue("object_server")(request.param)
         bucket = f"b{uuid4().hex}"
         return Place(partial(server.put, bucket=bucket), partial(server.fingerprints, bucket), server.options)

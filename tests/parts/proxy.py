@@ -85,6 +85,7 @@ class Proxy:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # a body is not held back until its head was acknowledged
 
             def do_GET(self) -> None:
                 proxy._serve(self)

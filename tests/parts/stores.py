@@ -55,6 +55,9 @@ class ObjectServer:
     def command(self) -> Sequence[str]:
         raise NotImplementedError
 
+    def is_ready(self) -> bool:
+        return _answers(self.port)
+
     def put_objects(self, bucket: str, objects: Iterable[tuple[str, bytes]]) -> None:
         """A name that ends in `/` is an empty directory, by the mark that the store's Hadoop connector leaves."""
         raise NotImplementedError
@@ -66,6 +69,9 @@ class ObjectServer:
     def times(self, bucket: str) -> Mapping[str, int]:
         """When each object was written, in milliseconds."""
         raise NotImplementedError
+
+    def forget(self) -> None:
+        """Drop all buckets, where they would slow the server down."""
 
     def put(self, tree: Path, bucket: str) -> str:
         """Upload a directory; the URL of the bucket."""
@@ -106,7 +112,7 @@ class ObjectServer:
                 cwd=self._folder,
             )
         deadline = time.monotonic() + self._seconds
-        while not _answers(self.port):
+        while not self.is_ready():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise MissingPart(f"{type(self).__name__} does not answer:\n{log.read_text()[-3000:]}")
             time.sleep(0.05)
@@ -145,6 +151,11 @@ class S3Server(ObjectServer):
 
     def times(self, bucket: str) -> Mapping[str, int]:
         return {one["Key"]: _milliseconds(one["LastModified"]) for one in self._objects(bucket)}
+
+    def forget(self) -> None:
+        import requests
+
+        requests.post(f"{self.address}/moto-api/reset", timeout=30).raise_for_status()
 
     def _objects(self, bucket: str) -> list[Any]:
         pages = self.client().get_paginator("list_objects_v2").paginate(Bucket=bucket)
@@ -229,6 +240,11 @@ class GoogleServer(ObjectServer):
 
     def times(self, bucket: str) -> Mapping[str, int]:
         return {one["name"]: _milliseconds(datetime.fromisoformat(one["updated"])) for one in self._objects(bucket)}
+
+    def forget(self) -> None:
+        import requests
+
+        requests.get(f"{self.address}/wipe", timeout=30).raise_for_status()
 
     def _objects(self, bucket: str) -> list[Any]:
         import requests

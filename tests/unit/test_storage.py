@@ -17,9 +17,10 @@ from fsspec.registry import _registry
 
 from ckpttool import remote, storage
 from ckpttool.errors import CkptError, LeftUnread, NotACheckpoint, NotFound, Refused, Unavailable
-from ckpttool.remote import Backend, FsspecStore, HttpStore, remote_error
+from ckpttool.remote import Backend, FsspecStore, HttpStore
+from ckpttool.remote_errors import remote_error
 from ckpttool.storage import LocalStore, open_store
-from ckpttool.urls import options_for, parse_url, protocol_of, redact_url
+from ckpttool.urls import options_for, over_http, parse_url, protocol_of, redact_url
 from tests.conftest import run_ckpt
 
 # -- spellings ---------------------------------------------------------------------------------------------------------
@@ -78,6 +79,16 @@ def test_local_spellings(url: str, path: str) -> None:
 @pytest.mark.parametrize(("url", "expected"), REMOTE.items())
 def test_hadoop_spellings_become_those_of_fsspec(url: str, expected: tuple[str, dict[str, str]]) -> None:
     assert parse_url(url) == expected
+
+
+def test_webhdfs_has_a_port_of_its_own() -> None:
+    """The one in an hdfs:// URL is that of Hadoop's protocol."""
+    assert over_http("hdfs://nn:8020/p", {}, has_hadoop=False) == ("webhdfs://nn:9870/p", {})
+    options = {"http_port": "14000", "user": "ann"}
+    assert over_http("hdfs://nn/p", options, has_hadoop=False) == ("webhdfs://nn:14000/p", {"user": "ann"})
+    assert over_http("webhdfs://nn:50070/p", {}, has_hadoop=True) == ("webhdfs://nn:50070/p", {})
+    assert over_http("webhdfs://nn/p", {}, has_hadoop=False) == ("webhdfs://nn:9870/p", {})
+    assert over_http("hdfs://nn:8020/p", {"user": "ann"}, has_hadoop=True) == ("hdfs://nn:8020/p", {"user": "ann"})
 
 
 @pytest.mark.parametrize("url", ["hdfs:///p", "hdfs:/p", "hdfs://", "webhdfs:/p"])

@@ -59,7 +59,8 @@ def schema_option(command: F) -> F:
     )(command)
 
 
-def open_reader(path: str, options: dict[str, str], batch: int | None, batches: int = 1) -> StateReader:
+def open_reader(path: str, options: dict[str, str], batch: int | None, batches: int = 0) -> StateReader:
+    """`batches`: beyond those that a restart opens."""
     from ckpttool.state.reader import open_state
     from ckpttool.storage import open_store
 
