@@ -85,6 +85,10 @@ class HdfsStore(FsspecStore):
         answer = fs._call("OPEN", path=full, offset=offset, length=length, redirect=False)
         if "Location" in answer.headers:
             answer = fs.session.get(fs._apply_proxy(answer.headers["Location"]))
+        if answer.status_code == 404:
+            raise FileNotFoundError
+        if answer.status_code in (401, 403):
+            raise IsADirectoryError if "not a file" in answer.text else PermissionError("AccessDenied")
         answer.raise_for_status()
         return bytes(answer.content)
 

@@ -6,6 +6,7 @@ Counted by a proxy before real servers; logs of 100,000 files by a bucket in mem
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 from bisect import bisect_left
 from collections import Counter
@@ -277,7 +278,13 @@ def unpurged(sample: Callable[[str], Path], offsets: range, commits: range) -> M
     logs = {"offsets": offsets, "commits": commits}
     newest = {log: (root / log / "2").read_bytes() for log in logs}
     bodies = {f"ck/{log}/{batch}": newest[log] for log, ids in logs.items() for batch in ids}
-    return ManyObjects({**bodies, "ck/metadata": (root / "metadata").read_bytes(), "ck/sources/0/0": b"0\nv1\n{}"})
+    return ManyObjects(
+        {
+            **bodies,
+            "ck/metadata": (root / "metadata").read_bytes(),
+            "ck/sources/0/0": (root / "sources/0/0").read_bytes(),
+        }
+    )
 
 
 def many(bucket: ManyObjects) -> ObjectStore:
@@ -295,6 +302,30 @@ def test_very_long_logs_are_probed(sample: Callable[[str], Path], batches: int, 
     assert len(checkpoint.offset_names.ids) >= 100
     assert len(bucket.asked) <= requests, Counter(bucket.asked)
     assert bucket.rounds <= rounds
+
+
+@pytest.mark.parametrize(("batches", "requests"), [(100_000, 35), (1_000_000, 45)], ids=str)
+def test_a_command_on_very_long_logs_asks_little_and_says_what_it_takes_for_granted(
+    sample: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, batches: int, requests: int
+) -> None:
+    """All that `plan-recovery` asks for: listings, probes and bodies."""
+    bucket = unpurged(sample, range(batches), range(batches))
+    monkeypatch.setitem(BUCKETS, "s3", lambda _fs, _name: bucket)
+    outcome = run_ckpt("plan-recovery", "s3://bucket/ck", "--format", "json", "--storage-option", "anon=true")
+    assert outcome.code == 0, outcome.err
+    restart = json.loads(outcome.out)["restart"]
+    assert (restart["outcome"], restart["batch_id"]) == ("new_batch", batches)
+    assert f"no log file above id {batches - 1}" in " ".join(restart["assumes"])
+    assert len(bucket.asked) <= requests, Counter(bucket.asked)
+    assert bucket.rounds <= 8
+
+
+def test_a_restart_is_told_in_three_rounds(sample: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    bucket = unpurged(sample, range(900, 1001), range(900, 1001))
+    monkeypatch.setitem(BUCKETS, "s3", lambda _fs, _name: bucket)
+    assert run_ckpt("plan-recovery", "s3://bucket/ck", "--storage-option", "anon=true").code == 0
+    assert Counter(bucket.asked) == {"LIST": 2, "GET": 6}
+    assert bucket.rounds <= 3
 
 
 def test_full_listing_lists_every_page(sample: Callable[[str], Path]) -> None:
