@@ -20,9 +20,9 @@ SAMPLE = "4.2.0-kafka-to-kafka-sound"
 Instead = Callable[[Request], Answer | None]
 
 
-def s3_error(status: int, code: str) -> Answer:
+def s3_error(status: int, code: str, **headers: str) -> Answer:
     body = f"<Error><Code>{code}</Code><Message>token=SECRET123 was refused</Message></Error>"
-    return Answer(status, body.encode(), {"Content-Type": "application/xml"})
+    return Answer(status, body.encode(), {"Content-Type": "application/xml", **headers})
 
 
 @pytest.fixture
@@ -155,6 +155,46 @@ def test_a_store_that_lets_nothing_be_listed_is_no_access(
     assert word in outcome.err
     assert len(outcome.err.splitlines()) == 2
     assert "SECRET123" not in outcome.out + outcome.err
+
+
+def test_credentials_that_run_out_in_between_leave_what_was_read(proxied: tuple[Proxy, str]) -> None:
+    proxy, url = proxied
+    number = count()
+    proxy.instead = lambda _request: s3_error(400, "ExpiredToken") if next(number) >= 5 else None
+    outcome = run(proxy, "inspect", url)
+    assert outcome.code == 5
+    assert set(findings(outcome).values()) == {"unreadable"}
+    assert 0 < len(findings(outcome)) < 8
+    assert "the credentials have expired" in outcome.out
+    assert "SECRET123" not in outcome.out + outcome.err
+
+
+def test_a_bucket_in_another_region_is_told_so(proxied: tuple[Proxy, str]) -> None:
+    proxy, url = proxied
+    proxy.instead = lambda _request: s3_error(301, "PermanentRedirect", **{"x-amz-bucket-region": "eu-south-2"})
+    outcome = run(proxy, "inspect", url)
+    assert outcome.code == 5
+    assert "region" in outcome.err
+
+
+def test_a_body_that_stands_still_is_asked_for_again(proxied: tuple[Proxy, str]) -> None:
+    proxy, url = proxied
+    sound = run(proxy, "inspect", url)
+    proxy.instead = on_body("/offsets/2", Answer(broken="still"), times=1)
+    impatient = ("--storage-option", 'config_kwargs={"read_timeout": 1}')
+    assert run(proxy, "inspect", url, *impatient).out == sound.out
+
+
+def test_what_lies_around_the_checkpoint_need_not_be_listed(proxied: tuple[Proxy, str]) -> None:
+    proxy, url = proxied
+    sound = run(proxy, "inspect", url)
+
+    def instead(request: Request) -> Answer | None:
+        inside = request.query.get("prefix", "").startswith("checkpoint/")
+        return s3_error(403, "AccessDenied") if request.kind == "LIST" and not inside else None
+
+    proxy.instead = instead
+    assert run(proxy, "inspect", url).out == sound.out
 
 
 def test_names_without_bodies_are_told_as_far_as_they_go(proxied: tuple[Proxy, str]) -> None:

@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from tests.conftest import AT_LENGTH, HEAVY, Outcome, run_ckpt
-from tests.parts.stores import SERVERS, ObjectServer
+from tests.parts.stores import SERVERS, ObjectServer, S3Server
 from tests.samples.place import about, place_sample, sample_names
 
 COMMANDS = [["inspect"], ["plan-recovery", "--state", "quick"], ["log"]]
@@ -83,3 +83,44 @@ def test_every_command_answers_as_on_the_local_disk(
         there = run_ckpt(*command, f"{url}/{checkpoint}", "--format", "json", *options)
         assert there.code == local.code, there.err
         assert without_the_place(there, url) == without_the_place(local, str(tmp_path / name)), command
+
+
+RUBBISH = {
+    "checkpoint/offsets/.3.0a1b.tmp": b"v1",
+    "checkpoint/commits/.2.0a1b.tmp": b"",
+    "checkpoint/_temporary/0/_temporary/attempt_1/part-0": b"x",
+    "checkpoint/__magic/job-1/tasks/attempt_1/__base/part-0.pending": b"{}",
+}
+MARKS = ["checkpoint/", "checkpoint/offsets/", "checkpoint/commits/", "checkpoint/sources/0/"]
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_what_clients_leave_behind_changes_no_answer(
+    object_server: Callable[[str], ObjectServer], tmp_path: Path, kind: str
+) -> None:
+    """Temporary files of renames and committers, marks of directories, and on S3 older versions of objects."""
+    server = object_server(kind)
+    name, bucket = "4.2.0-kafka-to-kafka-sound", f"b{uuid4().hex}"
+    place_sample(name, tmp_path / name)
+    for path, body in RUBBISH.items():
+        (tmp_path / name / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name / path).write_bytes(body)
+    url = server.put(tmp_path / name, bucket)
+    if isinstance(server, S3Server):
+        client = server.client()
+        client.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+        for key in ("checkpoint/offsets/3", "checkpoint/commits/3"):
+            client.put_object(Bucket=bucket, Key=key, Body=b"an older version")
+            client.delete_object(Bucket=bucket, Key=key)
+    if server.protocol != "abfs":  # there a mark has the name of the directory, and azurite has no other
+        server.put_objects(bucket, [(mark, b"") for mark in MARKS])
+    options = [part for pair in server.options.items() for part in ("--storage-option", "=".join(pair))]
+    for command in COMMANDS:
+        local = run_ckpt(*command, f"{tmp_path / name}/checkpoint", "--format", "json")
+        there = run_ckpt(*command, f"{url}/checkpoint", "--format", "json", *options)
+        assert (there.code, timeless(there, url)) == (local.code, timeless(local, str(tmp_path / name))), command
+
+
+def timeless(outcome: Outcome, root: str) -> str:
+    """Without what follows from when the objects were put there."""
+    return re.sub(r'"(modified|committed|planned)_ms": \d+', "", without_the_place(outcome, root))

@@ -19,12 +19,15 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.parts.stores import ObjectServer
 
+STILL_S = 3  # longer than the patience of those who ask
+
 
 @dataclass(frozen=True)
 class Request:
     method: str
     path: str
     query: Mapping[str, str]
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # names in lower case
 
     @property
     def kind(self) -> str:
@@ -35,12 +38,12 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """In the server's place; `broken`: its own answer, cut off in the middle, or none at all."""
+    """In the server's place; `broken`: its own answer, cut off in the middle, or standing still there; or none."""
 
     status: int = 500
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
-    broken: Literal["middle", "reset"] | None = None
+    broken: Literal["middle", "still", "reset"] | None = None
 
 
 class Proxy:
@@ -100,7 +103,8 @@ class Proxy:
     def _serve(self, handler: BaseHTTPRequestHandler) -> None:
         parts = urlsplit(handler.path)
         query = {key: values[0] for key, values in parse_qs(parts.query, keep_blank_values=True).items()}
-        request = Request(handler.command, unquote(parts.path), query)
+        headers = {name.lower(): value for name, value in handler.headers.items()}
+        request = Request(handler.command, unquote(parts.path), query, headers)
         with self._lock:
             self.requests.append(request)
         if self.delay_s:
@@ -113,7 +117,8 @@ class Proxy:
             self._reply(handler, answer.status, answer.headers, answer.body)
             return
         status, headers, body = self._forward(handler)
-        self._reply(handler, status, headers, body, cut=answer is not None)
+        pause_s = STILL_S if answer and answer.broken == "still" else 0
+        self._reply(handler, status, headers, body, cut=answer is not None, pause_s=pause_s)
 
     def _forward(self, handler: BaseHTTPRequestHandler) -> tuple[int, Mapping[str, str], bytes]:
         connection = http.client.HTTPConnection("127.0.0.1", self._upstream, timeout=60)
@@ -133,6 +138,7 @@ class Proxy:
         body: bytes,
         *,
         cut: bool = False,
+        pause_s: float = 0,
     ) -> None:
         handler.send_response_only(status)
         length = str(len(body))
@@ -147,4 +153,5 @@ class Proxy:
             handler.wfile.write(body[: len(body) // 2] if cut else body)
             self.bytes_sent += len(body)
         if cut:
+            self._never.wait(pause_s)
             handler.close_connection = True
