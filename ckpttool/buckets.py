@@ -100,6 +100,9 @@ class S3Bucket:
         return True
 
     async def _call(self, method: str, **arguments: Any) -> Any:
+        client = await self._fs.set_session()
+        with suppress(AttributeError):  # dates of a thousand objects take longer than all the rest of a page
+            client._endpoint._response_parser_factory.set_parser_defaults(timestamp_parser=str)
         return await self._fs._call_s3(method, Bucket=self._name, **arguments, **self._fs.req_kw)
 
 
