@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 
 from tests.parts import pins
 from tests.parts.kafka import free_ports
-from tests.parts.spark import ensure_java, resolve
+from tests.parts.spark import MissingPart, ensure_java, resolve
 from tests.parts.stores import ObjectServer
 
 CLUSTER = "org.apache.hadoop.test.MiniDFSClusterManager"
@@ -109,4 +110,7 @@ def ensure_hdfs() -> list[Path]:
 
 
 if __name__ == "__main__":
-    print(f"{len(ensure_hdfs())} jars of Hadoop's mini cluster")
+    try:
+        print(f"{len(ensure_hdfs())} jars of Hadoop's mini cluster")
+    except MissingPart as missing:
+        sys.exit(str(missing))
