@@ -9,13 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import requests
 
 from tests.conftest import run_ckpt
 from tests.contract.test_same_answers import without_the_place
 from tests.parts import pins
 from tests.parts.hdfs import HdfsServer
 from tests.parts.spark import resolve
-from tests.parts.stores import ObjectServer
+from tests.parts.stores import ObjectServer, S3Server
 from tests.samples.process import JOBS, SparkProcess
 
 pytestmark = [pytest.mark.storage, pytest.mark.spark]
@@ -80,12 +81,9 @@ def copied(server: ObjectServer, bucket: str, target: Path) -> None:
 
 def body_of(server: ObjectServer, bucket: str, name: str) -> bytes:
     """By the plainest of means, which are not ours."""
-    import requests
-
-    if isinstance(server, HdfsServer):
-        address = f"{server.address}/webhdfs/v1/{bucket}/{name}?op=OPEN"
-    else:
-        address = f"{server.address}/{bucket}/{name}"
-    answer = requests.get(address, timeout=60)
+    if isinstance(server, S3Server):
+        found: bytes = server.client().get_object(Bucket=bucket, Key=name)["Body"].read()
+        return found
+    answer = requests.get(f"{server.address}/webhdfs/v1/{bucket}/{name}?op=OPEN", timeout=60)
     answer.raise_for_status()
     return answer.content
