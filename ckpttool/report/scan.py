@@ -9,6 +9,7 @@ from ckpttool.report.layout import printable, spell_duration, table
 from ckpttool.report.style import Style
 from ckpttool.scan import Scan, Sighting
 
+_WORST_FIRST = ("error", "no access", "unknown", "warning", "sound")
 _VERDICTS = {0: "sound", 1: "error", 3: "unknown", 5: "no access"}
 
 
@@ -48,10 +49,9 @@ def render_scan(scan: Scan, now_ms: int, style: Style) -> str:
     rows = [_row(one, scan.url, now_ms) for one in scan.sightings]
     head = ("Verdict", "Checkpoint", "Query", "Last batch", "Age", "Findings")
     verdicts = [_verdict(one) for one in scan.sightings]
-    counts = ", ".join(
-        f"{verdicts.count(word)} {word}" for word in dict.fromkeys([*_VERDICTS.values(), *verdicts]) if word in verdicts
-    )
-    lines = [*table(head, rows, style, right=(3, 4)), "", f"{len(rows)} checkpoints: {counts}."]
+    counts = ", ".join(f"{verdicts.count(word)} {word}" for word in _WORST_FIRST if word in verdicts)
+    whole = f"{len(rows)} {'checkpoint' if len(rows) == 1 else 'checkpoints'}: {counts}."
+    lines = [whole, "", *table(head, rows, style, right=(3, 4))]
     return "\n".join(lines) + "\n"
 
 

@@ -68,7 +68,7 @@ def test_depth_ends_the_search(fleet: Path) -> None:
 def test_a_checkpoint_itself_is_found(fleet: Path) -> None:
     outcome = run_ckpt("scan", f"{fleet}/orders", "--depth", "0")
     assert outcome.code == 0
-    assert "1 checkpoints: 1 sound." in outcome.out
+    assert "1 checkpoint: 1 sound." in outcome.out
 
 
 def test_nothing_found_and_nothing_there_are_not_found(fleet: Path) -> None:
