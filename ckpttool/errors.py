@@ -6,7 +6,10 @@ Damage inside a checkpoint is not an error of ours: it becomes a `Finding`. `Mal
 
 from __future__ import annotations
 
-from ckpttool.model import Position, SparkError
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ckpttool.model import Position, SparkError
 
 
 class CkptError(Exception):
