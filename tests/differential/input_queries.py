@@ -15,7 +15,7 @@ from typing import Any
 import jobs  # tests/samples, which the process has on its path
 from pyspark.sql import SparkSession
 
-from tests.differential.sweep.queries import chain, thrown_by_spark
+from ckpttool.spark.serve import causes, thrown_by_spark
 
 
 def reader_of(place: jobs.Place, source: str, options: dict[str, str]) -> Any:
@@ -33,16 +33,16 @@ def run_query(place: jobs.Place, request: dict[str, Any]) -> dict[str, Any]:
         phase = "start"
         query = place.write(data, "noop").trigger(availableNow=True).start()
     except Exception as error:
-        return {"failed": phase, "causes": chain(spark, thrown_by_spark(error)), "rows": {}}
+        return {"failed": phase, "causes": causes(spark, thrown_by_spark(error)), "rows": {}}
     with suppress(Exception):  # told below
         query.awaitTermination()
     failure = query._jsq.exception()
     rows = {one["batchId"]: one["numInputRows"] for one in jobs.progress_of(query)}
     if not failure.isDefined():
         return {"failed": None, "causes": [], "rows": rows}
-    causes = chain(spark, failure.get())
-    while_starting = any("populateStartOffsets" in cause["in"] for cause in causes)
-    return {"failed": "init" if while_starting else "batch", "causes": causes, "rows": rows}
+    told = causes(spark, failure.get())
+    while_starting = any("populateStartOffsets" in cause["in"] for cause in told)
+    return {"failed": "init" if while_starting else "batch", "causes": told, "rows": rows}
 
 
 def answer(spark: SparkSession, request: dict[str, Any]) -> dict[str, Any]:

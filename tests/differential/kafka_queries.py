@@ -14,7 +14,7 @@ import jobs  # tests/samples, which the process has on its path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tests.differential.sweep.queries import chain, thrown_by_spark
+from ckpttool.spark.serve import causes, thrown_by_spark
 
 # Where a client waits for what is not there, these are what it takes; by default a minute or more.
 IMPATIENT = {
@@ -57,13 +57,13 @@ def answer(spark: SparkSession, request: dict[str, Any]) -> dict[str, Any]:
     try:
         query = writer_of(spark, request).start()
     except Exception as error:
-        return {"failed": "start", "causes": chain(spark, thrown_by_spark(error)), "batches": {}}
+        return {"failed": "start", "causes": causes(spark, thrown_by_spark(error)), "batches": {}}
     run(query, request["trigger"])
     batches = {one["batchId"]: _read(one) for one in jobs.progress_of(query) if one["batchId"] >= 0}
     failure = query._jsq.exception()
-    causes = chain(spark, failure.get()) if failure.isDefined() else []
-    in_batch = any(frame in cause["in"] for cause in causes for frame in BATCH)
-    return {"failed": ("batch" if in_batch else "init") if causes else None, "causes": causes, "batches": batches}
+    told = causes(spark, failure.get()) if failure.isDefined() else []
+    in_batch = any(frame in cause["in"] for cause in told for frame in BATCH)
+    return {"failed": ("batch" if in_batch else "init") if told else None, "causes": told, "batches": batches}
 
 
 def _read(progress: dict[str, Any]) -> dict[str, Any]:
