@@ -417,7 +417,7 @@ def seen_in_test(spark: str) -> dict[str, Seen]:
         return {name: stage.see(case) for name, case in CASES.items() if case.in_test}
 
 
-@pytest.mark.parametrize("spark", SPARKS)
+@pytest.mark.parametrize("spark", [pytest.param(SPARKS[0], marks=pytest.mark.at_length), SPARKS[1]])
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.in_test])
 def test_the_restart_finds_what_we_said(spark: str, name: str) -> None:
     seen = seen_in_test(spark)[name]

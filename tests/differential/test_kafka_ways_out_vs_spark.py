@@ -110,7 +110,7 @@ def topics() -> Iterator[Topics]:
         yield Topics(broker.address)
 
 
-@pytest.fixture(scope="module", params=SPARKS)
+@pytest.fixture(scope="module", params=[pytest.param(SPARKS[0], marks=pytest.mark.at_length), SPARKS[1]])
 def running(request: pytest.FixtureRequest) -> Iterator[tuple[str, SparkProcess]]:
     """One Spark at a time."""
     path = [JOBS.parent, REPOSITORY]
