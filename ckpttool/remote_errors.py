@@ -86,7 +86,12 @@ def opening_error(error: Exception, protocol: str, shown: str) -> CkptError:
 
 def _plain(error: Exception) -> str:
     """An exception in one line, by its type where its text might carry a signed URL or a key."""
-    text = str(error).strip().splitlines()[0] if str(error).strip() else ""
-    revealing = any(word in text.lower() for word in ("key", "sig", "token", "secret", "password", "@", "?"))
-    harmless = text and len(text) < 200 and not revealing
-    return f"{type(error).__name__}: {text}" if harmless else type(error).__name__
+    text = harmless(str(error))
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def harmless(text: str) -> str:
+    """The first line, or nothing if it might carry a signed URL or a key."""
+    line = next(iter(text.strip().splitlines()), "")
+    revealing = any(word in line.lower() for word in ("key", "sig", "token", "secret", "password", "@", "?"))
+    return "" if revealing or len(line) >= 200 else line

@@ -1,18 +1,20 @@
 """`scan_checkpoints`: the checkpoints below a place, told by their shape, each inspected by what a restart opens of it.
 
 Directories are looked into level by level, several at once. What lies inside a checkpoint or a table is not looked at,
-but for the checkpoints that a table keeps under a name of its own.
+but for the checkpoints that a table keeps under a name of its own. Who inspects what was found can be chosen: threads
+of this process (`inspect_here`), or the workers of a Spark cluster (`ckpttool.spark.scan`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from ckpttool.checkpoint import ONLY_OPENED, load_checkpoint
 from ckpttool.errors import CkptError
 from ckpttool.inspection import Inspection, inspect_checkpoint
+from ckpttool.model import Finding
 from ckpttool.storage import Store, is_directory
 
 AT_ONCE = 16
@@ -23,25 +25,21 @@ _RANKS = {1: 0, 5: 1, 4: 2, 6: 2, 3: 3}
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """One checkpoint, or (`error`) a directory that could not be looked at."""
+    """One checkpoint in few plain values, which travel between machines; or (`error`) a directory that could not be
+    looked at, of which nothing else is known."""
 
     url: str
-    inspection: Inspection | None = None
-    error: CkptError | None = None
-
-    @property
-    def exit_code(self) -> int:
-        if self.inspection is None:
-            return self.error.exit_code if self.error else 0
-        return self.inspection.exit_code
-
-    @property
-    def newest_ms(self) -> int | None:
-        """When the newest batch was planned or committed."""
-        if self.inspection is None or not self.inspection.evidence.batches:
-            return None
-        newest = self.inspection.evidence.batches[-1]
-        return max((moment for moment in (newest.planned_ms, newest.committed_ms) if moment), default=None)
+    exit_code: int
+    query_id: str | None = None
+    mode: str | None = None
+    last_offset_batch: int | None = None
+    last_commit_batch: int | None = None
+    newest_ms: int | None = None  # when the newest batch was planned or committed
+    next_outcome: str | None = None
+    next_batch_id: int | None = None
+    findings: tuple[Finding, ...] = ()
+    error: str | None = None
+    next_step: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,36 +51,51 @@ class Scan:
 
     @property
     def exit_code(self) -> int:
-        codes = {one.exit_code for one in self.sightings}
+        codes = {one.exit_code if one.exit_code in (0, 1, 3) else 5 for one in self.sightings}
         return next((code for code in (1, 5, 3) if code in codes), 0) if codes else 4
 
 
-def scan_checkpoints(store: Store, depth: int, now_ms: int, progress: Callable[[int, int], None]) -> Scan:
+# Given what was found, by its path below the root, the clock, and whom to tell how many are done: the sightings.
+Inspector = Callable[[Mapping[str, Store], int, Callable[[int], None]], Iterable[Sighting]]
+
+
+def inspect_here(found: Mapping[str, Store], now_ms: int, progress: Callable[[int], None]) -> Iterator[Sighting]:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for done, sighting in enumerate(pool.map(lambda one: _look(one, now_ms), found.values()), 1):
+            progress(done)
+            yield sighting
+
+
+def scan_checkpoints(
+    store: Store,
+    depth: int,
+    now_ms: int,
+    progress: Callable[[int, int], None],
+    inspect: Inspector = inspect_here,
+) -> Scan:
     """`progress` is told how many checkpoints were found, and how many of them are done."""
     store.list()  # a place that is not there is said to be so
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        found, blind = _find(store, depth, pool)
-        sightings = list(blind)
-        for done, sighting in enumerate(pool.map(lambda one: _look(one, now_ms), found), 1):
-            sightings.append(sighting)
-            progress(len(found), done)
-    return Scan(store.url, sorted(sightings, key=_worst_first))
+    found, blind = _find(store, depth)
+    seen = inspect(found, now_ms, lambda done: progress(len(found), done))
+    return Scan(store.url, sorted([*blind, *seen], key=_worst_first))
 
 
-def _find(root: Store, depth: int, pool: ThreadPoolExecutor) -> tuple[list[Store], list[Sighting]]:
-    found: list[Store] = []
+def _find(root: Store, depth: int) -> tuple[dict[str, Store], list[Sighting]]:
+    found: dict[str, Store] = {}
     blind: list[Sighting] = []
-    level = [root]
-    for _ in range(depth + 1):
-        deeper: list[Store] = []
-        for store, names in zip(level, pool.map(_names, level), strict=True):
-            if isinstance(names, CkptError):
-                blind.append(Sighting(store.url, error=names))
-            elif _has_the_shape(names):
-                found.append(store)
-            else:
-                deeper += [store.at(name) for name in sorted(_worth_a_look(store, names))]
-        level = deeper
+    level = {"": root}
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for _ in range(depth + 1):
+            deeper: dict[str, Store] = {}
+            for (path, store), names in zip(level.items(), pool.map(_names, level.values()), strict=True):
+                if isinstance(names, CkptError):
+                    blind.append(_blind(store.url, names))
+                elif _has_the_shape(names):
+                    found[path] = store
+                else:
+                    worth = sorted(_worth_a_look(store, names))
+                    deeper.update({f"{path}/{name}".lstrip("/"): store.at(name) for name in worth})
+            level = deeper
     return found, blind
 
 
@@ -109,12 +122,32 @@ def _names(store: Store) -> list[str] | CkptError:
 
 def _look(store: Store, now_ms: int) -> Sighting:
     try:
-        return Sighting(store.url, inspect_checkpoint(load_checkpoint(store, batches=ONLY_OPENED), now_ms))
+        return _sighting(inspect_checkpoint(load_checkpoint(store, batches=ONLY_OPENED), now_ms), store.url)
     except CkptError as error:
-        return Sighting(store.url, error=error)
+        return _blind(store.url, error)
+
+
+def _sighting(inspection: Inspection, url: str) -> Sighting:
+    checkpoint, evidence = inspection.checkpoint, inspection.evidence
+    newest = [(batch.planned_ms, batch.committed_ms) for batch in evidence.batches[-1:]]
+    return Sighting(
+        url,
+        inspection.exit_code,
+        query_id=checkpoint.metadata.id if checkpoint.metadata else None,
+        mode=evidence.mode,
+        last_offset_batch=checkpoint.last_offset_batch,
+        last_commit_batch=checkpoint.last_commit_batch,
+        newest_ms=max((moment for moments in newest for moment in moments if moment), default=None),
+        next_outcome=inspection.next_batch.outcome,
+        next_batch_id=inspection.next_batch.batch_id,
+        findings=inspection.findings,
+    )
+
+
+def _blind(url: str, error: CkptError) -> Sighting:
+    return Sighting(url, error.exit_code, error=error.message, next_step=error.next_step)
 
 
 def _worst_first(sighting: Sighting) -> tuple[int, int, str]:
-    findings = sighting.inspection.findings if sighting.inspection else ()
-    warnings = sum(finding.severity != "info" for finding in findings)
+    warnings = sum(finding.severity != "info" for finding in sighting.findings)
     return _RANKS.get(sighting.exit_code, 4), -warnings, sighting.url

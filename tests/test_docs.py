@@ -429,6 +429,7 @@ JSON_RUNS = (
     ("kafka", "diff", "sample_checkpoints/3.5.7-kafka-to-kafka-sound/checkpoint", "--bootstrap-server", "127.0.0.1:1"),
     ("kafka", "starting-offsets", "sample_checkpoints/3.5.7-kafka-to-kafka-sound/checkpoint"),
     ("log", SAMPLE),
+    ("scan", "sample_checkpoints"),
     ("diff", f"{SAMPLE}:1", SAMPLE),
     ("state", "list", SAMPLE),
     ("state", "list", "sample_checkpoints"),

@@ -10,7 +10,7 @@ from ckpttool.report.style import Style
 from ckpttool.scan import Scan, Sighting
 
 _WORST_FIRST = ("error", "no access", "unknown", "warning", "sound")
-_VERDICTS = {0: "sound", 1: "error", 3: "unknown", 5: "no access"}
+_VERDICTS = {1: "error", 3: "unknown"}
 
 
 def scan_fields(scan: Scan, now_ms: int) -> dict[str, Any]:
@@ -19,27 +19,21 @@ def scan_fields(scan: Scan, now_ms: int) -> dict[str, Any]:
 
 def sighting_fields(sighting: Sighting, now_ms: int) -> dict[str, Any]:
     """`error` where the directory could not be looked at; then nothing else is known."""
-    inspection, error = sighting.inspection, sighting.error
-    checkpoint = inspection.checkpoint if inspection else None
-    newest_ms = sighting.newest_ms
+    newest_ms, blind = sighting.newest_ms, sighting.error is not None
+    following = {"outcome": sighting.next_outcome, "batch_id": sighting.next_batch_id}
     return {
         "checkpoint": sighting.url,
-        "query_id": checkpoint.metadata.id if checkpoint and checkpoint.metadata else None,
-        "mode": inspection.evidence.mode if inspection else None,
-        "last_offset_batch": checkpoint.last_offset_batch if checkpoint else None,
-        "last_commit_batch": checkpoint.last_commit_batch if checkpoint else None,
+        "query_id": sighting.query_id,
+        "mode": sighting.mode,
+        "last_offset_batch": sighting.last_offset_batch,
+        "last_commit_batch": sighting.last_commit_batch,
         "newest_ms": newest_ms,
         "age_ms": None if newest_ms is None else max(0, now_ms - newest_ms),
-        "next_batch": {"outcome": inspection.next_batch.outcome, "batch_id": inspection.next_batch.batch_id}
-        if inspection
-        else None,
+        "next_batch": None if blind else following,
         "verdict": _verdict(sighting),
         "exit_code": sighting.exit_code,
-        "findings": [
-            {"id": finding.id, "severity": finding.severity, "path": finding.path}
-            for finding in (inspection.findings if inspection else ())
-        ],
-        "error": {"message": error.message, "next_step": error.next_step} if error else None,
+        "findings": [{"id": one.id, "severity": one.severity, "path": one.path} for one in sighting.findings],
+        "error": {"message": sighting.error, "next_step": sighting.next_step} if blind else None,
     }
 
 
@@ -70,6 +64,6 @@ def _row(sighting: Sighting, root: str, now_ms: int) -> tuple[str, ...]:
 
 
 def _verdict(sighting: Sighting) -> str:
-    if sighting.inspection and sighting.exit_code == 0:
-        return "warning" if any(one.severity == "warning" for one in sighting.inspection.findings) else "sound"
+    if sighting.exit_code == 0:
+        return "warning" if any(one.severity == "warning" for one in sighting.findings) else "sound"
     return _VERDICTS.get(sighting.exit_code, "no access")

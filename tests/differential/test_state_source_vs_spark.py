@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import site
-import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +15,7 @@ from ckpttool import open_store
 from ckpttool.formats.state.ddl import parse_ddl
 from ckpttool.report.state import line_renderer
 from ckpttool.state.reader import open_state
-from tests.parts.spark import ensure_spark
+from tests.differential.on_spark import OURS, WORKERS, clear_workers, run_on_spark
 from tests.samples.place import REPOSITORY
 from tests.samples.process import JOBS, SparkProcess
 from tests.unit.formats.state.test_ddl import DDL
@@ -37,8 +33,7 @@ CASES = [
 
 
 VERSION = "4.2.0"
-WORKERS = "local-cluster[2,1,512]"  # two processes of their own, of one core and 512 MiB each
-PATH = [JOBS.parent, SCRIPT.parents[2], *map(Path, site.getsitepackages())]
+PATH = [JOBS.parent, *OURS]
 
 
 @pytest.fixture(scope="module")
@@ -53,13 +48,7 @@ def cluster() -> Iterator[SparkProcess]:
     conf = {"spark.master": WORKERS, "spark.executor.memory": "512m", "spark.ui.enabled": "false"}
     with SparkProcess(VERSION, script=SCRIPT, path=PATH, conf=conf) as process:
         yield process
-    clear_workers()
-
-
-def clear_workers() -> None:
-    """What the workers of a local cluster leave where Spark is installed."""
-    for place in ensure_spark(VERSION).parents[1].glob("lib/python*/site-packages/pyspark/work"):
-        shutil.rmtree(place)
+    clear_workers(VERSION)
 
 
 def ask(spark: SparkProcess, path: str, store: str, where: str | None = None) -> dict[str, Any]:
@@ -127,18 +116,9 @@ def test_two_workers_read_what_we_read(cluster: SparkProcess, large: Path) -> No
 
 @pytest.mark.at_length
 def test_two_workers_export_what_we_export(large: Path, tmp_path: Path) -> None:
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join(map(str, PATH)),
-        "PYSPARK_SUBMIT_ARGS": f"--master {WORKERS} --conf spark.executor.memory=512m pyspark-shell",
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYSPARK_PYTHON": str(ensure_spark(VERSION)),
-    }
-    environment.pop("SPARK_HOME", None)
-    command = [ensure_spark(VERSION), "-c", "from ckpttool.cli import main; main()", "state", "export"]
     arguments = [str(large), str(tmp_path / "out"), "--engine", "spark", "--to", "jsonl"]
-    ran = subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True, check=False)
-    clear_workers()
-    assert ran.returncode == 0, ran.stderr[-3000:]
+    ran = run_on_spark(VERSION, WORKERS, "state", "export", *arguments)
+    assert ran.code == 0, ran.err[-3000:]
     parts = sorted((tmp_path / "out").glob("part-*.json"))
     assert len(parts) == 8
     written = [line for part in parts for line in part.read_text().splitlines()]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
+from ckpttool.scan import Scan, Sighting
 from tests.conftest import run_ckpt
 from tests.parts.proxy import Proxy
 from tests.parts.stores import SERVERS, ObjectServer
@@ -74,6 +76,27 @@ def test_a_checkpoint_itself_is_found(fleet: Path) -> None:
 def test_nothing_found_and_nothing_there_are_not_found(fleet: Path) -> None:
     assert run_ckpt("scan", f"{fleet}/docs").code == 4
     assert run_ckpt("scan", f"{fleet}/nowhere").code == 4
+
+
+@pytest.mark.parametrize(
+    ("codes", "whole"), [((), 4), ((0, 0), 0), ((0, 3), 3), ((3, 5), 5), ((0, 4), 5), ((6, 3), 5), ((5, 1, 0), 1)]
+)
+def test_the_worst_decides_the_exit_status(codes: tuple[int, ...], whole: int) -> None:
+    """A checkpoint that is gone when it is looked at was not reached."""
+    assert Scan("x", [Sighting(f"x/{number}", code) for number, code in enumerate(codes)]).exit_code == whole
+
+
+@pytest.mark.parametrize("form", ["text", "json", "jsonl"])
+def test_without_pyspark_the_spark_engine_is_refused(fleet: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    for name in [name for name in sys.modules if name.startswith("pyspark.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "ckpttool.spark.scan", raising=False)
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    outcome = run_ckpt("scan", str(fleet), "--engine", "spark", "--format", form)
+    assert outcome.code == 6
+    assert "--engine spark needs pyspark" in outcome.err
+    assert "pip install pyspark" in outcome.err
+    assert form != "json" or json.loads(outcome.out)["error"]["exit_code"] == 6
 
 
 @pytest.mark.parametrize("kind", SERVERS)
