@@ -84,13 +84,16 @@ def test_the_workers_ask_a_store_in_the_name_that_was_given(s3: tuple[Proxy, str
     file.write_text(json.dumps({"key": KEY, "secret": SECRET, "endpoint_url": proxy.address}))
     file.chmod(0o600)
     arguments = ["--debug", "scan", url, "--format", "json", "--storage-options-file", str(file)]
+    proxy.requests.clear()
     here = run_ckpt(*arguments)
+    alone = proxy.kinds()
     proxy.requests.clear()
     there = run_on_spark(VERSION, master, *arguments, "--engine", "spark")
     assert there.code == here.code == 1, there.err[-3000:]
     assert told(there.out) == told(here.out)
     assert {f"Credential={KEY}/" in one.headers.get("authorization", "") for one in proxy.requests} == {True}
-    assert proxy.kinds()["GET"] > 0
+    checkpoints = len(told(here.out)["checkpoints"])
+    assert proxy.kinds() == {**alone, "LIST": alone["LIST"] + checkpoints}
     assert KEY not in there.out + there.err
     assert SECRET not in there.out + there.err
 
