@@ -243,6 +243,8 @@ def started(version: str) -> SparkProcess:
 # What others show as well: with `make test-spark`.
 AT_LENGTH = (
     "buffers-hdfs-lzf",
+    "sessions-changelogs",
+    "two_operators-changelogs",
     "keyless-hdfs",
     "deduplication-hdfs-checksums",
     "buffers-changelogs",

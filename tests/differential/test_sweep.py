@@ -79,7 +79,7 @@ def otherwise(version: str, keys: Iterable[str]) -> dict[str, Json]:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("version", ["3.5.7", "4.2.0"])
+@pytest.mark.parametrize("version", [pytest.param("3.5.7", marks=pytest.mark.at_length), "4.2.0"])
 def test_spark_does_again_what_was_recorded(version: str) -> None:
     """What comes out otherwise is tried once more: tasks race, and a busy machine may do nothing in time."""
     first = otherwise(version, chosen_again(version))
