@@ -17,8 +17,8 @@ from ckpttool.errors import CkptError, NotFound
 from ckpttool.formats.names import parse_log_names
 from ckpttool.remote import Backend
 from ckpttool.remote_errors import remote_error
-from ckpttool.storage import FileStat, LogListing, NothingStore, Store, not_a_file, too_large
-from ckpttool.urls import child_url, parent_url
+from ckpttool.storage import FileStat, LogListing, NothingStore, Store, not_a_file, portions, too_large
+from ckpttool.urls import walk
 
 _AT_ONCE = 64
 _FILES_AT_ONCE = 1000
@@ -89,17 +89,8 @@ class ObjectStore(Store):
             return None
 
     def at(self, path: str) -> Store:
-        segments, url = list(self._segments), self.url
-        for step in path.split("/"):
-            if step == "..":
-                if not segments:
-                    return NothingStore(url)
-                segments.pop()
-                url = parent_url(url)
-            elif step not in ("", "."):
-                segments.append(step)
-                url = child_url(url, step)
-        return ObjectStore(url, self._backend, self._bucket, segments)
+        url, segments = walk(self.url, self._segments, path)
+        return NothingStore(url) if segments is None else ObjectStore(url, self._backend, self._bucket, segments)
 
     def _is_known(self, path: str) -> bool:
         return (path in self._listings and path not in self._cut) or self._is_surveyed(path)
@@ -267,19 +258,11 @@ class ObjectStore(Store):
             self._bodies = dict(zip(portion, self._fetch(portion), strict=True))
 
     def _portions(self, paths: Sequence[str]) -> Iterator[Sequence[str]]:
-        """As many bytes at once as one file may have."""
-        portion: Names = []
-        total = 0
-        for path in paths:
-            found = self._listed(path)
-            size = (found.size_bytes or 0) if found else 0
-            if portion and (total + size > storage.READ_LIMIT_BYTES or len(portion) == _FILES_AT_ONCE):
-                yield portion
-                portion, total = [], 0
-            portion.append(path)
-            total += size
-        if portion:
-            yield portion
+        return portions(paths, self._size_of, _FILES_AT_ONCE)
+
+    def _size_of(self, path: str) -> int:
+        found = self._listed(path)
+        return (found.size_bytes or 0) if found else 0
 
     def _fetch(self, paths: Sequence[str]) -> Sequence[bytes | CkptError]:
         """What the listing already tells needs no request."""

@@ -20,8 +20,8 @@ from ckpttool import storage
 from ckpttool.buckets import BUCKETS, silence_clients
 from ckpttool.errors import CkptError, LeftUnread, MalformedFile
 from ckpttool.remote_errors import opening_error, remote_error
-from ckpttool.storage import FileStat, NothingStore, Store, bounded, not_a_file, too_large
-from ckpttool.urls import Options, child_url, options_for, over_http, parent_url, protocol_of, redact_url
+from ckpttool.storage import FileStat, NothingStore, Store, bounded, not_a_file, portions, too_large
+from ckpttool.urls import Options, options_for, over_http, protocol_of, redact_url, walk
 
 PATIENCE_S = 120.0  # for one request of ours, which may be a hundred of the backend's
 CONNECT_S = 10.0
@@ -155,17 +155,8 @@ class FsspecStore(Store):
             yield from zip(portion, self._read_together(portion), strict=True)
 
     def at(self, path: str) -> Store:
-        segments, url = list(self._segments), self.url
-        for step in path.split("/"):
-            if step == "..":
-                if not segments or (len(segments) == 1 and self._is_bucket()):
-                    return NothingStore(url)
-                segments.pop()
-                url = parent_url(url)
-            elif step not in ("", "."):
-                segments.append(step)
-                url = child_url(url, step)
-        return type(self)(url, self._backend, self._base, segments)
+        url, segments = walk(self.url, self._segments, path, top=1 if self._is_bucket() else 0)
+        return NothingStore(url) if segments is None else type(self)(url, self._backend, self._base, segments)
 
     def _is_bucket(self) -> bool:
         protocols = self._backend.fs.protocol
@@ -194,18 +185,11 @@ class FsspecStore(Store):
         return self._listings.get(directory, {}).get(name)
 
     def _portions(self, paths: Sequence[str]) -> Iterator[Sequence[str]]:
-        """As many bytes at once as one file may have."""
-        portion: Names = []
-        total = 0
-        for path in paths:
-            size = (found.size_bytes or 0) if (found := self._listed(path)) else 0
-            if portion and (total + size > storage.READ_LIMIT_BYTES or len(portion) == _FILES_AT_ONCE):
-                yield portion
-                portion, total = [], 0
-            portion.append(path)
-            total += size
-        if portion:
-            yield portion
+        return portions(paths, self._size_of, _FILES_AT_ONCE)
+
+    def _size_of(self, path: str) -> int:
+        found = self._listed(path)
+        return (found.size_bytes or 0) if found else 0
 
     def _read_together(self, paths: Sequence[str]) -> Sequence[bytes | CkptError]:
         """Ranges with ends known from the listing: concurrent on every async backend, and no HEAD before the GET."""

@@ -83,6 +83,21 @@ class Store(Protocol):
         return
 
 
+def portions(paths: Sequence[str], size_of: Callable[[str], int], most_files: int) -> Iterator[Sequence[str]]:
+    """Files to be fetched together: as many bytes at once as one file may have."""
+    portion: Names = []
+    total = 0
+    for path in paths:
+        size = size_of(path)
+        if portion and (total + size > READ_LIMIT_BYTES or len(portion) == most_files):
+            yield portion
+            portion, total = [], 0
+        portion.append(path)
+        total += size
+    if portion:
+        yield portion
+
+
 def open_store(url: str, storage_options: Mapping[str, str] | None = None) -> Store:
     """The store behind a path or URL, in fsspec's or Hadoop's spelling."""
     target, options = parse_url(url)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ckpttool.errors import NotFound, Refused
@@ -79,6 +79,22 @@ def child_url(url: str, path: str) -> str:
     first, chain, rest = url.partition("::")
     slash = "" if first.endswith("/") else "/"
     return f"{first}{slash}{path}{chain}{rest}"
+
+
+def walk(url: str, segments: Sequence[str], path: str, top: int = 0) -> tuple[str, list[str] | None]:
+    """From a directory along a path: the URL, and the segments of what is there; None where the path leads above the
+    first `top` of them."""
+    reached = list(segments)
+    for step in path.split("/"):
+        if step == "..":
+            if len(reached) <= top:
+                return url, None
+            reached.pop()
+            url = parent_url(url)
+        elif step not in ("", "."):
+            reached.append(step)
+            url = child_url(url, step)
+    return url, reached
 
 
 def _redact_link(url: str) -> str:
