@@ -10,17 +10,27 @@ from ckpttool.harness.images import Image
 from ckpttool.harness.points import Stop, witness
 
 
-def crash_of(image: Image, disk: Disk, armed: bool, mode: Mode = "image", dead: bool | None = None) -> Crash:
+def crash_of(
+    image: Image,
+    disk: Disk,
+    armed: bool,
+    mode: Mode = "image",
+    dead: bool | None = None,
+    before: Disk | None = None,
+) -> Crash:
+    """`before`: what a run began with that is a recovery itself; a batch that was planned then is not planned anew."""
     partition = re.search(r"task (\d+)\.\d+ in stage", image.thread)
+    replayed = image.window == "rebuilt" and before is not None and image.batch_id in before.offsets
+    window = "replayed" if replayed else image.window
     return Crash(
         point=image.name,
         step=image.step,
         batch_id=image.batch_id,
         nth=image.nth,
         mode=mode,
-        window=image.window,
+        window=window,
         partition=int(partition[1]) if partition else None,
-        proof=Proof(armed=armed, hit=True, dead=dead, witness=witness(image.window, image.batch_id, disk)),
+        proof=Proof(armed=armed, hit=True, dead=dead, witness=witness(window, image.batch_id, disk, before)),
         disk=disk,
     )
 

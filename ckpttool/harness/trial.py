@@ -26,7 +26,7 @@ from ckpttool.harness.job import check_input
 from ckpttool.harness.judge.base import UNKNOWN_JOB, canonical
 from ckpttool.harness.kills import NotReached, kill_at
 from ckpttool.harness.place import PARTS, JobPlace
-from ckpttool.harness.points import breakpoints, drifted, stops, witness
+from ckpttool.harness.points import breakpoints, drifted, stops
 from ckpttool.harness.recovery import Spark, predict, recover, state_rows, stores_of
 from ckpttool.harness.run import Harvest, asker, connect, harvest, last_line
 from ckpttool.harness.scenarios import Scenario
@@ -249,9 +249,7 @@ class Trial:
         for image in images:
             self.put_back(images, image)
             disk = self.read()
-            second = crash_of(image, disk, armed=True)
-            seen = witness(image.window, image.batch_id, disk, again.first.disk)
-            second = replace(second, proof=replace(second.proof, witness=seen))
+            second = crash_of(image, disk, armed=True, before=again.first.disk)
             case = replace(self.recover_disk(spark, second, ""), released=released.get(image.number))
             path, name = str(images.path(image)), f"again-{again.first.point}-{image.id}"
             yield from self.keep([replace(case, name=name, crashes=(again.first, second), image=path)])
