@@ -12,6 +12,7 @@ from itertools import pairwise
 from ckpttool.batches import Batch, decode_batches
 from ckpttool.formats.names import holes
 from ckpttool.model import Checkpoint, Mode, VersionRange
+from ckpttool.urls import is_local
 
 Release = tuple[int, int, int]
 
@@ -109,6 +110,17 @@ def gather_evidence(checkpoint: Checkpoint) -> Evidence:
 
 
 # -- which kind of execution -------------------------------------------------------------------------------------------
+
+
+def left_in_logs(checkpoint: Checkpoint) -> list[str]:
+    """What lies in the two logs beside batches, as Spark lists it: Hadoop's local file system hides its checksums."""
+    local = is_local(checkpoint.url)
+    return [
+        f"{log}/{name}"
+        for log, names in (("offsets", checkpoint.offset_names), ("commits", checkpoint.commit_names))
+        for name in names.others
+        if not (local and name.startswith(".") and name.endswith(".crc"))
+    ]
 
 
 def infer_mode(checkpoint: Checkpoint, batches: Sequence[Batch]) -> tuple[Mode, str]:

@@ -138,6 +138,19 @@ class LogNames:
         return self.ids[-1] if self.ids else None
 
     @property
+    def others(self) -> tuple[str, ...]:
+        """What is no batch's file."""
+        return (
+            *(f"{number}.compact" for number in self.compact_ids),
+            *self.non_canonical,
+            *self.temporary,
+            *self.orphan_crcs,
+            *self.checksums,
+            *self.foreign,
+            *self.directories,
+        )
+
+    @property
     def first(self) -> int | None:
         return self.ids[0] if self.ids else None
 

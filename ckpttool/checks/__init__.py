@@ -19,6 +19,7 @@ CHECKS: tuple[Callable[[Evidence], Iterator[Finding]], ...] = (
     logs.check_holes,
     logs.check_names,
     logs.check_leftovers,
+    logs.check_first_place,
     logs.check_commit_versions,
     sources.check_source_names,
     sources.check_source_count,

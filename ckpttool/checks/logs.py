@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ckpttool.evidence import Evidence
+from ckpttool.evidence import Evidence, left_in_logs
 from ckpttool.formats.names import COMPACT_SUFFIX, holes, parse_long
 from ckpttool.model import Checkpoint, Finding, LogNames, SparkError
+from ckpttool.rules.base import LOCATION_NOT_EMPTY
 
 ILLEGAL_STATE = "java.lang.IllegalStateException"
 ASSERTION = "java.lang.AssertionError"
@@ -177,6 +178,23 @@ def check_leftovers(evidence: Evidence) -> Iterator[Finding]:
             )
         for name in names.orphan_crcs:
             yield _orphan_crc(directory, name, names)
+
+
+def check_first_place(evidence: Evidence) -> Iterator[Finding]:
+    """Only before the first batch anybody minds what else is in a log."""
+    checkpoint = evidence.checkpoint
+    left = left_in_logs(checkpoint)
+    if checkpoint.offset_names.ids or checkpoint.commit_names.ids or not left:
+        return
+    yield Finding(
+        id="location-not-empty",
+        severity="error",
+        path=left[0],
+        message=f"no batch was planned yet, and this is there: Spark 4.1 and later do not start{_and_more(left)}",
+        expected="offsets/ and commits/ without any file",
+        next_step="set it aside",
+        spark=SparkError(LOCATION_NOT_EMPTY, "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY"),
+    )
 
 
 def _orphan_crc(directory: str, name: str, names: LogNames) -> Finding:

@@ -8,6 +8,7 @@ from ckpttool.checks.logs import SPARK_EXCEPTION, SPARK_RUNTIME_EXCEPTION, is_un
 from ckpttool.evidence import Evidence, partition_count
 from ckpttool.formats.names import holes
 from ckpttool.model import Finding, SparkError
+from ckpttool.rules.base import LOCATION_NOT_EMPTY
 
 
 def check_directories(evidence: Evidence) -> Iterator[Finding]:
@@ -38,7 +39,7 @@ def check_directories(evidence: Evidence) -> Iterator[Finding]:
             message="there is state, and no batch in the logs",
             expected="offsets/ that belong to the state, or no state",
             next_step="restore the logs; Spark up to 4.0 starts at batch 0 over the old state",
-            spark=SparkError(SPARK_EXCEPTION, "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY"),
+            spark=SparkError(LOCATION_NOT_EMPTY, "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY"),
         )
     missing = [range(numbers[0])] if numbers and numbers[0] > 0 else holes(numbers)
     if missing:

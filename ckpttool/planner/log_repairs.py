@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from uuid import NAMESPACE_URL, uuid5
 
+from ckpttool.evidence import left_in_logs
 from ckpttool.formats.commits import encode_commit_log
 from ckpttool.formats.metadata import encode_metadata
 from ckpttool.formats.names import parse_long
@@ -348,6 +349,21 @@ def no_directory(situation: Situation) -> Proposals:
         if fault.id == "not-a-directory":
             steps = set_aside(situation.root, fault.path, "a file stands where Spark makes a directory")
             yield Repair("set-aside-file", f"Set the file {fault.path} aside", steps)
+
+
+def first_place_taken(situation: Situation) -> Proposals:
+    """What a crash left of the first offsets is nothing; where more is there, or a sink has batches, they are lost."""
+    known = any(sink.entry(sink.key) for sink in situation.witnesses if sink.key)
+    if situation.scene.committed is not None or situation.checkpoint.operators or known:
+        yield from start_over(situation)
+        return
+    steps = [
+        step
+        for path in left_in_logs(situation.checkpoint)
+        for step in set_aside(situation.root, path, "a first batch wants offsets and commits to be empty")
+    ]
+    title = "Set aside what is left of a first batch that was never planned"
+    yield Repair("set-aside-leftovers", title, tuple(steps))
 
 
 def start_over(

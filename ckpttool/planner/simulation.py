@@ -133,16 +133,8 @@ def _renamed(names: LogNames, gone: Collection[str] = (), new: str | None = None
     """The names sorted out anew, directories still told apart from files."""
     if not gone and new is None:
         return names
-    every = [
-        *map(str, names.ids),
-        *(f"{number}{COMPACT_SUFFIX}" for number in names.compact_ids),
-        *names.non_canonical,
-        *names.temporary,
-        *names.orphan_crcs,
-        *names.checksums,
-        *names.foreign,
-    ]
-    left = [name for name in every if name not in gone and name != new]
+    files = [*map(str, names.ids), *(name for name in names.others if name not in names.directories)]
+    left = [name for name in files if name not in gone and name != new]
     sorted_out = parse_log_names([*left, new] if new else left)
     return replace(sorted_out, directories=tuple(name for name in names.directories if name not in gone))
 

@@ -27,7 +27,7 @@ BY_RULE: Mapping[str, tuple[Proposer, ...]] = {
     "previous-offsets-missing": (log_repairs.previous_offsets,),
     "source-count": (log_repairs.source_count,),
     "pinned-value": (log_repairs.pinned_value,),
-    "location-not-empty": (log_repairs.start_over,),
+    "location-not-empty": (log_repairs.first_place_taken,),
     "file-source-log": (log_repairs.no_directory, file_repairs.file_source_log),
     "rate-source-beginning": (file_repairs.only_a_backup,),
     "initial-offset-unusable": (file_repairs.unusable_beginning,),

@@ -26,6 +26,7 @@ PARENT_NOT_DIRECTORY = "org.apache.hadoop.fs.ParentNotDirectoryException"
 NO_DIRECTORY = "not-a-directory"  # the finding of a file in the place of a directory
 FILE_NOT_FOUND = "java.io.FileNotFoundException"
 SPARK_EXCEPTION = "org.apache.spark.SparkException"
+LOCATION_NOT_EMPTY = "org.apache.spark.sql.execution.streaming.state.StateStoreCheckpointLocationNotEmpty"
 SPARK_RUNTIME = "org.apache.spark.SparkRuntimeException"
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from ckpttool.errors import MalformedFile
+from ckpttool.evidence import left_in_logs
 from ckpttool.formats.envelope import ILLEGAL_STATE, LONG_MAX, SPARK_ILLEGAL_STATE, parse_lines, parse_version
 from ckpttool.releases import Release
 from ckpttool.rules.base import (
     ASSERTION,
     FILE_NOT_FOUND,
+    LOCATION_NOT_EMPTY,
     NO_DIRECTORY,
     REQUIREMENT,
     SPARK_EXCEPTION,
@@ -259,17 +261,22 @@ def _commits_without_offsets(scene: Scene) -> Failure | None:
 
 
 def _not_empty_at_start(scene: Scene) -> Failure | None:
-    """A first batch wants offsets, commits and state to be empty."""
+    """A first batch wants offsets, commits and state to be empty: also of what a crash left of `offsets/0`."""
     if scene.planned is not None or scene.is_continuous:
         return None
     if not scene.is_on("spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart", default=True):
         return None
-    occupied = "commits" if scene.committed is not None else "state" if scene.checkpoint.operators else None
-    if occupied is None:
+    if scene.committed is not None:
+        occupied = "commits"
+    elif left := left_in_logs(scene.checkpoint):
+        occupied = left[0].rpartition("/")[0]
+    elif scene.checkpoint.operators:
+        occupied = "state"
+    else:
         return None
     return Failure(
         "init",
-        "org.apache.spark.sql.execution.streaming.state.StateStoreCheckpointLocationNotEmpty",
+        LOCATION_NOT_EMPTY,
         "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",
         "should be empty on batch 0",
         f"there are no offsets, and {occupied}/ is not empty",

@@ -74,6 +74,18 @@ def _empty_entry_is_taken(facts: Facts, outcomes: Outcomes) -> bool:
     return edited and _first_failure(facts) is None and bool(_invalid(outcomes) & {"P1", "P5", "P6"})
 
 
+def _first_plan_cut_short(facts: Facts, outcomes: Outcomes) -> bool:
+    failure, crash = _first_failure(facts), facts.crash
+    return (
+        failure is not None
+        and (failure.condition or "").startswith("STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY")
+        and crash is not None
+        and not crash.disk.offsets
+        and not crash.disk.commits
+        and "P10" in _invalid(outcomes)
+    )
+
+
 def _is_edited(facts: Facts, place: str, how: str) -> bool:
     edits = (crash.edit or "" for crash in facts.case.crashes)
     return any(edit.startswith(place) and how in edit for edit in edits)
@@ -95,6 +107,12 @@ DEFECTS = (
         "the first restart fails after a batch that foreachBatch skips: Spark asks for state commits that never were",
         (4, 1, 0),
         _validation_of_a_skipped_batch,
+    ),
+    Defect(
+        "first-plan-cut-short-blocks-start",
+        "a crash while the very first offsets are written leaves a temporary file, and no restart gets past it",
+        (4, 1, 0),
+        _first_plan_cut_short,
     ),
     Defect(
         "skipped-batch-has-no-state-ids",

@@ -159,3 +159,22 @@ def test_the_worst_comes_first(tmp_path: Path) -> None:
     ranks = [finding.severity for finding in inspect_checkpoint(open_checkpoint(str(tmp_path))).findings]
     assert ranks == sorted(ranks, key=["error", "warning", "info"].index)
     assert ranks[0] == "error"
+
+
+def test_what_is_left_of_the_first_offsets(tmp_path: Path) -> None:
+    build(tmp_path, "")
+    for name in (".0.b6e1.tmp", "..0.b6e1.tmp.crc"):
+        (tmp_path / "offsets" / name).touch()
+    assert findings(tmp_path)["location-not-empty"].path == "offsets/.0.b6e1.tmp"
+
+
+def test_only_a_checksum_that_hadoop_hides_is_left_of_the_first_offsets(tmp_path: Path) -> None:
+    build(tmp_path, "")
+    (tmp_path / "offsets" / ".0.crc").touch()
+    assert "location-not-empty" not in findings(tmp_path)
+
+
+def test_after_the_first_batch_temporary_files_are_in_nobodys_way(tmp_path: Path) -> None:
+    build(tmp_path, SOUND)
+    (tmp_path / "offsets" / ".3.b6e1.tmp").touch()
+    assert "location-not-empty" not in findings(tmp_path)
