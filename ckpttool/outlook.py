@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ckpttool.checks import check_checkpoint
+from ckpttool.checks.sources import EMPTY_ENTRY
 from ckpttool.connectors.base import listed
 from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.errors import Refused
@@ -102,7 +103,7 @@ def look_ahead(
     views = in_kafka.views if in_kafka else ()
     verdicts = tuple(_judge(sink, evidence, restart, now_ms) for sink in seen.sinks)
     findings = (
-        *check_checkpoint(evidence, now_ms),
+        *_with_sinks(check_checkpoint(evidence, now_ms), verdicts),
         *_another_place(evidence),
         *_about_state(seen),
         *_about_a_skipped_batch(seen, Scene(evidence, conditions), restart),
@@ -135,6 +136,16 @@ def look_ahead(
 
 def _has_fault(views: Sequence[SourceView], *reasons: Reason) -> bool:
     return any(fault.reason in reasons for view in views for fault in view.faults)
+
+
+def _with_sinks(findings: Iterable[Finding], verdicts: Sequence[SinkVerdict]) -> Iterator[Finding]:
+    """Files that look new again double their rows in a sink that has the batch which read them."""
+    held = [sink.path or sink.kind for sink in verdicts if sink.verdict == "skipped_already_written"]
+    for finding in findings:
+        if finding.id == EMPTY_ENTRY and finding.severity == "warning" and held:
+            message = f"{finding.message}; {listed(held)} has their rows already, and gets them twice"
+            finding = replace(finding, severity="error", message=message)
+        yield finding
 
 
 def _about_state(seen: Seen) -> Iterator[Finding]:

@@ -27,6 +27,7 @@ CHECKS: tuple[Callable[[Evidence], Iterator[Finding]], ...] = (
     sources.check_steps,
     sources.check_initial_offsets,
     sources.check_file_logs,
+    sources.check_empty_entries,
     state.check_directories,
     state.check_partitions,
     query.check_watermark,

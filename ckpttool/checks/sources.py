@@ -12,7 +12,9 @@ from ckpttool.connectors.kafka import KafkaOffset
 from ckpttool.errors import MalformedFile
 from ckpttool.evidence import Evidence
 from ckpttool.model import Finding, Severity, SourceLog, SparkError
-from ckpttool.rules.sources import can_be_called, missing_live_entries, unusable_initials
+from ckpttool.rules.sources import can_be_called, empty_entries, missing_live_entries, unusable_initials
+
+EMPTY_ENTRY = "source-log-entry-empty"
 
 
 def check_source_count(evidence: Evidence) -> Iterator[Finding]:
@@ -173,6 +175,31 @@ def check_file_logs(evidence: Evidence) -> Iterator[Finding]:
             yield from _offset_beyond_log(evidence, log, last)
 
 
+def check_empty_entries(evidence: Evidence) -> Iterator[Finding]:
+    """Spark writes no entry without files: what this one listed is forgotten, and looks new. Where the batch that read
+    it is not done, its rows come with a later batch, and only there unless a sink has that batch already."""
+    done = next((batch for batch in evidence.batches if batch.id == evidence.checkpoint.last_commit_batch), None)
+    for log in evidence.checkpoint.source_logs:
+        read = max((reached for reached in _positions(done, log)), default=-1)
+        for number in empty_entries(log):
+            name = number if number in log.names.ids else f"{number}.compact"
+            yield Finding(
+                id=EMPTY_ENTRY,
+                severity="error" if number <= read else "warning",
+                path=f"sources/{log.name}/{name}",
+                message="an entry without files: those that it listed look new, and a restart reads them again",
+                expected="a line for each file that the batch read",
+                next_step="restore the file from a backup, or go back to before the batch that read it: --to-batch",
+            )
+
+
+def _positions(batch: Batch | None, log: SourceLog) -> Iterator[int]:
+    for source in batch.sources if batch else ():
+        reached = file_log_position(source)
+        if (source.name or str(source.index)) == log.name and reached is not None:
+            yield reached
+
+
 def _odd_compact_names(log: SourceLog, error: MalformedFile) -> Finding:
     return Finding(
         id="source-log-compact-names",
@@ -187,9 +214,8 @@ def _odd_compact_names(log: SourceLog, error: MalformedFile) -> Finding:
 
 def _offset_beyond_log(evidence: Evidence, log: SourceLog, last: int) -> Iterator[Finding]:
     newest = evidence.newest
-    for source in newest.sources if newest else ():
-        reached = file_log_position(source)
-        if newest and (source.name or str(source.index)) == log.name and reached is not None and reached > last:
+    for reached in _positions(newest, log):
+        if newest and reached > last:
             yield Finding(
                 id="source-log-missing",
                 severity="error",

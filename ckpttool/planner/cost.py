@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ckpttool.planner.situation import Situation, latest_write, recorded, skips
 from ckpttool.restart import Restart
+from ckpttool.rules.sources import empty_entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,13 @@ def cost_of(before: Situation, after: Situation, restart: Restart) -> Cost:
         cost += _planned_anew(knowing, rows_of(before, batch_id), batch_id)
     for batch_id in _never_run(before, following):
         cost += _left_out(knowing, batch_id)
-    return cost
+    return cost + Cost(0, 0, None) if _has_forgotten_files(before, after) else cost
+
+
+def _has_forgotten_files(before: Situation, after: Situation) -> bool:
+    """Whether files that a sink may have look new, before and after; what a repair empties it counts itself."""
+    left = {log.name: empty_entries(log) for log in after.checkpoint.source_logs}
+    return any(set(empty_entries(log)) & set(left.get(log.name, ())) for log in before.checkpoint.source_logs)
 
 
 def _ever_planned(situation: Situation, first: int) -> Iterable[int]:

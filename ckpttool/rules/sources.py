@@ -46,6 +46,11 @@ def missing_live_entries(log: SourceLog) -> list[int]:
     return list(islice((number for number in live if number not in present), _HOLES_TOLD))
 
 
+def empty_entries(log: SourceLog) -> list[int]:
+    """Entries without files; Spark writes none, so what they listed is forgotten."""
+    return [number for number, files in log.entries.items() if log.kind == "file" and not files]
+
+
 def _is_beyond_counting(log: SourceLog) -> bool:
     last = newest_entry(log)
     if last is None:

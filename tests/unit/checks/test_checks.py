@@ -112,6 +112,15 @@ def test_an_offset_beyond_the_log_of_its_source(tmp_path: Path) -> None:
     assert findings(tmp_path)["source-log-missing"].expected == "sources/0/1"
 
 
+@pytest.mark.parametrize(("story", "severity"), [("f0 c | f1 c", "error"), ("f0 c | f1", "warning")])
+def test_an_entry_of_a_file_sources_log_that_forgot_its_files(tmp_path: Path, story: str, severity: str) -> None:
+    """They are read again; that harms where the batch which read them is done."""
+    build(tmp_path, story)
+    (tmp_path / "sources" / "0" / "1").write_text("v1")
+    found = findings(tmp_path)["source-log-entry-empty"]
+    assert (found.severity, found.path) == (severity, "sources/0/1")
+
+
 def test_commits_that_name_state_which_is_not_there(tmp_path: Path) -> None:
     build(tmp_path, SOUND, commits_version=2)
     assert findings(tmp_path)["state-directory-missing"].severity == "error"

@@ -78,6 +78,19 @@ def test_1_when_a_sink_would_leave_rows_out(tmp_path: Path) -> None:
     assert any(finding["severity"] == "error" for finding in fields["findings"])
 
 
+def test_1_when_a_source_forgot_files_that_a_sink_has(tmp_path: Path) -> None:
+    """The batch that read them runs again, reads nothing, and the sink skips it; the next one brings their rows."""
+    root = build(tmp_path / "checkpoint", "f0 c | f1")
+    (root / "sources" / "0" / "1").write_text("v1")
+    assert plan(root)[0].code == 0
+    assert plan(root, "--sink", str(file_sink(tmp_path / "before", 0)))[0].code == 0
+    outcome, fields = plan(root, "--sink", str(file_sink(tmp_path / "after", 0, 1)))
+    assert outcome.code == 1
+    (told,) = [one for one in fields["findings"] if one["severity"] == "error"]
+    assert (told["id"], "gets them twice" in told["message"]) == ("source-log-entry-empty", True)
+    assert "exactly once" not in {option["guarantee"] for option in fields["options"]}
+
+
 def test_1_for_a_finding_of_severity_error_alone(tmp_path: Path) -> None:
     root = build(tmp_path, SOUND, spark="4.1.0")
     (root / "metadata").unlink()
