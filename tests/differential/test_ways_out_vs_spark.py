@@ -27,7 +27,7 @@ from ckpttool.releases import parse_release
 from ckpttool.restart import Restart, predict_restart
 from ckpttool.rules import Conditions
 from ckpttool.sinks import load_sink
-from tests.samples.place import REPOSITORY, about, place_sample, sample_names
+from tests.samples.place import REPOSITORY, about, sample_at_home, sample_names
 from tests.samples.process import SparkProcess
 from tests.take_steps import look_at_states, take_steps
 
@@ -228,7 +228,11 @@ def check_rows(way: WayOut, root: Path) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_spark_goes_on(case: Case, goes_on: Run) -> None:
-    checkpoint = place_sample(case.name)
+    with sample_at_home(case.name) as checkpoint:
+        take_way_out(case, checkpoint, goes_on)
+
+
+def take_way_out(case: Case, checkpoint: Path, goes_on: Run) -> None:
     if case.damage:
         case.damage(checkpoint)
     wish = Wish(case.to_batch) if case.to_batch is not None else None

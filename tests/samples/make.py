@@ -20,7 +20,7 @@ from typing import Any
 from tests.samples.catalogue import Sample, samples
 from tests.samples.crash import kill_at, spell
 from tests.samples.damage import DAMAGES
-from tests.samples.place import REPOSITORY, about, place_sample
+from tests.samples.place import REPOSITORY, about, sample_at_home
 from tests.samples.process import SparkProcess
 
 ROOT = Path("/tmp/ckpttool-samples")
@@ -80,9 +80,9 @@ def make_killed(sample: Sample) -> None:
 def make_damaged(sample: Sample) -> None:
     assert sample.damage
     original = about(sample.damage.of)
-    checkpoint = place_sample(sample.damage.of)
-    step = DAMAGES[sample.damage.edit](checkpoint, *sample.damage.args)
-    store(sample, [*original["steps"], step], original["progress"])
+    with sample_at_home(sample.damage.of) as checkpoint:
+        step = DAMAGES[sample.damage.edit](checkpoint, *sample.damage.args)
+        store(sample, [*original["steps"], step], original["progress"])
 
 
 def store(sample: Sample, steps: list[str], progress: list[dict[str, Any]]) -> None:
@@ -162,12 +162,15 @@ def main() -> None:
     ]
     if not chosen:
         sys.exit(f"no sample is called {' or '.join(patterns)}")
-    make_sound(sample for sample in chosen if not sample.damage and not sample.kill)
-    for sample in chosen:
-        if sample.kill:
-            make_killed(sample)
-        elif sample.damage:
-            make_damaged(sample)
+    try:
+        make_sound(sample for sample in chosen if not sample.damage and not sample.kill)
+        for sample in chosen:
+            if sample.kill:
+                make_killed(sample)
+            elif sample.damage:
+                make_damaged(sample)
+    finally:
+        shutil.rmtree(ROOT, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +23,23 @@ def about(name: str) -> dict[str, Any]:
     return loaded
 
 
-def place_sample(name: str, target_root: Path | str | None = None) -> Path:
-    """Copy the sample below `target_root`, by default to the place it was made at, and return its checkpoint there.
+@contextmanager
+def sample_at_home(name: str) -> Iterator[Path]:
+    """Its checkpoint at the place it was made at, for as long as it is needed: offsets and logs hold absolute paths, so
+    Spark can go on with the query there only. What is left there would change what others are told of the inputs."""
+    home = Path(about(name)["root"])
+    shutil.rmtree(home, ignore_errors=True)
+    try:
+        yield place_sample(name, home)
+    finally:
+        shutil.rmtree(home)
+        with suppress(OSError):  # another one is there
+            home.parent.rmdir()
 
-    Offsets and logs hold absolute paths, so Spark can go on with the query at the original place only.
-    """
+
+def place_sample(name: str, root: Path) -> Path:
+    """Copy the sample below `root`, and return its checkpoint there."""
     facts = about(name)
-    root = Path(target_root if target_root is not None else facts["root"])
-    if target_root is None:
-        shutil.rmtree(root, ignore_errors=True)
     shutil.copytree(REPOSITORY / name, root, dirs_exist_ok=True, ignore=shutil.ignore_patterns("about.json"))
     for directory in facts["directories"]:
         (root / directory).mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from tests.samples.place import about, place_sample, sample_names
+from tests.samples.place import about, sample_at_home, sample_names
 from tests.samples.process import SparkProcess
 
 
@@ -50,7 +50,11 @@ def restart_all(names: Iterable[str], spark: str | None = None) -> Iterator[Rest
 
 
 def restart(name: str, facts: dict[str, Any], running: SparkProcess) -> Restart:
-    checkpoint = place_sample(name)
+    with sample_at_home(name) as checkpoint:
+        return _restart_at(checkpoint, name, facts, running)
+
+
+def _restart_at(checkpoint: Path, name: str, facts: dict[str, Any], running: SparkProcess) -> Restart:
     planned, committed = _written(checkpoint / "offsets"), _written(checkpoint / "commits")
     again = facts["restart"]
     result = running.run(
