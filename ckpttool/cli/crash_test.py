@@ -95,7 +95,7 @@ def list_scenarios(color: str, **_: str) -> int:
     epilog="""\b
 Examples:
   ckpt crash-test run file-to-append file-to-delta --jars "$(ls jars/*.jar | paste -sd,)"
-  ckpt crash-test run --job orders.py --python ~/spark/bin/python --scratch /tmp/orders
+  ckpt crash-test run --job orders.py --python ~/spark/bin/python --scratch /tmp/orders --torn --kills 3
   ckpt crash-test run --spec orders.json --format junit > crashes.xml""",
 )
 @click.argument("scenarios", nargs=-1)
@@ -110,6 +110,11 @@ Examples:
 @click.option("--conf", "confs", multiple=True, metavar="K=V", help="A setting of the Spark session.")
 @click.option("--seed", default=1, show_default=True, help="What the input is made from.")
 @click.option("--batches", metavar="N,N", help="The batches that are crashed; else the scenario's own.")
+@click.option("--kills", default=0, show_default=True, type=click.IntRange(0), help="So many real kills besides.")
+@click.option("--executors", default=0, show_default=True, type=click.IntRange(0), help="So often an executor is lost.")
+@click.option("--torn", is_flag=True, help="Also what a loss of power leaves: files cut, empty, flipped, old, gone.")
+@click.option("--again", is_flag=True, help="Also a second crash, at every point of the recovery from one.")
+@click.option("--ways-out", is_flag=True, help="Also what plan-recovery offers, carried out; for a Delta sink.")
 @click.option("--seconds", default=60.0, show_default=True, help="The time that one recovery may take.")
 @click.option("--scratch", type=click.Path(file_okay=False), help="An empty directory for everything; it is kept.")
 @output_options("text", "json", "junit")
@@ -147,7 +152,7 @@ def run_trials(scenarios: tuple[str, ...], form: str, color: str, **given: Any) 
 
 def _try_jobs(names: Sequence[str], folder: Path | None, given: dict[str, Any]) -> Trials:
     """Everything is looked at before the scratch directory is made."""
-    from ckpttool.harness.campaign import try_scenarios
+    from ckpttool.harness.campaign import Besides, try_scenarios
     from ckpttool.harness.preflight import look
     from ckpttool.harness.settings import Settings, save_settings
     from ckpttool.harness.smallest import smallest_failures
@@ -159,11 +164,12 @@ def _try_jobs(names: Sequence[str], folder: Path | None, given: dict[str, Any]) 
     release = look(driver, connectors, folder or Path(tempfile.gettempdir()), given["broker"]).require()
     batches = _batches(given["batches"])
     settings = Settings(driver, release, given["seed"], given["seconds"], batches, given["broker"], rows)
+    besides = Besides(given["torn"], given["kills"], given["again"], given["ways_out"], given["executors"])
 
     def run(scratch: Scratch) -> Iterator[Histories]:
         save_settings(scratch.root, settings, chosen)
         click.echo(f"seed {settings.seed}, Spark {release}, in {scratch.root}", err=True)
-        return try_scenarios(scratch, chosen, settings, _progress)
+        return try_scenarios(scratch, chosen, settings, _progress, besides)
 
     return Trials(run, lambda scratch, judged: smallest_failures(scratch, chosen, settings, judged, _shrinking))
 
@@ -252,11 +258,14 @@ def _batches(text: str | None) -> tuple[int, ...] | None:
 
 
 def _progress(scenario: str, done: int, total: int, rate: float) -> None:
-    """On a terminal one line that is written over; else a line for every fiftieth. No total: the run comes first."""
+    """On a terminal one line that is written over; else a line for every fiftieth. No total: first the run, and at the
+    end what is tried besides."""
     from ckpttool.report.layout import spell_duration
 
-    if not total:
+    if not done:
         _say(f"{scenario}: runs once, stopped at every point", last=True)
+    elif not total:
+        _say(f"{scenario}: {done} besides", last=False)
     elif sys.stderr.isatty() or done % 50 == 0 or done == total:
         left = spell_duration(round(1000 * (total - done) / rate)) if rate else "unknown"
         _say(f"{scenario}: {done} of {total} crashes, {rate:.1f}/s, {left} left", last=done == total)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 from ckpttool.errors import NotFound, Unavailable
@@ -11,7 +12,7 @@ from ckpttool.harness.command import Anew
 from ckpttool.harness.command_trial import CommandTrial
 from ckpttool.harness.executors import lose_executor
 from ckpttool.harness.histories import load_histories
-from ckpttool.harness.history import Histories, Window
+from ckpttool.harness.history import Case, Histories, Window
 from ckpttool.harness.images import Image, Images
 from ckpttool.harness.jdwp import Controller
 from ckpttool.harness.judge import judge
@@ -24,11 +25,27 @@ from ckpttool.harness.session import Died, Late, Session
 from ckpttool.harness.settings import SMALLEST, Kept, Settings, kept_trials, load_settings
 from ckpttool.harness.shrink import At
 from ckpttool.harness.tears import REORDERED
-from ckpttool.harness.trial import Progress, Trial
+from ckpttool.harness.trial import Again, Progress, Trial
 from ckpttool.harness.ways_out import cases_of_ways_out
 from ckpttool.harness.wire import JdwpError
 
 START_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Besides:
+    """What is tried besides a recovery from each image. `torn`: the tears of two images. `kills`: so many real ones.
+    `again`: a second crash, at every point of the recovery from one. `ways_out`: all that are offered for two images,
+    one of them also torn, where the sink is Delta with a record of batches. `executors`: how often one is lost."""
+
+    torn: bool = False
+    kills: int = 0
+    again: bool = False
+    ways_out: bool = False
+    executors: int = 0
+
+
+NOTHING = Besides()
 
 
 def try_scenarios(
@@ -36,18 +53,11 @@ def try_scenarios(
     scenarios: Sequence[Scenario],
     settings: Settings,
     told: Progress = lambda *_: None,
+    besides: Besides = NOTHING,
     *,
-    torn: bool = False,
-    kills: int = 0,
-    again: bool = False,
-    ways_out: bool = False,
     images: bool = True,
-    executors: int = 0,
 ) -> Iterator[Histories]:
-    """All of them in one JVM, one after the other. `torn`: also the tears of two images of each that has a state.
-    `kills`: so many real ones of each. `again`: a second crash, at every point of the recovery from one.
-    `ways_out`: all that are offered for two images, one of them also torn, of each whose sink is Delta with a record of
-    batches. `images`: every image of the run. `executors`: how often one is lost."""
+    """All of them in one JVM, one after the other. `images`: every image of the run is recovered from."""
     trials = [Trial(scratch, scenario, settings, told) for scenario in scenarios]
     points = breakpoints(stops({group for scenario in scenarios for group in scenario.groups}))
 
@@ -66,25 +76,34 @@ def try_scenarios(
                 for trial in trials:
                     run = trial.prepare(asker(session, controller))
                     run, taken = trial.harvest(session, controller, run)
-                    twice = (
-                        trial.harvest_recovery(session, controller, _last(trial.images, "doubled")) if again else None
-                    )
-                    prepared.append((trial, run, taken, twice))
+                    first = _last(trial.images, "doubled") if besides.again else None
+                    again = trial.harvest_recovery(session, controller, first) if first else None
+                    prepared.append((trial, run, taken, again))
             except (Died, Late, JdwpError) as error:
                 raise Unavailable(f"Spark ended, or hangs: {last_line(str(error))}", f"see {session.log}") from None
             controller.close()
-            for trial, run, taken, twice in prepared:
+            for trial, run, taken, again in prepared:
                 cases = list(trial.cases(spark, taken)) if images else list(trial.controls)
-                cases += trial.cases_again(spark, twice) if twice else []
-                if torn and trial.scenario.is_stateful:
-                    cases += trial.tear_image(spark, _last(trial.images, "doubled"))
-                    cases += trial.tear_image(spark, _last(trial.images, "done"), REORDERED)
-                if ways_out and trial.scenario.sink.kind == "delta" and trial.scenario.sink.ledger:
-                    done, doubled = _last(trial.images, "done"), _last(trial.images, "doubled")
-                    cases += cases_of_ways_out(trial, spark, done, doubled)
-                cases += [trial.kill_and_recover(spark, at) for at in _sample(trial.images, kills)]
-                cases += [lose_executor(trial, at) for at in _at_the_sink(trial.images, executors)]
+                for number, case in enumerate(_cases_besides(trial, spark, besides, again), 1):
+                    told(run.scenario, number, 0, 0.0)
+                    cases.append(case)
                 yield Histories(run, tuple(cases))
+
+
+def _cases_besides(trial: Trial, spark: Spark, besides: Besides, again: Again | None) -> Iterator[Case]:
+    """Where a run left no image in a window, nothing can be tried on it."""
+    doubled, done = _last(trial.images, "doubled"), _last(trial.images, "done")
+    if again:
+        yield from trial.cases_again(spark, again)
+    if besides.torn and doubled and done:
+        yield from trial.tear_image(spark, doubled)
+        yield from trial.tear_image(spark, done, REORDERED)
+    if besides.ways_out and doubled and done and trial.scenario.sink.kind == "delta" and trial.scenario.sink.ledger:
+        yield from cases_of_ways_out(trial, spark, done, doubled)
+    for at in _sample(trial.images, besides.kills):
+        yield trial.kill_and_recover(spark, at)
+    for at in _at_the_sink(trial.images, besides.executors):
+        yield lose_executor(trial, at)
 
 
 def _at_the_sink(images: Images, count: int) -> list[At]:
@@ -93,18 +112,21 @@ def _at_the_sink(images: Images, count: int) -> list[At]:
     return [At(image.point, image.batch_id or 0, image.nth) for image in found[-count:]] if count else []
 
 
-def _last(images: Images, window: Window) -> Image:
-    return [image for image in images if image.window == window][-1]
+def _last(images: Images, window: Window) -> Image | None:
+    return next((image for image in reversed(list(images)) if image.window == window), None)
 
 
 def _sample(images: Images, count: int) -> list[At]:
-    """Spread over the windows: the middle one of each, those first in which something may go wrong."""
-    found = []
-    for window in ("doubled", "replayed", "done", "rebuilt")[:count]:
-        there = [image for image in images if image.window == window and image.batch_id is not None]
-        image = there[len(there) // 2]
-        found.append(At(image.point, image.batch_id or 0, image.nth))
-    return found
+    """Spread over the windows, and over each of them; the first are those in which something may go wrong."""
+    windows = [
+        [image for image in images if image.window == window and image.batch_id is not None]
+        for window in ("doubled", "replayed", "done", "rebuilt")
+    ]
+    found: list[Image] = []
+    for number, there in enumerate(windows):
+        share = min(len(range(number, count, len(windows))), len(there))
+        found += [there[(place + 1) * len(there) // (share + 1)] for place in range(share)]
+    return [At(image.point, image.batch_id or 0, image.nth) for image in found]
 
 
 def replay_image(folder: Path) -> Histories:

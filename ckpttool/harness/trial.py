@@ -44,7 +44,7 @@ from ckpttool.releases import parse_release
 READER = "source.json"  # how the job reads its input, kept for replays
 READ_SECONDS = 60.0
 END = "start the query with trigger(availableNow=True), or give it more time"
-Progress = Callable[[str, int, int, float], None]  # scenario, done, of (0: not yet known), per second
+Progress = Callable[[str, int, int, float], None]  # scenario, done, of (0: nobody knows), per second
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ckpttool.errors import CkptError
-from ckpttool.harness.campaign import try_scenarios
+from ckpttool.harness.campaign import Besides, try_scenarios
 from ckpttool.harness.driver import Driver
 from ckpttool.harness.judge import Judged, judge
 from ckpttool.harness.report import render_report
@@ -43,6 +43,7 @@ THOROUGH = (
     "file-windows-changelog-to-delta",
     "file-windows-format2-to-delta",
 )
+IN_FULL = Besides(torn=True, kills=3, again=True, ways_out=True, executors=1)
 OLDER = (
     *THOROUGH,
     "file-to-append",
@@ -66,20 +67,11 @@ class Tier:
     def try_some(self, number: int, scenarios: Sequence[Scenario]) -> None:
         """Those that were not tried are broken, whatever the reason."""
         left = [one.name for one in scenarios]
-        thorough = scenarios[0].name in THOROUGH
+        besides = IN_FULL if scenarios[0].name in THOROUGH else Besides(kills=1)
         folder = self.folder / f"{self.settings.release}-{number}" if self.folder else None
         try:
             with Scratch(folder, keep=folder is not None) as scratch:
-                for histories in try_scenarios(
-                    scratch,
-                    scenarios,
-                    self.settings,
-                    kills=3 if thorough else 1,
-                    torn=thorough,
-                    again=thorough,
-                    ways_out=thorough,
-                    executors=1 if thorough else 0,
-                ):
+                for histories in try_scenarios(scratch, scenarios, self.settings, besides=besides):
                     left.remove(histories.run.scenario)
                     self.judged.append(judge(histories))
                     self.tell(self.judged[-1])

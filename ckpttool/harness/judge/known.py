@@ -74,6 +74,16 @@ def _empty_entry_is_taken(facts: Facts, outcomes: Outcomes) -> bool:
     return edited and _first_failure(facts) is None and bool(_invalid(outcomes) & {"P1", "P5", "P6"})
 
 
+def _another_plan_is_skipped(facts: Facts, outcomes: Outcomes) -> bool:
+    edited = _is_edited(facts, "checkpoint/offsets/", "gone") or _is_edited(facts, "checkpoint/sources/", "gone")
+    return edited and facts.run.sink.ledger and _first_failure(facts) is None and "P1" in _invalid(outcomes)
+
+
+def _lost_record_is_not_missed(facts: Facts, outcomes: Outcomes) -> bool:
+    edited = _is_edited(facts, "sink/", "gone")
+    return edited and _first_failure(facts) is None and bool(_invalid(outcomes) & {"P1", "P5"})
+
+
 def _first_plan_cut_short(facts: Facts, outcomes: Outcomes) -> bool:
     failure, crash = _first_failure(facts), facts.crash
     return (
@@ -143,5 +153,17 @@ DEFECTS = (
         "an entry of a file source's log cut to its version line counts as one without files, which are read again",
         (3, 5, 0),
         _empty_entry_is_taken,
+    ),
+    Defect(
+        "another-plan-is-skipped",
+        "a batch whose offsets are lost is planned anew with other rows, and the sink that has its number skips them",
+        (3, 5, 0),
+        _another_plan_is_skipped,
+    ),
+    Defect(
+        "lost-record-is-not-missed",
+        "the newest entry of the sink's own log is lost: readers do not see the batch, and no restart misses it",
+        (3, 5, 0),
+        _lost_record_is_not_missed,
     ),
 )

@@ -145,6 +145,24 @@ def test_an_entry_of_the_source_log_that_lost_its_files_is_found_out() -> None:
     assert judgement.defect.id == "empty-source-log-entry-is-taken"
 
 
+@pytest.mark.parametrize(
+    ("edit", "defect"),
+    [
+        ("checkpoint/offsets/2 gone", "another-plan-is-skipped"),
+        ("sink/_delta_log/00000000000000000002.json gone", "lost-record-is-not-missed"),
+    ],
+)
+def test_rows_that_are_lost_with_a_file_and_without_a_word(edit: str, defect: str) -> None:
+    history = sound_history(Shape())
+    crashes = with_crash(history.case, mode="torn", edit=edit)
+    judgement = judged(
+        history, crashes=crashes, after=replace(history.case.after, visible=history.case.after.visible[1:])
+    )
+    assert "row-lost" in names(judgement)
+    assert judgement.defect is not None
+    assert judgement.defect.id == defect
+
+
 def test_where_nobody_can_read_a_torn_sink_and_the_query_stops_all_is_said() -> None:
     history = sound_history(Shape(window="replayed"))
     disk = replace(history.case.crashes[0].disk, sink=None, visible=None)
