@@ -43,7 +43,10 @@ THOROUGH = (
     "file-windows-changelog-to-delta",
     "file-windows-format2-to-delta",
 )
-IN_FULL = Besides(torn=True, kills=3, again=True, ways_out=True, executors=1)
+# Those that have a JVM to themselves. A topic is in no image, so more of its crashes are real.
+ALONE = {name: Besides(torn=True, kills=3, again=True, ways_out=True, executors=1) for name in THOROUGH} | {
+    "kafka-to-kafka": Besides(kills=3)
+}
 OLDER = (
     *THOROUGH,
     "file-to-append",
@@ -67,7 +70,7 @@ class Tier:
     def try_some(self, number: int, scenarios: Sequence[Scenario]) -> None:
         """Those that were not tried are broken, whatever the reason."""
         left = [one.name for one in scenarios]
-        besides = IN_FULL if scenarios[0].name in THOROUGH else Besides(kills=1)
+        besides = ALONE.get(scenarios[0].name, Besides(kills=1))
         folder = self.folder / f"{self.settings.release}-{number}" if self.folder else None
         try:
             with Scratch(folder, keep=folder is not None) as scratch:
@@ -134,8 +137,8 @@ def try_all(spark: str, chosen: Sequence[Scenario], folder: Path | None) -> Tier
 
 def portions(chosen: Sequence[Scenario]) -> Iterator[Sequence[Scenario]]:
     """Those that take longest first, each alone."""
-    yield from ([one] for one in chosen if one.name in THOROUGH)
-    rest = [one for one in chosen if one.name not in THOROUGH]
+    yield from ([one] for one in chosen if one.name in ALONE)
+    rest = [one for one in chosen if one.name not in ALONE]
     yield from (rest[first : first + IN_ONE] for first in range(0, len(rest), IN_ONE))
 
 
@@ -176,7 +179,17 @@ def failures(judged: Iterable[Judged]) -> Iterator[str]:
             good |= judgement.verdict == "unknown" and bool(by_hand) and not judgement.void
             if not good or judgement.prediction.agreement == "differs":
                 yield f"{one.run.scenario} {judgement.case.name}"
+        yield from unlike_their_images(one)
         yield from (f"{control.scenario}: silent" for control in one.controls if control.is_silent)
+
+
+def unlike_their_images(judged: Judged) -> Iterator[str]:
+    """A real kill has to come to what its image comes to."""
+    images = {one.case.name: one for one in judged.judgements}
+    for killed in judged.judgements:
+        image = images.get(killed.case.name.replace("kill-", "image-", 1))
+        if image and (killed.verdict, killed.prediction.observed) != (image.verdict, image.prediction.observed):
+            yield f"{judged.run.scenario} {killed.case.name} is {killed.verdict}, and its image {image.verdict}"
 
 
 if __name__ == "__main__":
