@@ -178,6 +178,7 @@ def _try_command(_: Sequence[str], folder: Path | None, given: dict[str, Any]) -
     from ckpttool.harness.command_trial import try_command
     from ckpttool.harness.preflight import look_for_command
     from ckpttool.harness.settings import Settings, save_settings
+    from ckpttool.harness.smallest import smallest_of_command
 
     context = click.get_current_context()
     for option in context.command.params:
@@ -193,7 +194,7 @@ def _try_command(_: Sequence[str], folder: Path | None, given: dict[str, Any]) -
         click.echo(f"in {scratch.root}", err=True)
         return iter([try_command(scratch, spec, settings, _progress)])
 
-    return Trials(run, lambda *_: iter(()))  # its input is its own
+    return Trials(run, lambda scratch, judged: smallest_of_command(scratch, spec, settings, judged, _shrinking))
 
 
 @crash_test.command(

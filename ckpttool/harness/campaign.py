@@ -180,7 +180,7 @@ def _newest_of(seed: int) -> Kept:
 
 def _trial_again(scratch: Scratch, kept: Kept, name: str) -> tuple[Trial, Spark]:
     if kept.spec:
-        command = CommandTrial(scratch, kept.spec, kept.settings)
+        command = CommandTrial(scratch, kept.spec, kept.settings, suffix=SMALLEST if name.endswith(SMALLEST) else "")
         return command, Anew(command.start)
     trial = Trial(scratch, kept.scenario(name), kept.settings)
     return trial, Spark(lambda: kept.settings.driver.start(scratch, "replay"))

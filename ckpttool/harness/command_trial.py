@@ -25,7 +25,7 @@ from ckpttool.harness.job import Spec, load_spec
 from ckpttool.harness.place import JobPlace
 from ckpttool.harness.points import breakpoints
 from ckpttool.harness.recovery import Spark
-from ckpttool.harness.run import connect, last_line
+from ckpttool.harness.run import Harvest, connect, last_line
 from ckpttool.harness.scenarios import Scenario, job_scenario
 from ckpttool.harness.scratch import Scratch, clear
 from ckpttool.harness.session import Answer, Died, Late
@@ -33,6 +33,7 @@ from ckpttool.harness.settings import Settings
 from ckpttool.harness.trial import Progress, Trial
 from ckpttool.harness.wire import JdwpError
 
+OF_LINES = (".json", ".jsonl", ".ndjson", ".csv", ".txt")
 FIRST_BATCHES = (0, 1, 2)  # the last of them that it runs is crashed
 
 
@@ -64,8 +65,13 @@ def command_scenario(path: Path) -> Scenario:
 
 
 class CommandTrial(Trial):
-    def __init__(self, scratch: Scratch, path: Path, settings: Settings, told: Progress = lambda *_: None) -> None:
-        super().__init__(scratch, command_scenario(path), settings, told)
+    """`suffix`: behind its name, where it is tried with less."""
+
+    def __init__(
+        self, scratch: Scratch, path: Path, settings: Settings, told: Progress = lambda *_: None, suffix: str = ""
+    ) -> None:
+        scenario = command_scenario(path)
+        super().__init__(scratch, replace(scenario, name=scenario.name + suffix), settings, told)
         self.folder = path.parent
         root = self.place.root
         self.spec = load_spec(str(path), root)
@@ -95,7 +101,7 @@ class CommandTrial(Trial):
         for folder in (self.place.root, self.images.folder):
             clear(self.scratch.inside(folder))
         if self.spec.input is not None:
-            shutil.copytree(self.folder / self.spec.input, self.place.input)
+            copy_input(self.folder / self.spec.input, self.place.input, self.settings.only)
         return Run(
             scenario=self.scenario.name,
             seed=self.settings.seed,
@@ -154,6 +160,12 @@ class CommandTrial(Trial):
 def try_command(scratch: Scratch, path: Path, settings: Settings, told: Progress = lambda *_: None) -> Histories:
     """Its victim, then a recovery from every image."""
     trial = CommandTrial(scratch, path, settings, told)
+    run, taken = harvest_command(trial)
+    with Anew(trial.start) as spark:
+        return Histories(run, tuple(trial.cases(spark, taken)))
+
+
+def harvest_command(trial: CommandTrial) -> tuple[Run, Harvest]:
     run = trial.prepare(lambda _: {})
     with Controller(breakpoints(trial.chosen), first_batch=0) as controller:
         session = trial.start((controller.java_option,))
@@ -161,12 +173,37 @@ def try_command(scratch: Scratch, path: Path, settings: Settings, told: Progress
             _await_spark(trial, session, controller)
             run = replace(run, spark_version=trial.settings.release)
             try:
-                run, taken = trial.harvest(session, controller, run)
+                return trial.harvest(session, controller, run)
             except (Died, JdwpError) as error:
                 raise Unavailable(f"Spark ended, or hangs: {last_line(str(error))}", f"see {session.log}") from None
-        controller.close()
-        with Anew(trial.start) as spark:
-            return Histories(run, tuple(trial.cases(spark, taken)))
+
+
+def copy_input(source: Path, target: Path, only: tuple[int, int] | None) -> None:
+    """`only`: so many of its files, in the order of their names, and so many lines of each that is made of lines."""
+    if only is None:
+        shutil.copytree(source, target)
+        return
+    files, lines = only
+    target.mkdir(parents=True)
+    for path in input_files(source)[:files]:
+        place = target / path.relative_to(source)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix in OF_LINES:
+            place.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:lines]))
+            shutil.copystat(path, place)
+        else:
+            shutil.copy2(path, place)
+
+
+def size_of_input(source: Path) -> tuple[int, int]:
+    """How many files there are, and how many lines the longest has that is made of lines."""
+    files = input_files(source)
+    counts = (len(path.read_bytes().splitlines()) for path in files if path.suffix in OF_LINES)
+    return len(files), max(counts, default=1)
+
+
+def input_files(source: Path) -> list[Path]:
+    return sorted(path for path in source.rglob("*") if path.is_file())
 
 
 def _await_spark(trial: CommandTrial, session: Command, controller: Controller) -> None:

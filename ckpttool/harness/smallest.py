@@ -1,7 +1,7 @@
 """A crash that the job did not survive, made as small as it can be: tried again with less, until less does no harm.
 
 Each try is a whole trial of one schedule, with a shorter input: a run under the controller, the recovery, the verdict.
-One JVM does them all.
+Of a job one JVM does them all. A command starts its own each time, so it is tried less often.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from ckpttool.errors import CkptError
+from ckpttool.harness.command import Anew
+from ckpttool.harness.command_trial import CommandTrial, harvest_command, size_of_input
 from ckpttool.harness.history import Case, Histories
 from ckpttool.harness.images import Image
 from ckpttool.harness.jdwp import Controller
@@ -28,6 +31,7 @@ from ckpttool.harness.trial import Trial
 from ckpttool.harness.wire import JdwpError
 
 TRIES = 30
+TRIES_OF_A_COMMAND = 8
 Told = Callable[[str, str, int], None]  # scenario, what is wrong, tries
 PARTITIONS = "spark.sql.shuffle.partitions"
 
@@ -73,7 +77,66 @@ def _can_be_made_again(case: Case) -> bool:
     return bool(crashes) and len(crashes) == len(case.crashes) and case.way_out is None
 
 
+def smallest_of_command(
+    scratch: Scratch, spec: Path, settings: Settings, reports: Sequence[Judged], told: Told = lambda *_: None
+) -> Iterator[Smallest]:
+    """The same for a command, whose batches are taken for the files of its input."""
+    for judged in reports:
+        failure = _first_failure(judged)
+        trial = CommandTrial(scratch, spec, settings)
+        if failure is None or trial.spec.input is None:
+            continue
+        files, lines = size_of_input(trial.folder / trial.spec.input)
+        at = _crashes_of(failure.case)
+        schedule = Schedule(at, max(files, at[0].batch_id + 1), rows=lines)
+
+        def attempt(schedule: Schedule) -> Histories:
+            (at,) = schedule.crashes
+            fewer = replace(settings, batches=(at.batch_id,), only=(schedule.batches, schedule.rows))
+            return _crash_command(CommandTrial(scratch, spec, fewer, suffix=SMALLEST), at)
+
+        if smallest := _smaller(judged.run.scenario, failure, schedule, attempt, told, TRIES_OF_A_COMMAND):
+            yield smallest
+
+
+def _crash_command(trial: CommandTrial, at: At) -> Histories:
+    run, taken = harvest_command(trial)
+    image = _image_at(trial.crashed_images(), at)
+    with Anew(trial.start) as spark:
+        case = trial.recover_image(spark, image, armed=True, run_id=taken.answer["run_id"])
+    return Histories(run, tuple(trial.keep([case])))
+
+
+def _smaller(
+    scenario: str,
+    failure: Judgement,
+    schedule: Schedule,
+    attempt: Callable[[Schedule], Histories],
+    told: Told,
+    tries: int,
+) -> Smallest | None:
+    name = failure.anomalies[0].name
+    count = iter(range(tries + 2))
+    last: list[Case] = []
+
+    def fails(schedule: Schedule) -> bool:
+        told(scenario, name, next(count))
+        try:
+            histories = attempt(schedule)
+        except (NotThere, CkptError):
+            return False
+        last[:] = histories.cases
+        return name in {anomaly.name for anomaly in judge_case(histories.run, last[0]).anomalies}
+
+    shrunk = shrink(schedule, fails, tries)
+    if not fails(shrunk.schedule):  # once more, since this is what stays; nothing else may have failed
+        return None
+    return Smallest(scenario, name, shrunk, last[0])
+
+
 class _Attempts:
+    """Of a job: all in one session, which is under the controller all the time."""
+
     def __init__(
         self, scratch: Scratch, scenario: Scenario, settings: Settings, session: Session, controller: Controller
     ) -> None:
@@ -81,22 +144,8 @@ class _Attempts:
         self._session, self._controller = session, controller
 
     def shrink(self, failure: Judgement, told: Told) -> Smallest | None:
-        name = failure.anomalies[0].name
-        tries = iter(range(TRIES + 2))
-
-        def fails(schedule: Schedule) -> bool:
-            told(self._scenario.name, name, next(tries))
-            try:
-                histories = self.attempt(schedule)
-            except (NotThere, CkptError):
-                return False
-            (case,) = histories.cases
-            return name in {anomaly.name for anomaly in judge_case(histories.run, case).anomalies}
-
-        shrunk = shrink(_schedule_of(failure, self._scenario), fails, TRIES)
-        if not fails(shrunk.schedule):  # once more, since this is what stays; nothing else may have failed
-            return None
-        return Smallest(self._scenario.name, name, shrunk, self._last.cases[0])
+        schedule = _schedule_of(failure, self._scenario)
+        return _smaller(self._scenario.name, failure, schedule, self.attempt, told, TRIES)
 
     def attempt(self, schedule: Schedule) -> Histories:
         conf = {**self._scenario.conf, PARTITIONS: str(schedule.partitions)}
@@ -106,8 +155,7 @@ class _Attempts:
         )
         trial = Trial(self._scratch, scenario, settings)
         with closing(trial.topics) if trial.topics else nullcontext():
-            self._last = self._crashed_at(trial, schedule.crashes)
-        return self._last
+            return self._crashed_at(trial, schedule.crashes)
 
     def _crashed_at(self, trial: Trial, crashes: Sequence[At]) -> Histories:
         first, *more = crashes
@@ -143,8 +191,12 @@ def _image_at(images: Sequence[Image], at: At) -> Image:
 
 
 def _schedule_of(failure: Judgement, scenario: Scenario) -> Schedule:
-    crashes = tuple(At(crash.point, crash.batch_id or 0, crash.nth) for crash in failure.case.crashes)
+    crashes = _crashes_of(failure.case)
     batches = max(scenario.batches, *(at.batch_id + 1 for at in crashes))
     rows = -(-len(failure.run.records) // batches)
     partitions = failure.run.conf.get(PARTITIONS, "2")
     return Schedule(crashes, batches, int(partitions), max(1, rows))
+
+
+def _crashes_of(case: Case) -> tuple[At, ...]:
+    return tuple(At(crash.point, crash.batch_id or 0, crash.nth) for crash in case.crashes)

@@ -13,28 +13,12 @@ from tests.parts.spark import ensure_spark
 pytestmark = [pytest.mark.spark, pytest.mark.crash]
 
 SPARK = "4.2.0"
-SCRIPT = Path(__file__).with_name("jobs") / "by_itself.py"
+JOBS = Path(__file__).with_name("jobs")
 
 
 def test_a_script_that_starts_its_own_spark(tmp_path: Path) -> None:
     """Every point of its second batch; and one case again from its image. The checkpoint lies in the sink."""
-    (tmp_path / "rows").mkdir()
-    for batch in range(2):
-        lines = (json.dumps({"id": 3 * batch + number}) for number in range(3))
-        (tmp_path / "rows" / f"{batch}.json").write_text("\n".join(lines))
-    spec = tmp_path / "orders.json"
-    spec.write_text(
-        json.dumps(
-            {
-                "command": [str(ensure_spark(SPARK)), str(SCRIPT), "{scratch}"],
-                "checkpoint": "{scratch}/out/_checkpoint",
-                "sink": {"kind": "file", "path": "{scratch}/out"},
-                "identity": ["id"],
-                "input": "rows",
-                "timeout_s": 120,
-            }
-        )
-    )
+    spec = specification(tmp_path, "by_itself.py", checkpoint="{scratch}/out/_checkpoint")
     scratch = tmp_path / "scratch"
     ran = run_ckpt("crash-test", "run", "--spec", str(spec), "--scratch", str(scratch), "--format", "json")
     report = json.loads(ran.out)
@@ -51,6 +35,39 @@ def test_a_script_that_starts_its_own_spark(tmp_path: Path) -> None:
     image = next(path for path in (scratch / "images" / "orders").iterdir() if "commit-log-begin" in path.name)
     again = run_ckpt("crash-test", "replay", str(image), "--format", "json")
     assert [point["verdict"] for point in json.loads(again.out)["points"]] == ["valid"]
+
+
+def test_a_script_that_doubles_rows_is_made_small(tmp_path: Path) -> None:
+    """Two files of three lines; one line of one file is enough to show it."""
+    spec, scratch = specification(tmp_path, "appends_by_itself.py", checkpoint="{scratch}/checkpoint"), tmp_path / "s"
+    ran = run_ckpt("crash-test", "run", "--spec", str(spec), "--scratch", str(scratch), "--format", "json")
+    assert ran.code == 1, ran.err
+    (smallest,) = json.loads(ran.out)["smallest"]
+    assert smallest["anomaly"] == "row-duplicated"
+    assert (smallest["batches"], smallest["rows"]) == (1, 1)
+    again = run_ckpt("crash-test", "replay", smallest["image"], "--format", "json")
+    assert again.code == 1
+    (point,) = json.loads(again.out)["points"]
+    assert [(one["anomaly"], one["rows"]) for one in point["witnesses"]] == [("row-duplicated", [{"id": 0}])]
+
+
+def specification(folder: Path, script: str, checkpoint: str) -> Path:
+    """Of a script that reads two files of three rows."""
+    (folder / "rows").mkdir()
+    for batch in range(2):
+        lines = (json.dumps({"id": 3 * batch + number}) for number in range(3))
+        (folder / "rows" / f"{batch}.json").write_text("\n".join(lines))
+    fields = {
+        "command": [str(ensure_spark(SPARK)), str(JOBS / script), "{scratch}"],
+        "checkpoint": checkpoint,
+        "sink": {"kind": "file", "path": "{scratch}/out"},
+        "identity": ["id"],
+        "input": "rows",
+        "timeout_s": 120,
+    }
+    spec = folder / "orders.json"
+    spec.write_text(json.dumps(fields))
+    return spec
 
 
 def read(sink: Path) -> list[dict[str, int]]:
