@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ckpttool.connectors import recognise_offset
 from ckpttool.connectors.base import Offset, Step
 from ckpttool.connectors.file import FileOffset
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.envelope import parse_json
+from ckpttool.frozen import frozen
 from ckpttool.model import Checkpoint, CommitLogEntry, Json, OffsetLogEntry, SourceLog, SourceOffset
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourceProgress:
     """One source in one batch. `offset` None: it had none yet. `step` None: the batch before is not in the log."""
 
@@ -24,7 +24,7 @@ class SourceProgress:
     step: Step | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Batch:
     """A batch as the two logs tell it. `previous_id`: the batch whose end is this one's start, as far as is known."""
 

@@ -11,9 +11,10 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol, TypeVar
+
+from ckpttool.frozen import frozen
 
 TRIES = 4  # at a body that breaks off; the clients repeat what is refused or not answered at all
 _BODY_BYTES = 64 * 2**20
@@ -26,7 +27,7 @@ class TooLong(Exception):
     """A body beyond the limit, whose transfer was given up."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """An object; `is_directory`: it only marks one. Keys are whole, from the top of the bucket."""
 
@@ -36,7 +37,7 @@ class Entry:
     is_directory: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page:
     """`folders`: what keys were folded into, with the slash at the end. `token` None: the last page."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from ckpttool.batches import Batch, SourceProgress
 from ckpttool.connectors.base import Step
+from ckpttool.frozen import frozen
 from ckpttool.inspection import Inspection
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Difference:
     """One thing that is not the same; None: it is not there on that side. `step` leads from the first to the second."""
 

@@ -6,11 +6,11 @@ Every conclusion carries its evidence, and is a range or a guess where the files
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from ckpttool.batches import Batch, decode_batches
 from ckpttool.formats.names import holes
+from ckpttool.frozen import frozen
 from ckpttool.model import Checkpoint, Mode, VersionRange
 from ckpttool.urls import is_local
 
@@ -87,7 +87,7 @@ PINNED_DEFAULTS: dict[str, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Evidence:
     """A checkpoint together with what follows from its files alone; checks and predictions start here."""
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ckpttool.checks import check_checkpoint
 from ckpttool.evidence import Evidence, gather_evidence
+from ckpttool.frozen import frozen
 from ckpttool.model import Checkpoint, Finding
 from ckpttool.restart import Restart, predict_next_batch, untold_failure
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Inspection:
     """What `ckpt inspect` shows; `report/` gives it its two voices."""
 

@@ -6,16 +6,18 @@ Names are Spark's own: batch, offset log, commit log, operator, partition, state
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Any, Literal
+
+from ckpttool.frozen import frozen
 
 Json = Any  # what json.loads returns: None, bool, int, float, str, list, dict
 Severity = Literal["error", "warning", "info"]
 Mode = Literal["microbatch", "async", "continuous", "realtime", "dstreams"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Position:
     """A place in a file: 1-based line, 0-based byte within that line (or within the file where it has no lines)."""
 
@@ -23,7 +25,7 @@ class Position:
     byte: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SparkError:
     """What Spark raises when it meets this: the root cause's class, and its error condition where it has one."""
 
@@ -31,7 +33,7 @@ class SparkError:
     condition: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """Something about the checkpoint that a person should know. `id` is stable and documented in docs/findings.md."""
 
@@ -45,7 +47,7 @@ class Finding:
     spark: SparkError | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VersionRange:
     """Which Spark releases could have written what we see; None where the evidence has no bound."""
 
@@ -54,7 +56,7 @@ class VersionRange:
     evidence: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryMetadata:
     """The file `metadata`: the identity that sinks use to recognise the query's batches."""
 
@@ -65,7 +67,7 @@ class QueryMetadata:
 # -- the two logs ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourceOffset:
     """One source's line in `offsets/<batch>`: text verbatim, None where the source had no offset yet (`-`).
 
@@ -76,7 +78,7 @@ class SourceOffset:
     text: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OffsetMetadata:
     watermark_ms: int
     timestamp_ms: int
@@ -84,7 +86,7 @@ class OffsetMetadata:
     unknown_fields: Mapping[str, Json] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OffsetLogEntry:
     """`offsets/<batch>`: the end offsets of a planned batch. No metadata: written by continuous processing."""
 
@@ -94,7 +96,7 @@ class OffsetLogEntry:
     sources: tuple[SourceOffset, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SinkCommit:
     """One sink in a version 3 commit."""
 
@@ -105,7 +107,7 @@ class SinkCommit:
     is_active: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommitLogEntry:
     """`commits/<batch>`: the batch is finished. `state_unique_ids`: operator → partition → ids of its stores."""
 
@@ -116,7 +118,7 @@ class CommitLogEntry:
     sinks: tuple[SinkCommit, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogNames:
     """The names in one log directory, sorted out by what Spark makes of them.
 
@@ -158,7 +160,7 @@ class LogNames:
 # -- what sources and sinks keep ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileLogEntry:
     """One input file in `sources/<n>/<id>` (file source): `batch_id` is the log's own id, not the query's batch."""
 
@@ -167,7 +169,7 @@ class FileLogEntry:
     batch_id: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SinkFileEntry:
     """One output file in `_spark_metadata/<batch>` (file sink)."""
 
@@ -180,7 +182,7 @@ class SinkFileEntry:
     action: str = "add"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InitialOffset:
     """`sources/<n>/0` of Kafka, Event Hubs, rate and others: where the query began."""
 
@@ -189,7 +191,7 @@ class InitialOffset:
     leading_byte: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeltaSchemaLogEntry:
     """`_schema_log_<table>/<seq>` of a Delta source: the schema it reads with from `delta_commit_version` on.
 
@@ -208,7 +210,7 @@ class DeltaSchemaLogEntry:
 # -- checksum files ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HadoopCrc:
     """`.<name>.crc` of Hadoop's local file system: one CRC-32 for each chunk of the file beside it."""
 
@@ -216,7 +218,7 @@ class HadoopCrc:
     checksums: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SparkChecksum:
     """`<name>.crc`, Spark's own sidecar of a state file (4.1+): `value` is signed and covers the whole stored file."""
 
@@ -231,7 +233,7 @@ class SparkChecksum:
 # -- DStreams, before Structured Streaming -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DStreamCheckpoint:
     """The `checkpoint-<ms>` files of a StreamingContext: batch times, ascending; `backup_times_ms` have a `.bk`."""
 
@@ -248,7 +250,7 @@ class DStreamCheckpoint:
         return self.times_ms[-1] if self.times_ms else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WalSegment:
     """`log-<start>-<stop>`: the records a write-ahead log of DStreams took in that span."""
 
@@ -256,7 +258,7 @@ class WalSegment:
     stop_ms: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DStreamsDirectory:
     """A StreamingContext's checkpoint directory, as far as names and first bytes tell."""
 
@@ -270,7 +272,7 @@ class DStreamsDirectory:
 # -- state, as far as names and headers tell ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoreMetadata:
     """One store of `state/<operator>/_metadata`."""
 
@@ -280,7 +282,7 @@ class StoreMetadata:
     schema_paths: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OperatorMetadata:
     """`state/<operator>/_metadata/metadata` (v1) or `_metadata/v2/<batch>` (v2), since Spark 4.0."""
 
@@ -291,7 +293,7 @@ class OperatorMetadata:
     properties: Mapping[str, Json] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ColumnFamilySchema:
     """Key and value schema of one column family, as Spark's JSON."""
 
@@ -304,7 +306,7 @@ class ColumnFamilySchema:
     user_key: Json = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StateSchema:
     """The header of a state schema file: version 1 (3.1), 2 (3.2) or 3 (4.0)."""
 
@@ -315,7 +317,7 @@ class StateSchema:
 # -- the checkpoint as a whole -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourceLog:
     """What a source keeps under `sources/<name>`. `kind`: what the files prove it to be, None if they do not.
 
@@ -329,7 +331,7 @@ class SourceLog:
     unread: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OperatorStore:
     name: str
     partitions: int | None
@@ -337,7 +339,7 @@ class OperatorStore:
     schema: StateSchema | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Operator:
     """A directory `state/<id>`. `name` None: written before Spark 4.0, and the stores do not give it away.
 
@@ -351,7 +353,7 @@ class Operator:
     versions: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SinkLedger:
     """A sink's own record of batches, found beside the checkpoint. `keyed`: it names this query by its id."""
 
@@ -362,7 +364,7 @@ class SinkLedger:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Checkpoint:
     """Everything read from one checkpoint directory. `faults` are the files that could not be read or understood.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ckpttool.checks import check_checkpoint
@@ -12,6 +12,7 @@ from ckpttool.connectors.base import listed
 from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.errors import Refused
 from ckpttool.evidence import Evidence
+from ckpttool.frozen import frozen
 from ckpttool.inputs.base import DeltaInput, InputEvidence
 from ckpttool.inputs.judge import judge_inputs
 from ckpttool.model import Checkpoint, Finding
@@ -41,7 +42,7 @@ UNREACHABLE = ("sink-unreachable", "source-unreachable")
 REFUSALS: tuple[Reason, ...] = ("missing_extra", "unsupported")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outlook:
     """What is shown of a restart. `chosen`: why this release; `possible`: those that may have written the files.
 
@@ -82,7 +83,7 @@ class Outlook:
         return 3 if self.restart.outcome == "unknown" or "unknown" in verdicts or self.rows_unknown else 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Seen:
     """What was looked at besides the logs. `states`: that of the next batch first, then those one could go back to."""
 

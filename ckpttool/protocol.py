@@ -6,14 +6,13 @@ the steps before it; without one, each step has only its own witness.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ckpttool.batches import Batch, file_log_position
 from ckpttool.evidence import Evidence
+from ckpttool.frozen import frozen
 from ckpttool.model import Operator, SinkLedger
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProtocolStep:
     """`proven` None: the files seen here cannot tell."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from ckpttool.checkpoint import ONLY_OPENED, load_checkpoint
 from ckpttool.evidence import Evidence, gather_evidence, partition_count
+from ckpttool.frozen import frozen
 from ckpttool.inputs import load_inputs
 from ckpttool.model import Checkpoint
 from ckpttool.outlook import Outlook, Seen, look_ahead
@@ -31,7 +32,7 @@ _ASYNC = "asyncProgressTrackingEnabled"
 _READ = 100  # of each log, as everywhere
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Restarted:
     """How the query will be started again, as far as the user says it. `sinks`: URLs, or kinds without a record.
 

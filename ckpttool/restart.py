@@ -8,12 +8,13 @@ first that Spark comes to; where the files leave it open, the answer is "unknown
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from ckpttool.batches import Batch, SourceProgress, offset_json
 from ckpttool.connectors.base import Step
 from ckpttool.evidence import Evidence
+from ckpttool.frozen import frozen
 from ckpttool.model import Finding, Json, SparkError
 from ckpttool.releases import NEWEST, NEWEST_PATCHES, OLDEST, OLDEST_RUN, Release, parse_release, spell_release
 from ckpttool.rules import Conditions, Doubt, Failure, Scene, first_obstacle
@@ -25,7 +26,7 @@ Outcome = Literal["replay", "new_batch", "fresh_start", "error", "unknown"]
 Choice = Literal["given", "inferred", "default"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourceRange:
     """What the batch reads from one source; `end` None: decided at run time. Offsets as they stand in the log."""
 
@@ -37,7 +38,7 @@ class SourceRange:
     step: Step | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Restart:
     """The prediction. `batch_id`: the batch that runs first; for an error the one that is tried, None if none is."""
 

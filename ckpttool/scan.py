@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 from ckpttool.checkpoint import ONLY_OPENED, load_checkpoint
 from ckpttool.errors import CkptError
+from ckpttool.frozen import frozen
 from ckpttool.inspection import Inspection, inspect_checkpoint
 from ckpttool.model import Finding
 from ckpttool.storage import Store, is_directory
@@ -23,7 +23,7 @@ _WITHIN_TABLES = ("_checkpoint", "_checkpoints", "checkpoint", "checkpoints")
 _RANKS = {1: 0, 5: 1, 4: 2, 6: 2, 3: 3}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sighting:
     """One checkpoint in few plain values, which travel between machines; or (`error`) a directory that could not be
     looked at, of which nothing else is known."""
@@ -42,7 +42,7 @@ class Sighting:
     next_step: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scan:
     """The worst first."""
 

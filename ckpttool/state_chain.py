@@ -7,11 +7,12 @@ Spark up to 4.1 takes the first chain or fails; later releases go on to older ba
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from ckpttool.formats.names import parse_long
 from ckpttool.formats.state.rocksdb import Snapshot
+from ckpttool.frozen import frozen
 from ckpttool.model import Position, SparkError
 
 Provider = Literal["hdfs", "rocksdb"]
@@ -37,7 +38,7 @@ BASE_SUFFIX: dict[Provider, str] = {"hdfs": ".snapshot", "rocksdb": ".zip"}
 CHANGE_SUFFIX: dict[Provider, str] = {"hdfs": ".delta", "rocksdb": ".changelog"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fault:
     """Why a file cannot be used. `spark`: what the library that Spark reads it with raises, whatever the release."""
 
@@ -48,7 +49,7 @@ class Fault:
     spark: SparkError | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoreFiles:
     """One store of one partition of one operator. All names are relative to `path`; SSTs are `SSTs/<name>`.
 
@@ -76,7 +77,7 @@ class StoreFiles:
     opened: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OperatorFiles:
     """What belongs to an operator as a whole; faults by path. `metadata_faults`: of metadata of version 2 only, since
     Spark does without version 1. `orphan_crcs`: checksum files of files that are not there, and cannot be written then.
@@ -88,7 +89,7 @@ class OperatorFiles:
     orphan_crcs: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StateFiles:
     """The files that `version` of the state needs. `entries`: how many names are in `state/`, None if it is not there.
 
@@ -103,7 +104,7 @@ class StateFiles:
     unreachable: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chain:
     """A base (None: the empty state before version 1) and the changes on top of it that are there, in their order.
 

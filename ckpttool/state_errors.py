@@ -5,9 +5,8 @@ The names in comments are files of Spark's source, below `sql/core/.../execution
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ckpttool.formats.envelope import ILLEGAL_STATE
+from ckpttool.frozen import frozen
 from ckpttool.model import SparkError
 from ckpttool.releases import Release
 from ckpttool.state_chain import Fault
@@ -42,7 +41,7 @@ _LOAD = "CANNOT_LOAD_STATE_STORE."
 UNREPAIRED = f"{_LOAD}AUTO_SNAPSHOT_REPAIR_FAILED"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Raised:
     """What releases from `since` up to before `until` raise. `class_name` None: what the library below them raises.
 

@@ -7,11 +7,12 @@ opens, and the first that it cannot use. What it then raises is in `state_errors
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from ckpttool.formats.envelope import NULL_POINTER
 from ckpttool.formats.names import parse_long
+from ckpttool.frozen import frozen
 from ckpttool.model import Finding, SparkError
 from ckpttool.releases import NEWEST, Release
 from ckpttool.state_chain import (
@@ -50,7 +51,7 @@ SIDECAR_CONF = "spark.sql.streaming.checkpoint.fileChecksum.enabled"
 _BEYOND_REPAIR = (NUMBER_FORMAT, NO_SUCH_ELEMENT)  # raised before and after Spark tries one base and then another
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StateFailure:
     """How the batch fails. `error`: the root cause's class, and the condition nearest to it; `message`: the fixed part
     of what the root cause says, empty where all of it varies."""
@@ -62,7 +63,7 @@ class StateFailure:
     phase: Literal["batch"] = "batch"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StateVerdict:
     """`failures`: one for each store that does not load, or what stops the batch before; Spark's tasks race, so that
     it may report any of them. `why`: what an `unknown` hangs on, and what a `loadable` rests on."""

@@ -10,10 +10,10 @@ import errno
 import os
 import stat as stat_flags
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from ckpttool.errors import CkptError, LeftUnread, MalformedFile, NotFound, Unavailable
+from ckpttool.frozen import frozen
 from ckpttool.urls import parse_url
 
 READ_LIMIT_BYTES = 64 * 2**20
@@ -21,14 +21,14 @@ READ_LIMIT_BYTES = 64 * 2**20
 Names = list[str]  # by its own name, since the stores have a method `list`
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileStat:
     size_bytes: int | None
     modified_ms: int | None
     is_directory: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogListing:
     """The names in a log; not `complete`: only those of its newest ids, because there are too many to list."""
 

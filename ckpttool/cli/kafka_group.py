@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ckpttool.cli.brokers import given_brokers, unasked
 from ckpttool.errors import Refused, Unavailable
+from ckpttool.frozen import frozen
 
 if TYPE_CHECKING:
     from ckpttool.kafka.client import Connection
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SHOWN = 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupOutcome:
     """`is_written` False: it was only shown."""
 

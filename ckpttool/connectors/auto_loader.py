@@ -7,10 +7,10 @@ and, since sourceVersion 3, `lastInputPath`. Which files were seen is kept in a 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ckpttool.connectors.base import CounterOffset, is_long, longs_of, shown
+from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 KIND = "auto-loader"
@@ -21,7 +21,7 @@ EXAMPLES: tuple[str, ...] = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class AutoLoaderOffset(CounterOffset):
     kind: ClassVar[str] = KIND
     name: ClassVar[str] = "seqNum"

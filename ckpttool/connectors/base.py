@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import ClassVar, Literal, Protocol, TypeGuard, TypeVar
 
 from ckpttool.formats.envelope import INT_MAX, LONG_MAX, LONG_MIN, quote
+from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 Certainty = Literal["certain", "likely", "ambiguous"]
@@ -28,7 +29,7 @@ class Order(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """What lies between two offsets. `amount` None: the offsets do not tell, `note` says why.
 
@@ -45,7 +46,7 @@ class Step:
     gone: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Offset(ABC):
     """One source's position. Subclasses add the fields; comparisons are between offsets of the same class only."""
 
@@ -225,7 +226,7 @@ def listed(names: Iterable[str], limit: int = 3) -> str:
 # -- shapes that several systems share ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class CounterOffset(Offset):
     """One number. The class says what it counts; `first`: where all sources of the kind begin, None if it varies."""
 
@@ -282,7 +283,7 @@ class VectorOffset(Offset):
         return [(shown(name, 200), str(position)) for name, position in self.positions().items()]
 
 
-@dataclass(frozen=True)
+@frozen
 class TopicOffset(VectorOffset):
     """Topic → partition → the next position to read: a batch is `[start, end)` in every partition."""
 
@@ -304,7 +305,7 @@ class TopicOffset(VectorOffset):
         return f"{topics} {counted(partitions, 'partition')}, {total:,}"
 
 
-@dataclass(frozen=True)
+@frozen
 class OpaqueOffset(Offset):
     """A text that only its writer understands: it can be compared for equality, and shown."""
 

@@ -8,7 +8,6 @@ ranges of the partition key's hash with the last log sequence number planned (`e
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ckpttool.connectors.base import (
@@ -23,6 +22,7 @@ from ckpttool.connectors.base import (
     shown,
     went_down,
 )
+from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 KIND = "cosmos"
@@ -40,7 +40,7 @@ IDS = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class CosmosOffset(Offset):
     """`end_lsns`: range → its `endLsn`, None where it has none; the whole None: no readable `partitions`."""
 

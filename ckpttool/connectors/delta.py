@@ -8,7 +8,6 @@ exists for two positions at a change of schema or protocol: index -20 (at it) an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ckpttool.connectors.base import (
@@ -23,6 +22,7 @@ from ckpttool.connectors.base import (
     went_down,
 )
 from ckpttool.formats.envelope import LONG_MAX
+from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 KIND = "delta"
@@ -42,7 +42,7 @@ BEFORE_EVERYTHING = -100  # what index -1 becomes in memory: it sorts before the
 END_OF_VERSION = LONG_MAX - 100  # an in-memory position that is never written
 
 
-@dataclass(frozen=True)
+@frozen
 class DeltaOffset(Offset):
     kind: ClassVar[str] = KIND
     source_version: int

@@ -6,10 +6,10 @@ requested time for tables below version 8, the completion time from version 8 on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ckpttool.connectors.base import OTHER_KIND, START_UNKNOWN, Offset, Order, Step, shown, uncountable_step
+from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 KIND = "hudi"
@@ -21,7 +21,7 @@ EXAMPLES: tuple[str, ...] = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class HudiOffset(Offset):
     kind: ClassVar[str] = KIND
     field: str

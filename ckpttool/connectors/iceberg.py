@@ -7,7 +7,6 @@ other by ancestry, which only the table's metadata tells: their ids have no orde
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ckpttool.connectors.base import (
@@ -21,6 +20,7 @@ from ckpttool.connectors.base import (
     order_of,
     step_of_number,
 )
+from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 KIND = "iceberg"
@@ -34,7 +34,7 @@ EXAMPLES: tuple[str, ...] = (
 NO_SNAPSHOT = -1
 
 
-@dataclass(frozen=True)
+@frozen
 class IcebergOffset(Offset):
     kind: ClassVar[str] = KIND
     version: int

@@ -12,7 +12,6 @@ in `shard-source/<N>/` (awslabs) or `shard-commit/<N>/` (qubole). `batchId` is t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ckpttool.connectors.base import (
@@ -28,6 +27,7 @@ from ckpttool.connectors.base import (
     uncountable_step,
     went_down,
 )
+from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 KIND = "kinesis"
@@ -49,7 +49,7 @@ LONGEST_SEQUENCE_NUMBER = 129  # digits, by the service's own definition
 WHOLE_RECORD = 2**64  # above every sub-sequence number: the aggregated record is finished
 
 
-@dataclass(frozen=True)
+@frozen
 class KinesisOffset(Offset):
     """`shards`: shard → the fields of its position, by name, as written."""
 
@@ -103,7 +103,7 @@ class KinesisOffset(Offset):
         return {shard: rank for shard, rank in ranks.items() if rank is not None}
 
 
-@dataclass(frozen=True)
+@frozen
 class DatabricksKinesisOffset(Offset):
     """`shards`: stream and shard → the fields of its position, by name, as written."""
 

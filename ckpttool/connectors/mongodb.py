@@ -6,7 +6,6 @@ continuous mode keeps a resume token instead, `{"version": 1, "offset": {"_data"
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ckpttool.connectors.base import (
@@ -21,6 +20,7 @@ from ckpttool.connectors.base import (
     shown,
     uncountable_step,
 )
+from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 KIND = "mongodb"
@@ -33,7 +33,7 @@ EXAMPLES: tuple[str, ...] = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class MongoOffset(Offset):
     """Either a time (seconds, ordinal within the second) or a resume token; `version` None: the older bare token."""
 

@@ -7,10 +7,10 @@ snapshot is finished when the last of them was taken.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ckpttool.connectors.base import OTHER_KIND, START_UNKNOWN, Offset, Order, Step, is_long, longs_of, order_of
+from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 KIND = "paimon"
@@ -22,7 +22,7 @@ EXAMPLES: tuple[str, ...] = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class PaimonOffset(Offset):
     kind: ClassVar[str] = KIND
     snapshot_id: int

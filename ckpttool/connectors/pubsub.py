@@ -5,7 +5,6 @@ The numbers are taken to order two offsets; whether they count anything is not d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ckpttool.connectors.base import (
@@ -19,6 +18,7 @@ from ckpttool.connectors.base import (
     order_of,
     uncountable_step,
 )
+from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 KIND = "pubsub"
@@ -29,7 +29,7 @@ EXAMPLES: tuple[str, ...] = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class PubSubOffset(Offset):
     kind: ClassVar[str] = KIND
     sequence_number: int

@@ -7,10 +7,10 @@ continuous and the low-latency memory source of Spark's tests write the same sha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ckpttool.connectors.base import VectorOffset, certainty_by, counted, listed, partitions_of
+from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 KIND = "pubsub-lite"
@@ -18,7 +18,7 @@ TITLE = "Google Pub/Sub Lite"
 EXAMPLES: tuple[str, ...] = ('{"1":5,"2":8,"3":10}', '{"1":9,"2":8,"3":-1}')
 
 
-@dataclass(frozen=True)
+@frozen
 class PubSubLiteOffset(VectorOffset):
     kind: ClassVar[str] = KIND
     exact: ClassVar[bool] = False

@@ -7,7 +7,6 @@ in the batch of messages. A batch is `(start, end]`, except that the first one i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from ckpttool.connectors.base import (
@@ -24,6 +23,7 @@ from ckpttool.connectors.base import (
     went_down,
 )
 from ckpttool.formats.envelope import LONG_MAX
+from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 KIND = "pulsar"
@@ -55,7 +55,7 @@ class MessageId(NamedTuple):
         return f"ledger {self.ledger}, entry {self.entry}{partition}{batch}"
 
 
-@dataclass(frozen=True)
+@frozen
 class PulsarOffset(Offset):
     kind: ClassVar[str] = KIND
     topics: Mapping[str, MessageId]

@@ -7,7 +7,6 @@ its own number: with two, partition 1 produces 1, 3, 5, … The number of partit
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ckpttool.connectors.base import (
@@ -22,6 +21,7 @@ from ckpttool.connectors.base import (
     order_of_parts,
     went_down,
 )
+from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 KIND = "rate-continuous"
@@ -32,7 +32,7 @@ EXAMPLES: tuple[str, ...] = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class RateContinuousOffset(Offset):
     kind: ClassVar[str] = KIND
     values: Mapping[str, int]

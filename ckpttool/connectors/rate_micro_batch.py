@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ckpttool.connectors.base import CounterOffset, certainty_by, counted, longs_of
+from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 KIND = "rate-micro-batch"
@@ -16,7 +16,7 @@ TITLE = "Spark's rate-micro-batch source"
 EXAMPLES: tuple[str, ...] = ('{"offset":6,"timestamp":2000}', '{"offset":10,"timestamp":3000}')
 
 
-@dataclass(frozen=True)
+@frozen
 class RateMicroBatchOffset(CounterOffset):
     kind: ClassVar[str] = KIND
     name: ClassVar[str] = "offset"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from ckpttool.connectors.base import VectorOffset, certainty_by, counted, is_long
+from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 KIND = "socket-continuous"
@@ -13,7 +13,7 @@ TITLE = "Spark's socket source, continuous"
 EXAMPLES: tuple[str, ...] = ("[3,2]", "[3,4]", "[4,1]")
 
 
-@dataclass(frozen=True)
+@frozen
 class SocketContinuousOffset(VectorOffset):
     kind: ClassVar[str] = KIND
     exact: ClassVar[bool] = True

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from urllib.parse import unquote
 
 from ckpttool.connectors.base import is_long
 from ckpttool.errors import MalformedFile, Refused
 from ckpttool.formats.envelope import parse_json, parse_json_object
+from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 RETENTION = "delta.setTransactionRetentionDuration"
@@ -26,7 +27,7 @@ _CHECKPOINT = re.compile(r"([0-9]{20})\.checkpoint(?:\.([0-9]{10})\.([0-9]{10})|
 _CAN_TELL = (b'"txn"', b'"metaData"')
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeltaTransaction:
     """`txn`: the application `app_id` has written up to `version`, for a streaming query its batch."""
 
@@ -35,7 +36,7 @@ class DeltaTransaction:
     last_updated_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeltaMetadata:
     """`metaData`: what the table is from a version on. `schema`: Spark's JSON of it, verbatim."""
 
@@ -45,7 +46,7 @@ class DeltaMetadata:
     configuration: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeltaCommit:
     """One version. `rewrites`: its files hold the rows of those it removes (`dataChange` is false everywhere).
 
@@ -72,7 +73,7 @@ class DeltaCommit:
         return int(text) if text.isdecimal() and len(text) < 20 else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeltaState:
     """What a checksum or a checkpoint says is in force at its version. None: it does not tell."""
 
@@ -81,7 +82,7 @@ class DeltaState:
     metadata: DeltaMetadata | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeltaLogNames:
     """The names in `_delta_log/`. `checkpoints`: version → the files to read, of those that are all there."""
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 
 from ckpttool.connectors.base import is_long
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.envelope import parse_json_object
 from ckpttool.formats.names import parse_long
 from ckpttool.formats.values import decode_utf8
+from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 HINT = "version-hint.text"
@@ -27,7 +27,7 @@ _CATALOG = re.compile(r"([0-9]{1,10})-[0-9a-f-]{36}(?:\.gz)?\.metadata\.json(?:\
 _UNPACKED_AT_MOST = 256 * 2**20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IcebergSnapshot:
     id: int
     parent_id: int | None
@@ -45,7 +45,7 @@ class IcebergSnapshot:
         return parse_long(self.summary.get(name, ""))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IcebergHistory:
     """The current snapshot and its ancestors, newest first; `cut`: older ones were expired."""
 

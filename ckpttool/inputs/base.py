@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, TypeVar
 
 from ckpttool.batches import Batch
@@ -13,12 +13,13 @@ from ckpttool.connectors.file import FileOffset
 from ckpttool.errors import CkptError
 from ckpttool.formats.delta_log import DeltaCommit, DeltaLogNames, DeltaMetadata
 from ckpttool.formats.envelope import LONG_MAX
+from ckpttool.frozen import frozen
 from ckpttool.rules.base import Scene
 
 OffsetT = TypeVar("OffsetT", bound=Offset)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LastRange(Generic[OffsetT]):
     """What the newest batch reads from one source; `start` None: from the source's beginning."""
 
@@ -31,7 +32,7 @@ class LastRange(Generic[OffsetT]):
         return f"sources/{self.source}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lookup:
     """Files that were looked for. `elsewhere`: folders of a disk that this machine does not have."""
 
@@ -41,7 +42,7 @@ class Lookup:
     unreachable: tuple[tuple[str, CkptError], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileInput:
     """The input files of a batch that runs again. `left_out`: how many more of them were not looked for."""
 
@@ -50,7 +51,7 @@ class FileInput:
     left_out: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeltaInput:
     """A Delta table. `metadata` is the current one, `metadata_before` that of the version where the range begins.
 

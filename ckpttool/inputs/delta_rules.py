@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import ckpttool.inputs.delta_errors as errors
 from ckpttool.connectors.delta import NEXT_VERSION, DeltaOffset
 from ckpttool.formats.delta_log import DeltaCommit, DeltaLogNames
 from ckpttool.formats.envelope import ILLEGAL_STATE
 from ckpttool.formats.names import parse_long
+from ckpttool.frozen import frozen
 from ckpttool.inputs.base import DeltaInput, files_between, first_version
 from ckpttool.inputs.delta_errors import has_delta_4_4
 from ckpttool.inputs.delta_schema import has_mapped_columns, reads_on
@@ -25,7 +26,7 @@ _FILES_PER_BATCH = 1000
 _EVERYTHING = float("inf")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """A table and the query that reads it."""
 
@@ -155,7 +156,7 @@ def _another_table(table: Table) -> Trouble | None:
 # -- the last range ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Beginning:
     """Where the last range begins. `is_snapshot`: it reads all rows of that version, not only its changes.
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from ckpttool.frozen import frozen
 
 EARLIEST, LATEST = -2, -1  # words of `startingOffsets`, which belong in no checkpoint
 
@@ -34,7 +36,7 @@ WORST_FIRST: tuple[Status, ...] = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fault:
     """Why something could not be asked. Messages never hold a password."""
 
@@ -46,7 +48,7 @@ class Fault:
 # -- the checkpoint's side ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourcePosition:
     """Where the next batch begins in one source; `end`: where it ends, if it is one that runs again.
 
@@ -64,7 +66,7 @@ class SourcePosition:
         return tuple(dict.fromkeys((*(self.start or ()), *(self.end or ()))))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subscription:
     """What the restarted source reads, as its options say. Nothing given: the topics of the checkpoint, by name."""
 
@@ -77,7 +79,7 @@ class Subscription:
         return self.topics is not None or self.pattern is not None or self.assigned is not None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """What to ask one cluster for one source. `newer_than_ms`: for the first record from then on, if given."""
 
@@ -91,7 +93,7 @@ class Question:
 # -- the broker's side -------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PartitionAnswer:
     """`newer_from`: the first record that is not older than the time asked for, the end if all are; None: not asked."""
 
@@ -101,7 +103,7 @@ class PartitionAnswer:
     fault: Fault | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TopicAnswer:
     topic_id: str | None = None
     partitions: Mapping[int, PartitionAnswer] = field(default_factory=dict)
@@ -112,7 +114,7 @@ class TopicAnswer:
         return self.fault is None or self.fault.reason != "unknown_topic"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BrokerAnswer:
     """What one cluster said. `fault`: why it said nothing at all."""
 
@@ -127,7 +129,7 @@ class BrokerAnswer:
 RetentionBy = Literal["settings", "growth", "never"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PartitionTimes:
     """The times of one partition's records. `retention_ms`: when retention will reach the next offset, by the topic's
     settings or by the growth of the earliest offset; "never": it will not, by age. `why`: what to know of it."""
@@ -143,7 +145,7 @@ class PartitionTimes:
 # -- both beside each other --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PartitionView:
     """One partition. `is_known`: the checkpoint has an offset for it; if not, `next_offset` is where Spark begins.
 
@@ -164,7 +166,7 @@ class PartitionView:
     times: PartitionTimes | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TopicView:
     """One topic. `read_as`: its name at the broker, if another one was given. `is_subscribed`: the query reads it."""
 
@@ -185,7 +187,7 @@ class TopicView:
         return sum(partition.lag or 0 for partition in self.partitions)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourceView:
     """One source. `is_replay`: the next batch is one that runs again. `assumes`: what was taken for granted.
 
@@ -246,7 +248,7 @@ def spell(topic: str, partition: int) -> str:
     return f"{topic}-{partition}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Clusters:
     """Which brokers have which source: one address for all, or one by the source's index."""
 

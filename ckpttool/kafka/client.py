@@ -12,9 +12,10 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from ckpttool.frozen import frozen
 from ckpttool.kafka.base import BrokerAnswer, Fault, Isolation, PartitionAnswer, Question, Reason, TopicAnswer
 from ckpttool.kafka.settings import Settings
 
@@ -81,7 +82,7 @@ _ENDS_THE_WAIT = {
 MISSING = Fault("missing_extra", "asking Kafka needs an optional package", "pip install 'ckpttool[kafka]'")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Connection:
     """A cluster, and how to reach it. `timeout_s` is for everything together."""
 

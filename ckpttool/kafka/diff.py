@@ -8,8 +8,9 @@ the batch was planned, so if all that lies there now is younger than the batch, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from ckpttool.frozen import frozen
 from ckpttool.kafka.base import (
     BrokerAnswer,
     Fault,
@@ -30,7 +31,7 @@ from ckpttool.rules.base import Scene
 KnownIds = Mapping[tuple[int, str], str]  # source and topic → the id that it had
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Knowledge:
     """What is known besides: topics under new names, ids from an earlier look, what the restarted source reads."""
 
@@ -39,7 +40,7 @@ class Knowledge:
     subscription: Subscription = field(default_factory=Subscription)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KafkaEvidence:
     """What the brokers said, source by source. It stays true whatever is changed in the checkpoint."""
 
@@ -186,7 +187,7 @@ def _all_younger(begun: int, partition: PartitionAnswer) -> bool:
 # -- one partition -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Reader:
     """How the partitions of one topic are looked at. `another`: why it is not the topic that it was."""
 

@@ -7,16 +7,17 @@ joins meanwhile does no harm.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from ckpttool.frozen import frozen
 from ckpttool.kafka.base import Fault
 from ckpttool.kafka.client import Call, Connection, Failed
 
 Partition = tuple[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Group:
     """What the cluster has of it; one that is not there yet has no members and no offsets."""
 

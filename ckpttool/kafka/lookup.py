@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeVar
 
+from ckpttool.frozen import frozen
 from ckpttool.kafka.base import BrokerAnswer, Clusters, Fault, Question, SourceView
 from ckpttool.kafka.client import Connection, ask, first_bytes
 from ckpttool.kafka.diff import KafkaEvidence, Knowledge, KnownIds
@@ -20,7 +21,7 @@ Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Brokers:
     """Where to ask, and what the user knows besides. `timeout_s`: for all questions to one cluster."""
 

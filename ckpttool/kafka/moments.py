@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ckpttool.frozen import frozen
 from ckpttool.kafka.base import Fault
 
 Spot = tuple[str, int, int]  # a topic as the broker names it, a partition, an offset
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Moment:
     """When the first record from an offset on was made or stored; None: `why` not."""
 
@@ -18,7 +19,7 @@ class Moment:
     why: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TopicSettings:
     """What decides when a topic's records go. `retention_ms`, `retention_bytes` -1: never; None: it was not told."""
 
@@ -29,7 +30,7 @@ class TopicSettings:
     segment_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TimesAnswer:
     """What one cluster said of records' times. `fault`: why it said nothing at all."""
 
@@ -38,7 +39,7 @@ class TimesAnswer:
     fault: Fault | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sample:
     """Where a partition began at some time before."""
 

@@ -9,11 +9,12 @@ taken for a loss fails the query, or with `failOnDataLoss=false` is passed over 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import ckpttool.kafka.errors as errors
 from ckpttool.connectors.base import counted, listed
+from ckpttool.frozen import frozen
 from ckpttool.kafka.base import EARLIEST, PartitionView, SourceView, TopicView, spell
 from ckpttool.kafka.diff import KafkaEvidence, views_of
 from ckpttool.kafka.positions import option
@@ -36,7 +37,7 @@ _ASK_AGAIN = "see that the brokers that lead these partitions are up, and ask ag
 _SET_TO_EARLIEST = "before the restart, set the offsets of its partitions to the earliest there are"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Told:
     """A trouble, and when Spark comes to it."""
 
@@ -44,7 +45,7 @@ class Told:
     trouble: Trouble
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KafkaVerdict:
     """`obstacle`: the first thing that stops the restart at a Kafka source; `findings`: all that is to be told."""
 
@@ -78,7 +79,7 @@ def judge_views(views: tuple[SourceView, ...], scene: Scene, *, reads: bool = Tr
     return KafkaVerdict(views, obstacle, tuple(dict.fromkeys(one.trouble.finding for one in told)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """A source, and under what its query is started."""
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ckpttool.frozen import frozen
 from ckpttool.kafka.base import Fault
 
 FirstBytes = Callable[[str], bytes]  # of a local file, empty if it cannot be read
@@ -57,7 +58,7 @@ _JKS = b"\xfe\xed\xfe\xed"
 _SHORTEST_SECRET = 4  # a shorter one would also blot out ordinary words
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settings:
     """What librdkafka gets. `ignored`: the keys that were left out."""
 

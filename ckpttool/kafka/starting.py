@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ckpttool.connectors.base import counted
+from ckpttool.frozen import frozen
 from ckpttool.kafka.base import (
     EARLIEST,
     BrokerAnswer,
@@ -26,7 +27,7 @@ from ckpttool.kafka.base import (
 _SAFE: tuple[Status, ...] = ("ok", "added")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Start:
     """One partition. `next_offset`: the checkpoint's; `offset`: where the new query begins, None: it is left out.
 
@@ -50,7 +51,7 @@ class Start:
         return not self.lost and self.status in (None, *_SAFE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StartingOffsets:
     """Of one source. `is_asked`: a broker told what there is."""
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ckpttool.evidence import Evidence
+from ckpttool.frozen import frozen
 from ckpttool.planner.cost import Cost, cost_of
 from ckpttool.planner.reach import Reach, Wish, reach_of, versions_to_look_at, wished_rewind
 from ckpttool.planner.repair import Refusal, Repair
@@ -50,7 +51,7 @@ _REPAIRS_IN_A_ROW = 4
 _SINK, _STATE, _REST = range(3)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WayOut:
     """`rows_*` None: not known. `is_repair` False: the restart goes on without it, and this is a choice."""
 
@@ -66,7 +67,7 @@ class WayOut:
     is_repair: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """`options`: the cheapest first. `refused`: what will not be offered, and why. `reach`: how far back one can go."""
 

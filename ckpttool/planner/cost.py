@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ckpttool.frozen import frozen
 from ckpttool.planner.situation import Situation, latest_write, recorded, skips
 from ckpttool.restart import Restart
 from ckpttool.rules.sources import empty_entries
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cost:
     """Rows read once more, rows that no sink will have, rows that a sink will have twice. None: not known."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from shlex import quote
 
 from ckpttool.connectors.base import listed
 from ckpttool.errors import MalformedFile
+from ckpttool.frozen import frozen
 from ckpttool.model import LogNames
 from ckpttool.planner.situation import Situation, skips
 from ckpttool.planner.steps import DeltaRestore, DeltaTxn, Manual, Step, set_aside
@@ -15,7 +16,7 @@ from ckpttool.sinks.base import LedgerEntry, SinkEvidence, SinkWrite
 from ckpttool.sinks.compaction import LOG, interval_of, lacking_ids
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rewound:
     steps: tuple[Step, ...]
     sink: SinkEvidence
@@ -33,7 +34,7 @@ def rewound_sink(situation: Situation, sink: SinkEvidence, batch: int) -> Rewoun
     return _rewound_iceberg(sink, batch)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RewoundSinks:
     steps: tuple[Step, ...]
     sinks: tuple[SinkEvidence, ...]

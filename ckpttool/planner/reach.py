@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ckpttool.evidence import Evidence
+from ckpttool.frozen import frozen
 from ckpttool.planner.ledgers import rewound_sink
 from ckpttool.planner.repair import Refusal, Repair
 from ckpttool.planner.rewind import rewind, what_is_missing
@@ -14,7 +13,7 @@ from ckpttool.rules import Conditions, Scene
 ID = "rewind-to-batch"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wish:
     """The state to go back to: after this batch, or as it was at this time. One of the two."""
 
@@ -22,7 +21,7 @@ class Wish:
     to_time_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reach:
     """The oldest batch to whose end one can go back, and when the batch after it was planned."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ckpttool.frozen import frozen
 from ckpttool.planner.cost import FREE, Cost
 from ckpttool.planner.simulation import after_steps
 from ckpttool.planner.situation import Situation
@@ -12,7 +13,7 @@ from ckpttool.planner.steps import Step
 from ckpttool.sinks.base import SinkEvidence
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Repair:
     """`sinks`: what the sinks are afterwards, None if as before. `cost`: what the two logs do not show of it."""
 
@@ -29,7 +30,7 @@ class Repair:
         return after if self.sinks is None else replace(after, sinks=self.sinks)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Refusal:
     """What will not be offered, and why."""
 

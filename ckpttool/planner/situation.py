@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from ckpttool.batches import Batch
 from ckpttool.evidence import Evidence
+from ckpttool.frozen import frozen
 from ckpttool.model import Checkpoint
 from ckpttool.planner.states import States, listing, obstacle
 from ckpttool.restart import Restart, predict_restart
@@ -27,7 +28,7 @@ def scene_of(evidence: Evidence, conditions: Conditions, states: States, *, kafk
     return replace(scene, state=obstacle(states, scene.next_id, conditions))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Situation:
     """`files`: the paths of the whole checkpoint, None if nobody listed them. `states`: what was found of versions of
     the state, by version. `kafka`: what the brokers said, None if nobody asked."""

@@ -7,17 +7,17 @@ same; what is set aside goes to a folder beside the checkpoint, never inside it,
 from __future__ import annotations
 
 from abc import ABC
-from dataclasses import dataclass
 from hashlib import sha256
 from shlex import quote
 from typing import Literal
 
+from ckpttool.frozen import frozen
 from ckpttool.urls import is_local
 
 SET_ASIDE = ".set-aside"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Step(ABC):
     """Each kind has the fields that docs/cli.md gives it, under the same names."""
 
@@ -25,7 +25,7 @@ class Step(ABC):
     shell: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class SetAside(Step):
     """Take a file or a directory out. What is not there (a checksum that nobody wrote) is already set aside."""
 
@@ -33,7 +33,7 @@ class SetAside(Step):
     path: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Write(Step):
     """Put a file where none is: one that is there is set aside by a step before. Its directory is made if need be."""
 
@@ -43,14 +43,14 @@ class Write(Step):
     sha256: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class DeltaRestore(Step):
     kind: Literal["delta_restore"] = "delta_restore"
     table: str
     version: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class DeltaTxn(Step):
     """Write down that the table has this query's batches up to `version`, and no more."""
 
@@ -60,7 +60,7 @@ class DeltaTxn(Step):
     version: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Conf(Step):
     """A setting of the restart, of the session or of the query's writer."""
 
@@ -69,7 +69,7 @@ class Conf(Step):
     v: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Manual(Step):
     kind: Literal["manual"] = "manual"
     text: str

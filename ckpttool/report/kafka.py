@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ckpttool.connectors.base import counted, listed
+from ckpttool.frozen import frozen
 from ckpttool.kafka.base import PartitionTimes, PartitionView, SourceView, TopicView, spell
 from ckpttool.kafka.rules import KafkaVerdict, Verdict
 from ckpttool.model import Finding
@@ -26,7 +26,7 @@ _WHEN_HEAD = ("Behind for", "Retention")
 _NOTES_SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KafkaReport:
     """What `ckpt kafka diff` shows. `asked_ms`: when the brokers had answered; `tells_when`: times were asked for."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Literal
 
@@ -11,6 +11,7 @@ from ckpttool.batches import Batch
 from ckpttool.evidence import Evidence
 from ckpttool.formats.envelope import ILLEGAL_STATE, SPARK_ILLEGAL_STATE
 from ckpttool.formats.names import parse_long
+from ckpttool.frozen import frozen
 from ckpttool.model import Checkpoint, Finding, LogNames, OffsetLogEntry, SparkError
 from ckpttool.releases import Release
 from ckpttool.urls import is_local
@@ -30,7 +31,7 @@ LOCATION_NOT_EMPTY = "org.apache.spark.sql.execution.streaming.state.StateStoreC
 SPARK_RUNTIME = "org.apache.spark.SparkRuntimeException"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Failure:
     """How the start ends: the root cause's class, Spark's condition if it has one, the fixed part of the message."""
 
@@ -43,7 +44,7 @@ class Failure:
     sink_written_first: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Complaint:
     """What a source says when it does not go on. `message`: the fixed part of Spark's text. `finding`: the id under
     which we tell of it."""
@@ -59,14 +60,14 @@ class Complaint:
         return SparkError(self.class_name, self.condition)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Doubt:
     """Why the files do not tell."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Conditions:
     """Under what the query is started again; what is not given is assumed to be as it was, or Spark's default."""
 
@@ -78,7 +79,7 @@ class Conditions:
     sinks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scene:
     """What a rule sees. `state`: what became of the attempt to find the state that the batch needs.
 
@@ -187,7 +188,7 @@ class Scene:
         return self.conf(key, str(default)).strip().lower() == "true"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trouble:
     """Something at an input. `obstacle`: what it does to the restart, in `phase`; None if it stops nothing."""
 
@@ -199,7 +200,7 @@ class Trouble:
 Check = Callable[[Scene], Failure | Doubt | None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule:
     """One thing that can stop a restart. `until`: the first release without it. `source`: where in Spark it is."""
 

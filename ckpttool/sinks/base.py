@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from ckpttool.errors import CkptError
+from ckpttool.frozen import frozen
 from ckpttool.model import Finding, LogNames
 
 SinkKind = Literal["delta", "file", "iceberg", "kafka", "jdbc", "foreachBatch", "memory", "noop", "unknown"]
 Verdict = Literal["written", "skipped_already_written", "skipped_rows_lost", "duplicated", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LedgerEntry:
     """The last batch recorded for one application (None: the record names nobody, as a file sink's).
 
@@ -24,7 +24,7 @@ class LedgerEntry:
     native: bool | None = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SinkWrite:
     """One write that the sink's log still shows. `app_id` and `batch_id` None: it carries no number.
 
@@ -43,7 +43,7 @@ class SinkWrite:
     rows_unsure: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SinkEvidence:
     """What was read of one sink.
 
@@ -76,7 +76,7 @@ class SinkEvidence:
         return next(found, None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RestartFacts:
     """The batch that a restart runs first, as far as a sink is concerned.
 
@@ -97,7 +97,7 @@ class RestartFacts:
     same_rows: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SinkVerdict:
     """What the sink will do with that batch. Findings of severity error: rows are lost or repeated, then or soon."""
 

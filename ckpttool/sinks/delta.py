@@ -6,7 +6,7 @@ Read are the newest commits, which tell most; the newest checksum or checkpoint 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ckpttool.errors import CkptError, MalformedFile, NotFound
 from ckpttool.formats.delta_log import (
@@ -24,6 +24,7 @@ from ckpttool.formats.delta_log import (
     staged_versions,
 )
 from ckpttool.formats.names import DELTA_LOG
+from ckpttool.frozen import frozen
 from ckpttool.model import Finding
 from ckpttool.sinks.base import LedgerEntry, SinkEvidence, SinkWrite
 from ckpttool.sinks.lineage import follow_rows
@@ -97,7 +98,7 @@ def load_window(store: Store, names: DeltaLogNames) -> Iterator[DeltaCommit]:
 # -- what lies before the window ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Older:
     """The state that the window builds upon; `unknown`: why its transactions could not be had."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ckpttool.errors import MalformedFile
+from ckpttool.frozen import frozen
 from ckpttool.model import Finding, Severity, SparkError
 from ckpttool.sinks.base import LedgerEntry, RestartFacts, SinkEvidence, SinkKind, Verdict
 from ckpttool.sinks.compaction import LOG, interval_of, lacking_ids, next_compaction
@@ -19,7 +19,7 @@ RESTORE_ENTRIES = "bring the missing entries back, or write one compact entry th
 _REFILL = "is this the query's sink? if it is, read the missing batches again by other means"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """A verdict with its reason; `finding`: the id under which it is told, where it needs somebody to act.
 

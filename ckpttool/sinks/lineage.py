@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ckpttool.formats.delta_log import DeltaCommit
+from ckpttool.frozen import frozen
 
 _REPLACES_WITH_ALL_ROWS = ("UPDATE",)  # changed or not, the rows stay
 _REMOVES_SOME_ROWS = ("DELETE", "MERGE")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fate:
     """Neither: the rows are all there."""
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from ckpttool.errors import CkptError, Refused
+from ckpttool.frozen import frozen
 from ckpttool.state.reader import StateReader
 from ckpttool.state.replay import Changes, replay_map
 from ckpttool.state.tables import Table, row_decoder
@@ -20,7 +20,7 @@ Change = Literal["added", "changed", "removed"]
 Values = tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RowChange:
     """`before` and `after`: the row's values at each batch, None where it was not there."""
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from ckpttool.errors import CkptError, Refused
+from ckpttool.frozen import frozen
 from ckpttool.report.state import cell_names, cell_renderer, csv_line, line_renderer
 from ckpttool.state.reader import Row, StateReader
 from ckpttool.state.side_by_side import side_by_side
@@ -27,7 +27,7 @@ _GROUP_ROWS = 2**17  # of a row group of Parquet, which is put together in memor
 Writer = Callable[[str, StateReader, int], int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exported:
     partition: int
     path: str

@@ -22,6 +22,7 @@ from ckpttool.formats.state.layouts import checked_rocksdb_values
 from ckpttool.formats.state.operator import parse_operator_metadata
 from ckpttool.formats.state.rocksdb import METADATA, parse_snapshot_metadata, read_zip_entries
 from ckpttool.formats.state.schema import parse_state_schema
+from ckpttool.frozen import frozen
 from ckpttool.model import Checkpoint, Finding, Operator, OperatorMetadata, OperatorStore, StateSchema
 from ckpttool.state import rocksdb
 from ckpttool.state.joined import joined_rows, stamped_rows
@@ -39,7 +40,7 @@ T = TypeVar("T")
 Parse = Callable[[bytes, Codec | None], Iterator[Batch]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """One row of a table: its values in the order of the table's columns."""
 

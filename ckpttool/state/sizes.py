@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ckpttool.errors import CkptError
 from ckpttool.formats.state.names import parse_state_versions
 from ckpttool.formats.state.rocksdb import SST_DIRECTORY, parse_snapshot_zip
+from ckpttool.frozen import frozen
 from ckpttool.state.reader import StateReader
 from ckpttool.state_chain import BASE_SUFFIX, StoreFiles
 
 DEFAULT_RETAINED = 100  # spark.sql.streaming.minBatchesToRetain
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoreSize:
     """`changes`: deltas or changelogs since the base. `garbage`: files that Spark's maintenance would delete, if it
     ran. `recorded_keys`: of the newest snapshot with a number, and its version."""

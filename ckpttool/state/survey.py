@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ckpttool.errors import CkptError, Refused
 from ckpttool.formats.state.names import parse_state_versions
 from ckpttool.formats.state.rocksdb import parse_snapshot_zip
+from ckpttool.frozen import frozen
 from ckpttool.state.reader import StateReader
 from ckpttool.state.rocksdb import MissingRocksdict
 from ckpttool.state.side_by_side import side_by_side
@@ -17,7 +17,7 @@ from ckpttool.state_chain import StoreFiles
 CHEAP_BYTES = 2**24  # of one table's files; up to here rows are counted by reading them
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Survey:
     """`versions`: first and last that a partition has files of. `rows` None: not known, for the reason in `why`."""
 

@@ -8,7 +8,7 @@ all in one store, or a state variable of transformWithState. Where no metadata s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal
 
 from ckpttool.formats.state.layouts import (
@@ -20,6 +20,7 @@ from ckpttool.formats.state.layouts import (
     split_values,
 )
 from ckpttool.formats.state.types import BINARY, LONG, DataType, Field, parse_type
+from ckpttool.frozen import frozen
 from ckpttool.model import ColumnFamilySchema, Json, Operator, OperatorStore, StateSchema
 from ckpttool.state_chain import Provider
 
@@ -38,7 +39,7 @@ _MULTI_VALUED = ("keyWithTsToValues", "tsWithKey")
 _PREFIX = "PrefixKeyScanStateEncoderSpec"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StateConf:
     """What the offset log pins of how state is written. `is_strictly_distributed`: rows are in partitions by the hash
     of their whole key; queries that began before Spark 3.3 may have them elsewhere."""
@@ -52,7 +53,7 @@ class StateConf:
     aggregation_format: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Schemas:
     """The newest schema of a store, and all that its operator's metadata names, the newest last."""
 
@@ -60,7 +61,7 @@ class Schemas:
     every: tuple[StateSchema, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """`store`: the directory its entries are in; `family`: which of the column families there; `is_internal`: kept by
     Spark for itself beside what the user asked for. `is_inferred`: no metadata names the operator. `parts`: the tables

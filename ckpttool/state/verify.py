@@ -7,10 +7,11 @@ checksums are held against their rows, and a snapshot's entries are counted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ckpttool.errors import CkptError, Unavailable
 from ckpttool.formats.state.names import parse_state_versions
+from ckpttool.frozen import frozen
 from ckpttool.model import Finding
 from ckpttool.releases import NEWEST, Release
 from ckpttool.state.reader import StateReader, batched
@@ -20,7 +21,7 @@ from ckpttool.state_files import load_state_files
 from ckpttool.state_verdict import Outcome, StateFailure, check_state_files, predict_state
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoreCheck:
     """`chain`: the newest way to load the version. `versions`: first and last of each run of versions whose files are
     all there, as names tell; None where names have ids, which only commits can order. `keys`: how many were read."""
@@ -34,7 +35,7 @@ class StoreCheck:
     why: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verification:
     """`newest_restorable`: the newest batch up to the one asked for that every store can be loaded after; None: none
     among those looked at. `sample`: so many partitions of how many."""

@@ -8,7 +8,6 @@ Version 2 and 4 hold typed records, for stores with column families.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 
 from ckpttool.errors import MalformedFile
@@ -18,6 +17,7 @@ from ckpttool.formats.state.hdfs import sniffed
 from ckpttool.formats.state.java_io import JavaReader
 from ckpttool.formats.state.records import EOF, PLAIN, TYPED, Grammar, Records, frame_records
 from ckpttool.formats.values import MAPPING, Fields
+from ckpttool.frozen import frozen
 from ckpttool.model import Position
 
 NEWEST_VERSION = 4
@@ -25,7 +25,7 @@ TYPED_VERSIONS = (2, 4)
 _LINEAGE_VERSIONS = (3, 4)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Changelog:
     """`lineage`: version and id of every state that this one goes back to, up to and with its snapshot's."""
 
@@ -47,7 +47,7 @@ def open_changelog(data: bytes, codec: Codec | None = None) -> tuple[Header, Gra
     return header, grammar, chain([read[header.size :]], pieces)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Header:
     """`size`: its own, in bytes."""
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from ckpttool.formats.state.digests import crc32c
 from ckpttool.formats.state.types import BINARY, DataType, Field
 from ckpttool.formats.state.unsafe import BadRow, is_null_row, row_reader, smallest_row
+from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 Encoding = Literal["unsaferow", "avro"]
@@ -27,7 +27,7 @@ _SIGN_FLIPPED = 1 << 63
 _RANGE_WIDTHS = {"byte": 1, "boolean": 1, "short": 2, "integer": 4, "long": 8, "float": 4, "double": 8}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ValueSchemas:
     """The newest schema of a value, and all by their ids: in Avro each value names the one it was written with."""
 

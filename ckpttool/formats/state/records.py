@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from struct import Struct
 
 from ckpttool.errors import LeftUnread, MalformedFile
+from ckpttool.frozen import frozen
 from ckpttool.model import Position, SparkError
 
 LARGEST_RECORD_BYTES = 2**28  # Spark takes it into memory, we do not
@@ -29,7 +29,7 @@ _REMOVED = b"\xff\xff\xff\xff"
 _INT32 = Struct(">i")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Records:
     """What a file holds. `row_checksums`: every value is a row of eight-byte words and four bytes more."""
 
@@ -54,7 +54,7 @@ class BadSize(MalformedFile):
         self.size = size
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grammar:
     """`kinds`: the byte before a record → what it is; empty for plain records, which tell by the size of the value."""
 

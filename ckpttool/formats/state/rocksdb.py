@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from struct import Struct
 
 from ckpttool.errors import LeftUnread, MalformedFile
 from ckpttool.formats.envelope import parse_json_object
 from ckpttool.formats.values import Fields, decode_utf8
+from ckpttool.frozen import frozen
 from ckpttool.model import Json, Position, SparkError
 
 METADATA = "metadata"
@@ -32,7 +32,7 @@ ZIP = SparkError("java.util.zip.ZipException")
 ZIP_ENDED = SparkError("java.io.EOFException")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ImmutableFile:
     """An SST or log file: its name in RocksDB, its name below `SSTs/` or `logs/`, and the size it must have."""
 
@@ -41,7 +41,7 @@ class ImmutableFile:
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Snapshot:
     """What a zip holds. `column_families`: name → id, None in stores without any."""
 

@@ -6,10 +6,10 @@ A name that is not known here becomes `unknown`, whose values stay raw bytes: a 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from ckpttool.errors import MalformedFile
+from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 DEEPEST = 64  # levels of nesting
@@ -26,7 +26,7 @@ _PLAIN = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DataType:
     """`kind` is Spark's name of the type without its parameters; only those fields mean something that it has."""
 
@@ -40,7 +40,7 @@ class DataType:
     units: tuple[str, str] = ("", "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Field:
     name: str
     type: DataType
