@@ -16,7 +16,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # Each layer may import from those before it, and from itself. The first prefix that fits a module decides.
 LAYERS: list[tuple[str, ...]] = [
-    ("errors", "model", ""),
+    ("errors", "frozen", "model", ""),
     ("formats", "connectors", "releases"),
     ("urls", "storage", "remote", "remote_errors", "buckets", "objects", "hdfs"),
     ("batches", "evidence", "restart", "rules", "checks", "protocol", "state_chain", "state_errors",
@@ -33,6 +33,7 @@ PURE = tuple(
     for name in [
         "model",
         "errors",
+        "frozen",
         "formats",
         "connectors",
         "batches",

@@ -6,8 +6,8 @@ import atexit
 import gc
 import sys
 
-# A command is short, and most of what it makes stays: looking for cycles while modules load, while it runs and once more
-# when all is taken down costs a tenth of its time. Frozen objects are left out.
+# A command is short, and most of what it makes stays: to look for cycles while modules load, while it runs and once
+# more when all is taken down costs a tenth of its time. What is frozen is not looked at.
 gc.set_threshold(50_000)
 atexit.register(gc.freeze)
 
@@ -16,9 +16,9 @@ from typing import Any, NoReturn  # noqa: E402
 
 import click  # noqa: E402
 
-import ckpttool
-from ckpttool.cli.lazy import LazyGroup
-from ckpttool.errors import CkptError
+import ckpttool  # noqa: E402
+from ckpttool.cli.lazy import LazyGroup  # noqa: E402
+from ckpttool.errors import CkptError  # noqa: E402
 
 # Command → where it is, and the first line of its help.
 COMMANDS = {

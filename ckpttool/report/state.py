@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ckpttool.formats.state.spark_json import json_renderer
 from ckpttool.formats.state.types import DataType
 from ckpttool.model import Finding
 from ckpttool.report.json import Fields, finding_fields, header
@@ -117,6 +116,8 @@ def _findings(findings: Sequence[Finding], style: Style) -> list[str]:
 
 def line_renderer(of: Table) -> Callable[[Row], str]:
     """A row as one object of JSON."""
+    from ckpttool.formats.state.spark_json import json_renderer  # to list and to count needs no such thing
+
     columns = [(json.dumps(column.name), json_renderer(column.type)) for column in of.columns]
 
     def render(row: Row) -> str:
@@ -172,6 +173,8 @@ def cell_renderer(of: Table) -> Callable[[Row], list[str]]:
 def _cell(kind: DataType) -> Text:
     if kind.kind == "string":
         return lambda value: "" if value is None else value
+    from ckpttool.formats.state.spark_json import json_renderer
+
     render = json_renderer(kind)
     return lambda value: "" if value is None else _unquoted(render(value))
 

@@ -17,9 +17,10 @@ from ckpttool.formats.state.rocksdb import LOG_DIRECTORY, Snapshot
 from ckpttool.model import SparkError
 from ckpttool.storage import LocalStore, Store, read_pieces
 
-_SMALL_FILES = re.compile(r"(?:CURRENT|IDENTITY|(?:MANIFEST|OPTIONS)-[0-9]{1,20}|[0-9]{1,20}\.log)\Z")
-_TABLES = re.compile(r"[0-9]{1,20}\.(?:sst|log)\Z")
-_MERGE_OPERATOR = re.compile(rb"^(\s*merge_operator=).*$", re.MULTILINE)
+# Compiled by `re` when first used.
+_SMALL_FILES = r"(?:CURRENT|IDENTITY|(?:MANIFEST|OPTIONS)-[0-9]{1,20}|[0-9]{1,20}\.log)\Z"
+_TABLES = r"[0-9]{1,20}\.(?:sst|log)\Z"
+_MERGE_OPERATOR = rb"(?m)^(\s*merge_operator=).*$"
 
 
 class MissingRocksdict(Refused):
@@ -42,7 +43,7 @@ def opened_snapshot(
     rocksdict = _rocksdict()
     with tempfile.TemporaryDirectory(prefix="ckpt-state-") as directory:
         for name, content in entries.items():
-            if _SMALL_FILES.match(name):
+            if re.match(_SMALL_FILES, name):
                 fixed = _with_delimiter(content, delimiter) if name.startswith("OPTIONS-") else content
                 _place(f"{directory}/{name}", [fixed])
         for file in snapshot.files:
@@ -88,11 +89,11 @@ def _rocksdict() -> Any:
 def _with_delimiter(options: bytes, delimiter: bytes) -> bytes:
     """Spark 4.2 joins merged values without a delimiter, and its file of options does not say so."""
     operator = b"{id=StringAppendOperator;delimiter=" + delimiter + b";}"
-    return _MERGE_OPERATOR.sub(lambda found: found[1] + operator, options)
+    return re.sub(_MERGE_OPERATOR, lambda found: found[1] + operator, options)
 
 
 def _place_table(store: Store, path: str, directory: str, name: str, size: int) -> None:
-    if not _TABLES.match(name):
+    if not re.match(_TABLES, name):
         raise MalformedFile(f"a table with the name {name[:60]!r}", expected="a number and `.sst`")
     target = f"{directory}/{name}"
     if f"/{LOG_DIRECTORY}/" in path:

@@ -13,12 +13,13 @@ from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 DEEPEST = 64  # levels of nesting
-_DECIMAL = re.compile(r"decimal(?:\(\s*(\d{1,2})\s*,\s*(-?\d{1,2})\s*\))?\Z")
-_STRING = re.compile(r"string(?: collate \w+)?\Z|(?:char|varchar)\(\s*\d+\s*\)\Z")
-_YEAR_MONTH = re.compile(r"interval (year|month)(?: to (year|month))?\Z")
-_DAY_TIME = re.compile(r"interval (day|hour|minute|second)(?: to (day|hour|minute|second))?\Z")
-_NANOS = re.compile(r"timestamp_(ltz|ntz)\(\s*(\d)\s*\)\Z")
-_TIME = re.compile(r"time\(\s*\d\s*\)\Z")
+# Compiled by `re` when first used: few commands read all of these types.
+_DECIMAL = r"decimal(?:\(\s*(\d{1,2})\s*,\s*(-?\d{1,2})\s*\))?\Z"
+_STRING = r"string(?: collate \w+)?\Z|(?:char|varchar)\(\s*\d+\s*\)\Z"
+_YEAR_MONTH = r"interval (year|month)(?: to (year|month))?\Z"
+_DAY_TIME = r"interval (day|hour|minute|second)(?: to (day|hour|minute|second))?\Z"
+_NANOS = r"timestamp_(ltz|ntz)\(\s*(\d)\s*\)\Z"
+_TIME = r"time\(\s*\d\s*\)\Z"
 _SAME = {"null": "void", "timestamp_ltz": "timestamp", "interval": "calendar", "calendarinterval": "calendar"}
 _PLAIN = frozenset(
     ("void", "boolean", "byte", "short", "integer", "long", "float", "double", "date", "timestamp", "timestamp_ntz",
@@ -86,19 +87,19 @@ def _named(name: str) -> DataType:
     kind = _SAME.get(name, name)
     if kind in _PLAIN:
         return DataType(kind, name)
-    if found := _DECIMAL.match(name):
+    if found := re.match(_DECIMAL, name):
         precision, scale = found[1] or "10", found[2] or "0"
         return DataType("decimal", name, precision=int(precision), scale=int(scale))
-    if _STRING.match(name):
+    if re.match(_STRING, name):
         return DataType("string", name)
-    if found := _YEAR_MONTH.match(name):
+    if found := re.match(_YEAR_MONTH, name):
         return DataType("year-month", name, units=(found[1], found[2] or found[1]))
-    if found := _DAY_TIME.match(name):
+    if found := re.match(_DAY_TIME, name):
         return DataType("day-time", name, units=(found[1], found[2] or found[1]))
-    if found := _NANOS.match(name):
+    if found := re.match(_NANOS, name):
         kind = "timestamp" if found[1] == "ltz" else "timestamp_ntz"
         return DataType(kind if int(found[2]) <= 6 else f"{kind}-nanos", name, precision=int(found[2]))
-    return DataType("time" if _TIME.match(name) else "unknown", name)
+    return DataType("time" if re.match(_TIME, name) else "unknown", name)
 
 
 def _no_type(schema: Json) -> MalformedFile:
