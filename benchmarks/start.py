@@ -21,5 +21,5 @@ def measure() -> Iterator[Gate]:
     )
     yield Gate("ckpt --help / python -c pass", cpu["help"] / cpu["bare"], 5)
     yield Gate("ckpt inspect LOCAL --format json / python -c pass", cpu["json"] / cpu["bare"], 7)
-    yield Gate("ckpt plan-recovery LOCAL --state quick / python -c pass", cpu["plan"] / cpu["bare"], 15)
-    yield Gate("ckpt inspect LOCAL / python -c pass", cpu["text"] / cpu["bare"], 12)
+    yield Gate("ckpt plan-recovery LOCAL --state quick / python -c pass", cpu["plan"] / cpu["bare"], 10)
+    yield Gate("ckpt inspect LOCAL / python -c pass", cpu["text"] / cpu["bare"], 7)
