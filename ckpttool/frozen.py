@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field
-from threading import RLock
 from typing import Any, NoReturn, TypeVar, dataclass_transform, overload
 
 T = TypeVar("T")
 
 _COMPARED_OR_SHOWN = ("__eq__", "__hash__", "__repr__")
-_COMPLETING = RLock()  # a base is completed while what is derived from it is
 
 
 @overload
@@ -49,12 +47,11 @@ def _leave_for_later(cls: Any, written: dict[str, Any], kw_only: bool) -> None:
     later = [name for name in _COMPARED_OR_SHOWN if name not in written]
 
     def complete() -> None:
-        """`dataclasses` works on a twin, so that other threads never see a class that is half done."""
-        with _COMPLETING:
-            if "__dataclass_params__" not in cls.__dict__:
-                twin = dataclass(frozen=True, kw_only=kw_only)(type(cls)(cls.__name__, cls.__bases__, written))
-                for name in (*later, "__dataclass_fields__", "__dataclass_params__"):
-                    setattr(cls, name, twin.__dict__[name])
+        """`dataclasses` works on a twin: other threads never see a class that is half done, and may do the same at the
+        same time."""
+        twin = dataclass(frozen=True, kw_only=kw_only)(type(cls)(cls.__name__, cls.__bases__, written))
+        for name in (*later, "__dataclass_params__", "__dataclass_fields__"):
+            setattr(cls, name, twin.__dict__[name])
 
     def make_init() -> None:
         cls.__init__ = _compiled_init(cls)
