@@ -58,19 +58,23 @@ def _decompressing(place: Path, kind: str, root: Path) -> Iterator[Gate]:
     body = file.read_bytes()
     blocks = [(body, block) for block in lz4_blocks(body)]
     size = sum(block.size for _, block in blocks) + len(PADDING)
-    bare = [float(subprocess.check_output([limit, file, "5"])) for _ in range(ROUNDS)]
-    ours = [min(_once(lambda: filled_by_arrow(blocks, size)) for _ in range(5)) for _ in range(ROUNDS)]
-    yield Gate(f"decompress LZ4 / liblz4 from C, {kind}", median(ours) / median(bare), 1 / 0.85)
+    bare, ours = _in_turn(
+        lambda: float(subprocess.check_output([limit, file, "5"])),
+        lambda: min(_seconds(lambda: filled_by_arrow(blocks, size)) for _ in range(5)),
+    )
+    yield Gate(f"decompress LZ4 / liblz4 from C, {kind}", ours / bare, 1 / 0.85)
 
 
 def _framing(kind: str, root: Path) -> Iterator[Gate]:
     """Where keys and values lie, against a loop that does nothing else, over what is decompressed already; and cutting
     them out, which small state is read by."""
     plain = b"".join(decompress((root / "state/0/0/5.snapshot").read_bytes(), "lz4"))
-    loop = _seconds(lambda: _tight_loop(plain))
-    framed = _seconds(lambda: frame(plain))
+    loop, framed, cut = _in_turn(
+        lambda: _seconds(lambda: _tight_loop(plain)),
+        lambda: _seconds(lambda: frame(plain)),
+        lambda: _seconds(lambda: sum(len(pairs) for _, pairs in read_entries(iter([plain]), SNAPSHOT))),
+    )
     yield Gate(f"frame records / tight Python loop, {kind}", framed / loop, 1 / 8)
-    cut = _seconds(lambda: sum(len(pairs) for _, pairs in read_entries(iter([plain]), SNAPSHOT)))
     yield Gate(f"cut out keys and values / tight Python loop, {kind}", cut / loop, 1.5)
 
 
@@ -101,8 +105,11 @@ def _rocksdb(place: Path) -> Iterator[Gate]:
 
     from ckpttool.state.batches import partition_batches
 
-    columns = _seconds(lambda: sum(batch.num_rows for batch in partition_batches(reader, table, 0)))
-    yield Gate("RocksDB to Arrow / RocksDB iterated", columns / _seconds(bare), 1 / 0.55)
+    columns, iterated = _in_turn(
+        lambda: _seconds(lambda: sum(batch.num_rows for batch in partition_batches(reader, table, 0))),
+        lambda: _seconds(bare),
+    )
+    yield Gate("RocksDB to Arrow / RocksDB iterated", columns / iterated, 1 / 0.55)
 
 
 def _growth(place: Path, large: dict[Kind, Path]) -> Iterator[Gate]:
@@ -118,11 +125,13 @@ def _growth(place: Path, large: dict[Kind, Path]) -> Iterator[Gate]:
         yield Gate(f"peak memory of an export of 3M keys, {kind}", peak / 2**20, limit, "MiB")
 
 
+def _in_turn(*measured: Callable[[], float]) -> list[float]:
+    """The median of each, over rounds in which each has its turn."""
+    rounds = [[one() for one in measured] for _ in range(ROUNDS)]
+    return [median(of_one) for of_one in zip(*rounds, strict=True)]
+
+
 def _seconds(work: Callable[[], object]) -> float:
-    return median(_once(work) for _ in range(ROUNDS))
-
-
-def _once(work: Callable[[], object]) -> float:
     begun = time.process_time()
     work()
     return time.process_time() - begun

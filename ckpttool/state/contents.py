@@ -101,9 +101,10 @@ def filled_by_arrow(blocks: Sequence[tuple[bytes, Lz4Block]], size: int) -> memo
         return None
     descriptor = bytes([_INDEPENDENT_BLOCKS, kind])
     frame: list[Any] = [_FRAME_MAGIC, descriptor, bytes([xxh32(descriptor, 0) >> 8 & 0xFF])]
-    for body, block in blocks:
-        stored = block.end - block.start
-        frame += (pack("<I", stored | (_STORED if block.is_plain else 0)), memoryview(body)[block.start : block.end])
+    views = {id(body): memoryview(body) for body, _ in blocks}  # many blocks are of one file
+    for body, (start, end, _, _, is_plain) in blocks:
+        frame.append((end - start | (_STORED if is_plain else 0)).to_bytes(4, "little"))
+        frame.append(views[id(body)][start:end])
     frame += (pack("<I", len(PADDING) | _STORED), PADDING, bytes(4))
     try:
         plain = memoryview(pyarrow.decompress(b"".join(frame), size, codec="lz4")).cast("B")

@@ -24,6 +24,7 @@ _WORTH_LANES_BYTES = 2**20
 _HOPS = 3  # that must look like records, where a lane may begin
 _SAMPLE = 256  # records from the beginning, whose sizes are those that records have
 _WORD = 8  # rows are of whole words, and so are records
+_ALIGNED = _WORD // 4  # records begin at multiples of so many sizes
 _LARGEST_SIZE = 2**16  # of keys and values, up to which sizes are looked up in a table
 
 
@@ -112,18 +113,19 @@ def frame_by_lanes(plain: Plain, lanes: int = _LANES) -> Frames | None:
     end = len(plain) - 4
     if end < _WORTH_LANES_BYTES or end % _WORD or plain[-4:] != END:
         return None
-    walk = _Walk(np.frombuffer(plain, ">i4"), end)
-    if not walk.learn():
+    walk = _Walk(np.frombuffer(plain, np.int32), end // 4)
+    if not walk.learn(plain):
         return None
-    places = np.unique(np.linspace(0, end, lanes, endpoint=False, dtype=np.int64) // _WORD * _WORD)
+    places = np.unique(np.linspace(0, walk.end, lanes, endpoint=False, dtype=np.int64) // _ALIGNED * _ALIGNED)
     starts = walk.beginnings(places)
     if starts is None:
         return None
-    return walk.to(starts, np.append(starts[1:], end))
+    goals = np.append(starts[1:], walk.end)
+    return walk.by_keys(starts, goals) or walk.by_both(starts, goals)
 
 
 class _Walk:
-    """Steps from record to record, many at a time. Places are in bytes; sizes are read as words of four."""
+    """Steps from record to record, many at a time. Places count words of four bytes, which is what sizes are in."""
 
     def __init__(self, words: Numbers, end: int) -> None:
         self.words = words
@@ -132,23 +134,27 @@ class _Walk:
         self.key_sizes: Numbers = np.zeros(0, bool)
         self.value_sizes: Numbers = np.zeros(0, bool)
 
-    def learn(self) -> bool:
+    def sizes(self, at: Numbers) -> Numbers:
+        """What stands there, if it is a size: with the highest byte first."""
+        return self.words.take(at, mode="clip").byteswap(inplace=True)
+
+    def learn(self, plain: Plain) -> bool:
         """The sizes that occur among the first records."""
         keys, values = set(), set()
         at = 0
         for _ in range(_SAMPLE):
             if at >= self.end:
                 break
-            key_size = int(self.words[at // 4])
-            value_at = at + 4 + key_size
+            (key_size,) = _INT32.unpack_from(plain, 4 * at)
+            value_at = at + 1 + key_size // 4
             if key_size < 0 or key_size % _WORD or value_at >= self.end:
                 return False
-            value_size = int(self.words[value_at // 4])
+            (value_size,) = _INT32.unpack_from(plain, 4 * value_at)
             if value_size > 0 and value_size % _WORD:
                 return False
             keys.add(key_size)
             values.add(max(value_size, -1) + 1)
-            at = value_at + 4 + max(value_size, 0)
+            at = value_at + 1 + max(value_size, 0) // 4
         if max(keys | values) > _LARGEST_SIZE:
             return False
         self.key_sizes, self.value_sizes = _table(keys), _table(values)
@@ -163,7 +169,7 @@ class _Walk:
             searching = searching[~self._look_like_records(found[searching])]
             if not len(searching):
                 return np.unique(found[found < self.end])
-            found[searching] += _WORD
+            found[searching] += _ALIGNED
         return None
 
     def _look_like_records(self, places: Numbers) -> Numbers:
@@ -173,37 +179,62 @@ class _Walk:
         for _ in range(_HOPS):
             inside = at < self.end
             left, at = left[inside], at[inside]
-            keys, values, following = self._records(at)
+            keys = self.sizes(at)
+            value_at = at + 1 + (keys >> 2)
+            values = np.maximum(self.sizes(value_at), -1)
+            following = value_at + 1 + (np.maximum(values, 0) >> 2)
             fits = self.key_sizes.take(keys, mode="clip") & self.value_sizes.take(values + 1, mode="clip")
             fits &= (keys >= 0) & (following <= self.end)
             good[left[~fits]] = False
             left, at = left[fits], following[fits]
         return good
 
-    def _records(self, at: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-        """Sizes of key and value of what would be a record at each place, and where the next would begin."""
-        keys = self.words.take(at >> 2, mode="clip").astype(np.int64)
-        value_at = at + 4 + keys
-        values = np.maximum(self.words.take(value_at >> 2, mode="clip"), -1).astype(np.int64)
-        return keys, values, value_at + 4 + np.maximum(values, 0)
-
-    def to(self, starts: Numbers, goals: Numbers) -> Frames | None:
-        """All lanes to their ends; None if one does not end where the next begins. A lane that has come to its end
-        waits there for the others."""
-        at, steps = starts, []
+    def by_keys(self, starts: Numbers, goals: Numbers) -> Frames | None:
+        """All lanes to their ends, as if all values had the one size that the first ones have: then the sizes of keys
+        alone tell the way, and those of values are looked at afterwards."""
+        if self.value_sizes[:-1].sum() != 1 or self.value_sizes[0]:
+            return None
+        value_size = len(self.value_sizes) - 3
+        beside = 2 + value_size // 4
+        at, steps, bits = starts, [], np.zeros(len(starts), np.uint32)
         while (going := at < goals).any():
             steps.append(at)
-            value_at = at + 4 + np.maximum(self.words.take(at >> 2, mode="clip"), 0)
-            following = value_at + 4 + np.maximum(self.words.take(value_at >> 2, mode="clip"), 0)
-            at = np.where(going, following, at)
-        if (at != goals).any():
+            keys = self.sizes(at).view(np.uint32)  # what is below zero leads far beyond the goal
+            np.bitwise_or(bits, keys, out=bits, where=going)
+            at = at + (keys >> 2) + beside
+        places = _joined([*steps, at], goals)
+        if places is None or (bits & _WORD - 1).any():
             return None
-        by_lane = np.stack(steps, axis=1)
-        places = by_lane[by_lane < goals[:, None]]
-        keys, values, _ = self._records(places)
+        keys = np.diff(places, append=self.end) - beside
+        if (self.sizes(places + 1 + keys) != value_size).any():
+            return None
+        return Frames(places * 4 + 4, keys * 4, np.full(len(places), value_size))
+
+    def by_both(self, starts: Numbers, goals: Numbers) -> Frames | None:
+        """All lanes to their ends, by the sizes of keys and values."""
+        at, steps = starts, []
+        while (at < goals).any():
+            steps.append(at)
+            value_at = at + 1 + (self.sizes(at).view(np.uint32) >> 2)
+            at = value_at + 1 + (np.maximum(self.sizes(value_at), 0) >> 2)
+        places = _joined([*steps, at], goals)
+        if places is None:
+            return None
+        keys = self.sizes(places)
+        values = np.maximum(self.sizes(places + 1 + (keys >> 2)), -1)
         if (keys < 0).any() or ((keys | np.maximum(values, 0)) & _WORD - 1).any():
             return None
-        return Frames(places + 4, keys, values)
+        return Frames(places * 4 + 4, keys, values)
+
+
+def _joined(steps: list[Numbers], goals: Numbers) -> Numbers | None:
+    """The places that the steps came by, lane by lane up to its goal; None if a lane misses it. Those that have come to
+    their goals walk on until the last one has."""
+    places = np.stack(steps, axis=1)
+    before = places < goals[:, None]
+    if (places[np.arange(len(goals)), before.sum(axis=1)] != goals).any():
+        return None
+    return places[before]
 
 
 def _table(sizes: set[int]) -> Numbers:

@@ -145,16 +145,19 @@ def pieces_of(rows: Rows) -> list[bytes]:
     st.sampled_from([1, 7, 64, 4096]),
     st.integers(0, 2**32),
     st.booleans(),
+    st.sampled_from([0, 0.0005, 1]),
 )
 def test_lanes_find_every_record_or_decline(
-    sizes: list[int], content: bytes, lanes: int, seed: int, deletes: bool
+    sizes: list[int], content: bytes, lanes: int, seed: int, deletes: bool, differing: float
 ) -> None:
-    """Also where contents look like sizes: what is found is what a walk finds."""
+    """Also where contents look like sizes, and where all values, or all but a few, have one size: what is found is what
+    a walk finds."""
     source = Random(seed)
     records: list[tuple[bytes, bytes | None]] = []
     written = 0
     while written < 2**20 + 100:
-        key, value = ((content * 5)[: source.choice(sizes)] for _ in range(2))
+        key_size, value_size = source.choice(sizes), source.choice(sizes) if source.random() < differing else sizes[0]
+        key, value = (content * 5)[:key_size], (content * 5)[:value_size]
         records.append((key, None if deletes and source.random() < 0.1 else value))
         written += 8 + len(key) + len(value)
     data = plain(records)

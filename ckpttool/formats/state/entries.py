@@ -1,14 +1,17 @@
 """The records inside a state file, in their order: what each did to which key. `records.py` only counts them.
 
-They come in batches of one kind. Most records of a file have one of few sizes, so regular expressions made of the sizes
-met so far cut out long runs of them at the speed of C; a record of another size is taken by itself. Whoever reads must
-not take a file for sound up to its middle: the end mark must come.
+They come in batches of one kind. Where many records of one size follow each other, a regular expression made of that
+size cuts them out at the speed of C; a tight loop cuts out others. Whoever reads must not take a file for sound up to
+its middle: the end mark must come.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from struct import Struct
+from struct import error as StructError
 from typing import Literal
 
 from ckpttool.errors import LeftUnread, MalformedFile
@@ -24,9 +27,8 @@ Pairs = list[tuple[bytes, bytes]]
 Batch = tuple[Kind, Pairs]
 
 _RUN = 64  # records that an expression takes at a time
-_STEPS = 32  # records taken by themselves before the expressions have another try
-_MOST_SIZES = 24  # distinct ones, up to which expressions pay
 _LONGEST_PATTERN = 60_000  # bytes of a record, which is the most that a repetition can have
+_STRETCH_BYTES = 2**18  # that the loop takes before the expressions have another try
 
 
 def delta_entries(data: bytes, codec: Codec | None = None) -> Iterator[Batch]:
@@ -44,24 +46,22 @@ def changelog_entries(data: bytes, codec: Codec | None = None) -> Iterator[Batch
 
 def read_entries(pieces: Iterator[bytes], grammar: Grammar, done: int = 0) -> Iterator[Batch]:
     """`done`: the bytes before the first piece, so that a fault says where it is in the uncompressed contents."""
-    runs = _Runs(grammar)
     waiting = b""
     for piece in pieces:
         data = waiting + piece if waiting else piece
         at, is_whole = 0, True
         while is_whole:
-            at, batches = runs.take(data, at)
-            yield from batches
-            for _ in range(_STEPS):
-                entry, following = _entry_at(data, at, grammar, done)
-                is_whole = following > at
-                if entry is None:
-                    break
-                runs.learn(entry)
+            for kind, take in _STRETCHES.items():
+                pairs, at = take(data, at, grammar)
+                if pairs:
+                    yield kind, pairs
+            entry, following = _entry_at(data, at, grammar, done)
+            is_whole = following > at
+            if entry is not None:
                 yield entry[0], [(entry[1], entry[2])]
-                at = following
-            if is_whole and entry is None:
+            elif is_whole:
                 return
+            at = following
         waiting = data[at:]
         done += at
         if len(waiting) > LARGEST_RECORD_BYTES:
@@ -74,66 +74,87 @@ def read_entries(pieces: Iterator[bytes], grammar: Grammar, done: int = 0) -> It
     )
 
 
-class _Runs:
-    """Runs of records whose sizes have been met before."""
-
-    def __init__(self, grammar: Grammar) -> None:
-        self._grammar = grammar
-        self._sizes: dict[Kind, tuple[dict[int, None], dict[int, None]]] = {}
-        self._known = self._compiled = 0
-        self._expressions: list[tuple[Kind, re.Pattern[bytes], re.Pattern[bytes], int]] = []
-
-    def learn(self, entry: tuple[Kind, bytes, bytes]) -> None:
-        kind, key, value = entry
-        keys, values = self._sizes.setdefault(kind, ({}, {}))
-        if len(key) in keys and len(value) in values:
-            return
-        if len(key) + len(value) < _LONGEST_PATTERN and self._known < _MOST_SIZES:
-            keys[len(key)] = values[len(value)] = None
-            self._known += 1
-
-    def take(self, data: bytes, at: int) -> tuple[int, list[Batch]]:
-        """Past all runs that begin here, and what was in them."""
-        if self._known != self._compiled:
-            self._compiled = self._known
-            self._expressions = [self._expression(kind, *sizes) for kind, sizes in self._sizes.items()]
-        found: list[Batch] = []
-        start = -1
-        while start != at:
-            start = at
-            for kind, run, record, prefix in self._expressions:
-                begin = at
-                while match := run.match(data, at):
-                    at = match.end()
-                if at > begin:
-                    pairs = record.findall(data, begin, at)
-                    if prefix:
-                        pairs = [(key[prefix:], value[prefix:]) for key, value in pairs]
-                    found.append((kind, pairs))
-        return at, found
-
-    def _expression(
-        self, kind: Kind, keys: dict[int, None], values: dict[int, None]
-    ) -> tuple[Kind, re.Pattern[bytes], re.Pattern[bytes], int]:
-        """For a run, and for a record in it. If all have one size, keys and values are found without it before them."""
-        tag = next(re.escape(tag) for tag, name in self._grammar.kinds.items() if name == kind or not tag)
-        deletes = kind == "deletes"
-        of_one_size = len(keys) == 1 and (deletes or len(values) == 1)
-        parts = [_of(keys), _REMOVED if deletes else _of(values)]
-        run = re.compile(b"(?s:(?:" + tag + b"".join(b"(?:" + part + b")" for part in parts) + b"){%d}+)" % _RUN)
-        if of_one_size:
-            parts = [_of(keys, b"("), b"()" + _REMOVED if deletes else _of(values, b"(")]
-        else:
-            parts = [b"(" + part + b")" for part in parts]
-        return kind, run, re.compile(b"(?s:" + tag + b"".join(parts) + b")"), 0 if of_one_size else 4
+# -- stretches of records of a kind: what is not among them, and what is wrong, is left for `_entry_at` ----------------
 
 
-_REMOVED = re.escape(b"\xff\xff\xff\xff")
+def _puts(data: bytes, at: int, grammar: Grammar) -> tuple[Pairs, int]:
+    tag = _tag(grammar, "puts")
+    pairs, at = _puts_of_one_size(data, at, tag)
+    append, head, end = pairs.append, len(tag) + 4, min(len(data), at + _STRETCH_BYTES)
+    unpack = _UNSIGNED.unpack_from  # what is below zero leads beyond the end
+    begin = at
+    try:
+        while data.startswith(tag, begin):
+            key = begin + head
+            key_end = key + unpack(data, key - 4)[0]
+            value = key_end + 4
+            begin = value + unpack(data, key_end)[0]
+            if begin > end:
+                break
+            append((data[key:key_end], data[value:begin]))
+            at = begin
+    except StructError:
+        pass
+    return pairs, at
 
 
-def _of(sizes: dict[int, None], group: bytes = b"(?:") -> bytes:
-    """Any of these sizes, and as many bytes."""
-    return b"|".join(re.escape(size.to_bytes(4, "big")) + group + b".{%d})" % size for size in sizes)
+def _puts_of_one_size(data: bytes, at: int, tag: bytes) -> tuple[Pairs, int]:
+    """Records as large as the first one: as many as an expression finds that takes a number of them at a time."""
+    key_at = at + len(tag) + 4
+    try:
+        (key_size,) = _UNSIGNED.unpack_from(data, key_at - 4)
+        (value_size,) = _UNSIGNED.unpack_from(data, key_at + key_size)
+    except StructError:
+        return [], at
+    last = at + (_RUN - 1) * (len(tag) + 8 + key_size + value_size)
+    is_alike = data.startswith(tag, at) and data[last : last + len(tag) + 4] == data[at:key_at]
+    if key_size + value_size > _LONGEST_PATTERN or not is_alike:
+        return [], at  # making an expression costs more than a few records
+    run, record = _expressions(tag, key_size, value_size)
+    begin = at
+    while match := run.match(data, at):
+        at = match.end()
+    return record.findall(data, begin, at), at
+
+
+@lru_cache(maxsize=16)
+def _expressions(tag: bytes, key_size: int, value_size: int) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+    """For a run, and for the key and the value of a record in it."""
+
+    def sized(group: bytes) -> bytes:
+        return re.escape(tag) + b"".join(
+            re.escape(size.to_bytes(4, "big")) + group % size for size in (key_size, value_size)
+        )
+
+    return re.compile(b"(?s:(?:" + sized(b".{%d}") + b"){%d}+)" % _RUN), re.compile(b"(?s:" + sized(b"(.{%d})") + b")")
+
+
+def _deletes(data: bytes, at: int, grammar: Grammar) -> tuple[Pairs, int]:
+    pairs: Pairs = []
+    tag = _tag(grammar, "deletes")
+    if not grammar.may_delete:
+        return pairs, at
+    try:
+        while data.startswith(tag, at):
+            key = at + len(tag) + 4
+            key_end = key + _UNSIGNED.unpack_from(data, key - 4)[0]
+            if not data.startswith(_REMOVED, key_end):
+                break
+            pairs.append((data[key:key_end], b""))
+            at = key_end + 4
+    except StructError:
+        pass
+    return pairs, at
+
+
+def _tag(grammar: Grammar, kind: Kind) -> bytes:
+    """What records of a kind begin with: nothing where the size of the value tells."""
+    return next(tag for tag, name in grammar.kinds.items() if name == kind or not tag)
+
+
+_STRETCHES: dict[Kind, Callable[[bytes, int, Grammar], tuple[Pairs, int]]] = {"puts": _puts, "deletes": _deletes}
+_UNSIGNED = Struct(">I")
+_REMOVED = b"\xff\xff\xff\xff"
 
 
 def _entry_at(data: bytes, at: int, grammar: Grammar, done: int) -> tuple[tuple[Kind, bytes, bytes] | None, int]:
