@@ -27,6 +27,7 @@ from ckpttool.formats.state.rocksdb import (
     parse_snapshot_zip,
 )
 from ckpttool.model import Checkpoint, ColumnFamilySchema, Finding, Operator, Position, SparkError
+from ckpttool.state.side_by_side import side_by_side
 from ckpttool.state_chain import (
     Fault,
     FaultKind,
@@ -74,17 +75,23 @@ def load_state_files(
     unique_ids: UniqueIds | None = None,
     mode: Mode = "quick",
     chosen: Callable[[StoreFiles], bool] | None = None,
+    jobs: int = 1,
 ) -> StateFiles:
     """What is there of `version`. `partitions`: how many the offset log pins; without it, those that have a directory.
     `unique_ids`: those of the commit before, where it has any (`CommitLogEntry.state_unique_ids`). `chosen`: of which
-    stores, of all if it does not say."""
+    stores, of all if it does not say. `jobs`: stores at a time; a single one asks for the files of all at once."""
     local = "://" not in store.url or store.url.startswith("file:")
     loader = StateLoader(store, checkpoint, version, local)
     stores = [one for one in loader.list_stores(partitions, unique_ids or {}) if chosen is None or chosen(one)]
+    groups = [stores] if jobs == 1 else [[one] for one in stores]
+
+    def examine(group: list[StoreFiles]) -> list[StoreFiles]:
+        return loader.examine(group, mode)
+
     return StateFiles(
         version=version,
         mode=mode,
-        stores=tuple(loader.examine(stores, mode)),
+        stores=tuple(one for group in side_by_side(examine, groups, jobs) for one in group),
         operators=tuple(loader.load_operators()),
         entries=loader.count_entries(),
         is_stateful=bool(checkpoint.operators or unique_ids or _moves_a_watermark(checkpoint)),

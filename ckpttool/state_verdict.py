@@ -77,6 +77,9 @@ class StateVerdict:
         return self.failures[0] if self.failures else None
 
 
+TABLES_UNREAD = "RocksDB's tables were not read inside: damage there shows when Spark reads the place"
+
+
 def predict_state(files: StateFiles, release: Release, conf: Mapping[str, str] | None = None) -> StateVerdict:
     """`conf`: the session's configuration, as far as it is known, and Spark's defaults otherwise."""
     if files.version <= 0:
@@ -100,7 +103,7 @@ def _grounds(files: StateFiles) -> Iterator[str]:
         return
     yield f"all files that version {files.version} needs were read to their end"
     if any(store.snapshots for store in files.stores):
-        yield "RocksDB's tables were not read inside: damage there shows when Spark reads the place"
+        yield TABLES_UNREAD
 
 
 class _Judge:

@@ -17,6 +17,7 @@ from ckpttool.formats.state.rocksdb import LOG_DIRECTORY, Snapshot
 from ckpttool.model import SparkError
 from ckpttool.storage import LocalStore, Store, read_pieces
 
+_TEMPORARY = "ckpt-state-"
 # Compiled by `re` when first used.
 _SMALL_FILES = r"(?:CURRENT|IDENTITY|(?:MANIFEST|OPTIONS)-[0-9]{1,20}|[0-9]{1,20}\.log)\Z"
 _TABLES = r"[0-9]{1,20}\.(?:sst|log)\Z"
@@ -41,7 +42,7 @@ def opened_snapshot(
     import tempfile  # not for those who only count what is recorded
 
     rocksdict = _rocksdict()
-    with tempfile.TemporaryDirectory(prefix="ckpt-state-") as directory:
+    with tempfile.TemporaryDirectory(prefix=_TEMPORARY) as directory:
         for name, content in entries.items():
             if re.match(_SMALL_FILES, name):
                 fixed = _with_delimiter(content, delimiter) if name.startswith("OPTIONS-") else content
@@ -115,7 +116,8 @@ def _place(target: str, pieces: Iterable[bytes]) -> int:
 
 
 def _damaged(error: Exception) -> MalformedFile:
-    message = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+    first = next(iter(str(error).splitlines()), type(error).__name__)
+    message = re.sub(rf"\S*/{_TEMPORARY}[^/]*/", "", first)[:200]  # where we have put it together is nobody's concern
     return MalformedFile(
         f"RocksDB: {message}", expected="a database as Spark left it", spark=SparkError("org.rocksdb.RocksDBException")
     )

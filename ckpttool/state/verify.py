@@ -16,9 +16,10 @@ from ckpttool.model import Finding
 from ckpttool.releases import NEWEST, Release
 from ckpttool.state.reader import StateReader, batched
 from ckpttool.state.rocksdb import MissingRocksdict
-from ckpttool.state_chain import Chain, StateFiles, StoreFiles, chains
+from ckpttool.state.side_by_side import side_by_side
+from ckpttool.state_chain import Chain, Mode, StateFiles, StoreFiles, chains
 from ckpttool.state_files import load_state_files
-from ckpttool.state_verdict import Outcome, StateFailure, check_state_files, predict_state
+from ckpttool.state_verdict import TABLES_UNREAD, Outcome, StateFailure, check_state_files, predict_state
 
 
 @frozen
@@ -56,26 +57,35 @@ class Verification:
         return 3 if self.outcome == "unknown" else 0
 
 
-def verify_state(reader: StateReader, release: Release = NEWEST, sample: tuple[int, int] | None = None) -> Verification:
+def verify_state(
+    reader: StateReader, release: Release = NEWEST, sample: tuple[int, int] | None = None, jobs: int = 1
+) -> Verification:
+    """`jobs`: stores at a time."""
     chosen = _sampler(sample)
-    files = _load(reader, "full", chosen)
+    files = _load(reader, "full", chosen, jobs)
     verdict = predict_state(files, release)
     failed = {failure.path.rpartition("/")[0] for failure in verdict.failures}
-    checks, why = [], list(verdict.why)
-    for store in _one_after_the_other(reader, files.stores):
+
+    def check(store: StoreFiles) -> tuple[StoreCheck, list[Finding]]:
         if store.path in failed or any(path.startswith(f"{store.path}/") for path in failed):
-            checks.append(_check(reader, store, None, None))
-            continue
-        keys, doubt = _keys(reader, store)
-        why += [doubt] if doubt else []
-        checks.append(_check(reader, store, keys, doubt))
+            return _check(reader, store, None, None), []
+        own = replace(reader, findings=[])
+        keys, doubt = _keys(own, store)
+        return _check(reader, store, keys, doubt), own.findings
+
+    in_turn = _one_after_the_other(reader, files.stores) if jobs == 1 else files.stores
+    checks = []
+    for one, found in side_by_side(check, in_turn, jobs):
+        checks.append(one)
+        reader.findings += found
+    why = [*(one for one in verdict.why if one != TABLES_UNREAD), *(one.why for one in checks if one.why)]
     findings = [*check_state_files(files), *reader.findings]
     outcome = verdict.outcome
     if outcome == "loadable" and any(check.why for check in checks):
         outcome = "unknown"
     if outcome != "failure" and any(one.severity == "error" for one in reader.findings):
         outcome = "failure"
-    newest = reader.batch if outcome == "loadable" else _newest_restorable(reader, release, chosen)
+    newest = reader.batch if outcome == "loadable" else _newest_restorable(reader, release, chosen, jobs)
     unique = tuple(dict.fromkeys(why))
     return Verification(reader.batch, outcome, unique, verdict.failures, tuple(checks), tuple(findings), newest, sample)
 
@@ -86,15 +96,16 @@ def _one_after_the_other(reader: StateReader, stores: Sequence[StoreFiles]) -> I
         yield from group
 
 
-def _load(reader: StateReader, mode: str, chosen: Callable[[StoreFiles], bool]) -> StateFiles:
+def _load(reader: StateReader, mode: Mode, chosen: Callable[[StoreFiles], bool], jobs: int) -> StateFiles:
     return load_state_files(
         reader.store,
         reader.checkpoint,
         reader.version,
         reader.conf.partitions,
         reader.unique_ids,
-        "full" if mode == "full" else "quick",
+        mode,
         chosen,
+        jobs,
     )
 
 
@@ -170,13 +181,15 @@ def _runs(numbers: Iterator[int]) -> Iterator[tuple[int, int]]:
         yield first or 0, last
 
 
-def _newest_restorable(reader: StateReader, release: Release, chosen: Callable[[StoreFiles], bool]) -> int | None:
+def _newest_restorable(
+    reader: StateReader, release: Release, chosen: Callable[[StoreFiles], bool], jobs: int
+) -> int | None:
     """Batches whose commit and offsets were read, from the newest before this one down; names first, then bodies."""
     known = sorted(set(reader.checkpoint.commits) & set(reader.checkpoint.offsets), reverse=True)
     for batch in (one for one in known if one < reader.batch):
         earlier = replace(reader, batch=batch, findings=[])
-        if predict_state(_load(earlier, "quick", chosen), release).outcome == "failure":
+        if predict_state(_load(earlier, "quick", chosen, 1), release).outcome == "failure":
             continue
-        if predict_state(_load(earlier, "full", chosen), release).outcome == "loadable":
+        if predict_state(_load(earlier, "full", chosen, jobs), release).outcome == "loadable":
             return batch
     return None

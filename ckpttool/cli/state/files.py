@@ -12,7 +12,7 @@ from ckpttool.cli.options import (
     refusals_as_json,
     storage_options,
 )
-from ckpttool.cli.state.common import batch_option, echo_json, open_reader
+from ckpttool.cli.state.common import batch_option, echo_json, jobs_option, open_reader
 
 _BATCHES = 100  # of which the newest that can be restored is looked for
 
@@ -28,6 +28,7 @@ Examples:
 @batch_option
 @click.option("--sample", metavar="N/T", help="Only the first N of every T partitions.")
 @click.option("--spark-version", metavar="X.Y[.Z]", help="The release that is to load it. Default: the newest known.")
+@jobs_option
 @output_options("text", "json")
 @storage_options
 def verify_(
@@ -35,6 +36,7 @@ def verify_(
     batch: int | None,
     sample: str | None,
     spark_version: str | None,
+    jobs: int,
     form: str,
     color: str,
     storage_option: tuple[str, ...],
@@ -55,7 +57,7 @@ def verify_(
         if release is None:
             raise click.BadParameter("expected a release like 4.2 or 3.5.7", param_hint="--spark-version")
         reader = open_reader(path, options, batch, batches=_BATCHES)
-        verification = verify_state(reader, release, share)
+        verification = verify_state(reader, release, share, jobs)
     from ckpttool.report import state_files as report
 
     if form == "json":

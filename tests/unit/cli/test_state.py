@@ -186,6 +186,22 @@ def test_verify_looks_inside_tables(tmp_path: Path) -> None:
     assert [finding["id"] for finding in found["findings"]] == ["state-unreadable"]
 
 
+def test_verify_says_the_same_however_many_stores_it_takes_at_a_time(sample: Sample, tmp_path: Path) -> None:
+    copy = copied(sample(JOIN) / "checkpoint", tmp_path / "hdfs")
+    for damaged in sorted(copy.glob("state/0/*/*/*.delta"))[::3]:
+        damaged.write_bytes(damaged.read_bytes()[:-30])
+    whole = snapshot(3, [(b"\x00" + at.to_bytes(16, "little"), bytes(17)) for at in range(2000)])
+    state = {}
+    for partition in range(5):
+        bad = {name: data[:900] + bytes(99) + data[999:] for name, data in whole.items() if name.startswith("SSTs/")}
+        state |= {f"0/{partition}/{name}": data for name, data in {**whole, **(bad if partition % 2 else {})}.items()}
+    database = checkpoint(tmp_path / "rocksdb", state, provider=ROCKSDB_PROVIDER, partitions=5)
+    for root, findings in ((copy, 1), (database, 2)):
+        said = [run_ckpt("state", "verify", str(root), "--format", "json", "--jobs", jobs) for jobs in ("1", "3")]
+        assert len(json.loads(said[0].out)["findings"]) >= findings
+        assert said[1] == said[0]
+
+
 def test_verify_counts_the_keys_of_a_snapshot(tmp_path: Path) -> None:
     files = snapshot(3, [(b"a", b"1"), (b"b", b"2")], recorded=3)
     found = fields("verify", str(database(tmp_path, files)))
