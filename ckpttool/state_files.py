@@ -13,7 +13,7 @@ from ckpttool.errors import CkptError, LeftUnread, MalformedFile, NotFound, Unav
 from ckpttool.formats.checksums import parse_hadoop_crc, parse_spark_checksum, verify_hadoop_crc
 from ckpttool.formats.envelope import ILLEGAL_STATE, SPARK_ILLEGAL_STATE
 from ckpttool.formats.state.changelog import TYPED_VERSIONS, parse_changelog
-from ckpttool.formats.state.compression import Codec
+from ckpttool.formats.state.compression import MAGICS
 from ckpttool.formats.state.datatypes import is_struct_type
 from ckpttool.formats.state.digests import crc32c
 from ckpttool.formats.state.hdfs import parse_delta, parse_snapshot
@@ -40,7 +40,7 @@ from ckpttool.state_chain import (
     next_change,
     wanted_names,
 )
-from ckpttool.storage import Store
+from ckpttool.storage import Store, read_whole
 
 __all__ = ["StateFiles", "load_state_files"]
 
@@ -55,15 +55,8 @@ UniqueIds = Mapping[int, tuple[tuple[str, ...], ...]]
 
 _LONGEST_PARTITION = 8
 _STATE_STORE = "spark.sql.streaming.stateStore"
-_CODECS: dict[str, Codec] = {
-    "lz4": "lz4",
-    "zstd": "zstd",
-    "snappy": "snappy",
-    "lzf": "lzf",
-    "org.apache.spark.io.lz4compressioncodec": "lz4",
-    "org.apache.spark.io.zstdcompressioncodec": "zstd",
-    "org.apache.spark.io.snappycompressioncodec": "snappy",
-    "org.apache.spark.io.lzfcompressioncodec": "lzf",
+_CODECS = {
+    spelled.format(codec): codec for codec in MAGICS for spelled in ("{}", "org.apache.spark.io.{}compressioncodec")
 }
 
 
@@ -84,14 +77,11 @@ def load_state_files(
     loader = StateLoader(store, checkpoint, version, local)
     stores = [one for one in loader.list_stores(partitions, unique_ids or {}) if chosen is None or chosen(one)]
     groups = [stores] if jobs == 1 else [[one] for one in stores]
-
-    def examine(group: list[StoreFiles]) -> list[StoreFiles]:
-        return loader.examine(group, mode)
-
+    examined = side_by_side(lambda group: loader.examine(group, mode), groups, jobs)
     return StateFiles(
         version=version,
         mode=mode,
-        stores=tuple(one for group in side_by_side(examine, groups, jobs) for one in group),
+        stores=tuple(one for group in examined for one in group),
         operators=tuple(loader.load_operators()),
         entries=loader.count_entries(),
         is_stateful=bool(checkpoint.operators or unique_ids or _moves_a_watermark(checkpoint)),
@@ -177,8 +167,16 @@ class StateLoader:
             for path, body in self.store.read_all(list(places)):
                 at = places[path]
                 name = path[len(current[at].path) + 1 :]
+                body = self.whole(path) if isinstance(body, LeftUnread) else body
                 current[at] = self.opened(current[at], name, body, checksums)
         return current
+
+    def whole(self, path: str) -> bytes | CkptError:
+        """A file that is too large to be fetched with others."""
+        try:
+            return read_whole(self.store, path)
+        except CkptError as error:
+            return error
 
     def sized(self, store: StoreFiles, mode: Mode) -> StoreFiles:
         """With the sizes of what the first chain names. An empty file needs no opening to be known for what it is."""

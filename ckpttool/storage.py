@@ -119,6 +119,12 @@ def read_pieces(store: Store, path: str) -> Iterator[bytes]:
         yield store.read_range(path, start, min(start + READ_LIMIT_BYTES, size))
 
 
+def read_whole(store: Store, path: str) -> bytes:
+    """A file of any size at once: for state, of which a file may be as large as its partition."""
+    pieces = list(read_pieces(store, path))
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
 def is_directory(store: Store, path: str) -> bool:
     found = store.stat(path)
     return found is not None and found.is_directory

@@ -30,7 +30,7 @@ from ckpttool.state.replay import Changes, Pair, replay_map
 from ckpttool.state.tables import Schemas, StateConf, Table, row_decoder, state_conf, tables_of
 from ckpttool.state_chain import Chain, StoreFiles, chains
 from ckpttool.state_files import StateLoader, expected_partitions, expected_stores
-from ckpttool.storage import READ_LIMIT_BYTES, Store, read_pieces
+from ckpttool.storage import READ_LIMIT_BYTES, Store, read_whole
 
 _WORTH_NUMPY_BYTES = 2**21  # of a table's compressed files; less is counted before numpy is loaded
 
@@ -280,8 +280,7 @@ class StateReader:
 
     def _read(self, files: StoreFiles, name: str) -> bytes:
         with _told_of(f"{files.path}/{name}"):
-            pieces = list(read_pieces(self.store, f"{files.path}/{name}"))
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            return read_whole(self.store, f"{files.path}/{name}")
 
     def _parsed_entries(self, files: StoreFiles, name: str, parse: Parse) -> Iterator[Batch]:
         body = self._read(files, name)

@@ -23,6 +23,8 @@ SST_MAGICS = (0x88E241B785F4CFF7, 0xDB4775248B80FB57)  # of block-based tables, 
 
 _LARGEST_ENTRY_BYTES = 2**26
 _LARGEST_ZIP_BYTES = 2**27  # all entries together
+_MOST_ENTRIES = 2**14
+_FED_BYTES = 2**14  # of a deflated entry at a time
 _HEADER = Struct("<4sHHHHHIIIHH")
 _HEADER_MAGIC, _DESCRIPTOR_MAGIC = b"PK\x03\x04", b"PK\x07\x08"
 _ENCRYPTED, _HAS_DESCRIPTOR = 0x1, 0x8
@@ -147,21 +149,30 @@ def read_zip_entries(data: bytes) -> dict[str, bytes]:
         total += len(content)
         if total > _LARGEST_ZIP_BYTES:
             raise LeftUnread("a zip whose entries are too large to be looked into", expected="RocksDB's small files")
+        if len(entries) > _MOST_ENTRIES:
+            raise LeftUnread("a zip whose entries are too many to be looked into", expected="RocksDB's small files")
         at = end
     return entries
 
 
 def _inflated(data: bytes, start: int) -> tuple[bytes, int]:
+    """Bit by bit: what an entry leaves over is copied, and of many entries that must not be the whole rest."""
     inflater = zlib.decompressobj(-zlib.MAX_WBITS)
-    try:
-        content = inflater.decompress(memoryview(data)[start:], _LARGEST_ENTRY_BYTES)
-    except zlib.error:
-        raise _bad(start, "an entry cannot be decompressed") from None
-    if inflater.unconsumed_tail:
-        raise LeftUnread("an entry is too large to be looked into", expected="RocksDB's small files")
+    pieces: list[bytes] = []
+    at, total = start, 0
+    while not inflater.eof and at < len(data):
+        piece = memoryview(data)[at : at + _FED_BYTES]
+        try:
+            pieces.append(inflater.decompress(piece, _LARGEST_ENTRY_BYTES))
+        except zlib.error:
+            raise _bad(start, "an entry cannot be decompressed") from None
+        total += len(pieces[-1])
+        if inflater.unconsumed_tail or total > _LARGEST_ENTRY_BYTES:
+            raise LeftUnread("an entry is too large to be looked into", expected="RocksDB's small files")
+        at += len(piece)
     if not inflater.eof:
         raise _ended(start)
-    return content, len(data) - len(inflater.unused_data)
+    return b"".join(pieces), at - len(inflater.unused_data)
 
 
 def _stored(data: bytes, start: int, size: int) -> tuple[bytes, int]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ckpttool import storage
 from tests.conftest import run_ckpt
 from tests.rocksdb_builders import snapshot
 from tests.state_builders import ROCKSDB as ROCKSDB_PROVIDER
@@ -200,6 +201,15 @@ def test_verify_says_the_same_however_many_stores_it_takes_at_a_time(sample: Sam
         said = [run_ckpt("state", "verify", str(root), "--format", "json", "--jobs", jobs) for jobs in ("1", "3")]
         assert len(json.loads(said[0].out)["findings"]) >= findings
         assert said[1] == said[0]
+
+
+def test_verify_reads_files_of_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = snapshot(3, [(b"\x00" + at.to_bytes(16, "big"), at.to_bytes(17, "big")) for at in range(5000)])
+    table, *others = sorted(map(len, files.values()), reverse=True)
+    monkeypatch.setattr(storage, "READ_LIMIT_BYTES", table - 1)
+    assert max(others) < table - 1
+    found = fields("verify", str(database(tmp_path, files)))
+    assert (found["outcome"], found["why"]) == ("loadable", ["all files that version 3 needs were read to their end"])
 
 
 def test_verify_counts_the_keys_of_a_snapshot(tmp_path: Path) -> None:

@@ -95,3 +95,12 @@ def test_entries_that_are_too_large_together_are_left() -> None:
             made.writestr(f"{number}.log", bytes(2**22))
     with pytest.raises(LeftUnread, match="too large"):
         read_zip_entries(out.getvalue())
+
+
+def test_a_zip_of_too_many_entries_is_left() -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
+        for number in range(17_000):
+            made.writestr(f"{number}", b"")
+    with pytest.raises(LeftUnread, match="too many"):
+        read_zip_entries(out.getvalue())
