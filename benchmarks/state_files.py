@@ -28,12 +28,12 @@ def hdfs(root: Path, keys: int, kind: Kind = "bigint", partitions: int = PARTITI
     for partition in range(partitions):
         own = range(partition * keys // partitions, (partition + 1) * keys // partitions)
         first, rest = own[: len(own) * 6 // 10], own[len(own) * 6 // 10 :]
-        state[f"0/{partition}/5.snapshot"] = _file(kind, first, 1)
+        state[f"0/{partition}/5.snapshot"] = file_of(kind, first, 1)
         third = len(rest) // 3 + 1
         for number in range(3):
             new = rest[number * third : (number + 1) * third]
             updated = source.sample(first, len(own) // 20)
-            state[f"0/{partition}/{6 + number}.delta"] = _file(kind, [*new, *updated], 2 + number)
+            state[f"0/{partition}/{6 + number}.delta"] = file_of(kind, [*new, *updated], 2 + number)
     return checkpoint(root, state, batch=BATCH, provider=HDFS, partitions=partitions)
 
 
@@ -66,7 +66,7 @@ def value_row(number: int, times: int) -> bytes:
     return pack("<Qqqq", 0, times, number * times, number)
 
 
-def _file(kind: Kind, numbers: range | list[int], times: int) -> bytes:
+def file_of(kind: Kind, numbers: range | list[int], times: int) -> bytes:
     return lz4(b"".join(_records(kind, numbers, times)) + b"\xff\xff\xff\xff")
 
 

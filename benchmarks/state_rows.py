@@ -25,6 +25,7 @@ from ckpttool.storage import open_store
 
 KINDS: tuple[Kind, ...] = ("bigint", "string")
 SMALL, MIDDLE, LARGE = 10_000, 300_000, 3_000_000
+PARTITION = 20_000
 ROUNDS = 5
 
 
@@ -123,6 +124,13 @@ def _growth(place: Path, large: dict[Kind, Path]) -> Iterator[Gate]:
     for kind, limit in limits.items():
         peak = peak_memory_bytes([*export, str(large[kind]), str(place / f"out-{kind}")])
         yield Gate(f"peak memory of an export of 3M keys, {kind}", peak / 2**20, limit, "MiB")
+    few, many = (_peak_of(place, partitions) for partitions in (4, 64))
+    yield Gate("peak memory of an export, 64 partitions / 4 as large", many / few, 1.15)
+
+
+def _peak_of(place: Path, partitions: int) -> int:
+    root = state_files.hdfs(place / f"of-{partitions}", partitions * PARTITION, partitions=partitions)
+    return peak_memory_bytes([*CKPT, "state", "export", str(root), str(place / f"out-of-{partitions}")])
 
 
 def _in_turn(*measured: Callable[[], float]) -> list[float]:

@@ -2,7 +2,7 @@
 
     python -m benchmarks.state_vs_spark [--spark 4.2.0] [--only count] [--rounds 5]
 
-CPU of all processes, user and system, of both in turn; the medians go to docs/performance.md.
+CPU of all processes, user and system, of both in turn, so many rounds; the medians go to docs/performance.md.
 """
 
 from __future__ import annotations
@@ -57,8 +57,12 @@ def measure(version: str, rounds: int, only: str) -> Iterator[Gate]:
             shutil.rmtree(root)
             ours, theirs = (median(pair[half] for pair in pairs) for half in range(2))
             times = f"{theirs / ours:.0f}"
-            print(f"     {case.what}: {ours:.3f} s of ours, {theirs:.1f} s of Spark's, {times} times", flush=True)
-            write_row("spark", [case.what, f"{ours:.2f} s", f"{theirs:.1f} s", times, str(case.gate), str(case.wanted)])
+            print(
+                f"     {case.what}: {ours:.3f} s of ours, {theirs:.1f} s of Spark's, {times} times; {load()}",
+                flush=True,
+            )
+            limits = [str(case.gate), str(case.wanted), str(rounds), f"{os.getloadavg()[0]:.0f}"]
+            write_row("spark", [case.what, f"{ours:.2f} s", f"{theirs:.1f} s", times, *limits])
             yield Gate(f"{case.what} / Spark {version}", ours / theirs, 1 / case.gate)
 
 

@@ -258,10 +258,7 @@ for workload in (aggregation, buffers, keyless, windows, deduplication, deduplic
 
 
 def shown(name: str, kind: T.DataType) -> str:
-    """The column as JSON can show it: maps whose keys are no strings as arrays of pairs, recursively; and times as
-    texts, which 4.1 has no JSON of."""
-    if kind.typeName() == "time" and SparkSession.active().version.startswith("4.1."):
-        return f"cast({name} AS string)"
+    """The column as JSON can show it: maps whose keys are no strings as arrays of pairs, recursively."""
     if isinstance(kind, T.MapType):
         value = f"transform(map_entries({name}), e -> struct(e.key AS k, {shown('e.value', kind.valueType)} AS v))"
         if not isinstance(kind.keyType, T.StringType):
@@ -275,9 +272,24 @@ def shown(name: str, kind: T.DataType) -> str:
     return name
 
 
+def without_times(kind: T.DataType) -> T.DataType:
+    """The type with texts in the place of times, of which 4.1 has no JSON."""
+    if isinstance(kind, T.StructType):
+        return T.StructType([T.StructField(one.name, without_times(one.dataType)) for one in kind])
+    if isinstance(kind, T.ArrayType):
+        return T.ArrayType(without_times(kind.elementType))
+    if isinstance(kind, T.MapType):
+        return T.MapType(without_times(kind.keyType), without_times(kind.valueType))
+    return T.StringType() if kind.typeName() == "time" else kind
+
+
 def read(spark: SparkSession, request: dict[str, Any]) -> dict[str, Any]:
     spark.streams.active  # noqa: B018 - 4.2 has no coordinator of state stores before the first query, and needs one
     data = spark.read.format("statestore").options(**request["read"]).load(request["path"])
+    if spark.version.startswith("4.1."):
+        data = data.select(
+            *(F.col(f"`{one.name}`").cast(without_times(one.dataType)).alias(one.name) for one in data.schema)
+        )
     columns = [f"{shown(f'`{field.name}`', field.dataType)} AS `{field.name}`" for field in data.schema]
     texts = data.selectExpr(f"to_json(struct({', '.join(columns)}), map('ignoreNullFields', 'false')) AS row").collect()
     return {"rows": [text.row for text in texts], "schema": data.schema.jsonValue()}

@@ -64,8 +64,6 @@ def read_entries(pieces: Iterator[bytes], grammar: Grammar, done: int = 0) -> It
             at = following
         waiting = data[at:]
         done += at
-        if len(waiting) > LARGEST_RECORD_BYTES:
-            raise LeftUnread("a record is too large to be looked into", expected="a record of less than 256 MiB")
     raise MalformedFile(
         "the contents end before the end mark",
         expected="records, then the end mark",
@@ -177,15 +175,22 @@ def _entry_at(data: bytes, at: int, grammar: Grammar, done: int) -> tuple[tuple[
     key_end = key_at + _size(data, key_at - 4, "key", done)
     value_at = key_end + 4
     if len(data) < value_at:
-        return None, at
+        return _unfinished(at, value_at)
     size = int.from_bytes(data[key_end:value_at], "big", signed=True)
     if size < 0:
         if not grammar.may_delete or (tag_bytes and kind != "deletes"):
             raise BadSize("value", size, done + key_end)
         return ("deletes", data[key_at:key_end], b""), value_at
     if len(data) < value_at + size:
-        return None, at
+        return _unfinished(at, value_at + size)
     return (kind, data[key_at:key_end], data[value_at : value_at + size]), value_at + size  # type: ignore[return-value]
+
+
+def _unfinished(at: int, end: int) -> tuple[None, int]:
+    """Nothing is gathered for a record that is not going to be kept."""
+    if end - at > LARGEST_RECORD_BYTES:
+        raise LeftUnread("a record is too large to be looked into", expected="a record of less than 256 MiB")
+    return None, at
 
 
 def _size(data: bytes, at: int, of: str, done: int) -> int:
