@@ -13,6 +13,7 @@ from decimal import Context, Decimal
 from functools import cache
 from typing import Any
 
+from ckpttool.formats.state.text import java_text
 from ckpttool.formats.state.types import DataType
 from ckpttool.formats.state.unsafe import BadRow, TimestampNanos
 
@@ -135,7 +136,7 @@ def _binary(data: bytes, at: int) -> tuple[bytes, int]:
 
 def _text(data: bytes, at: int) -> tuple[str, int]:
     raw, at = _binary(data, at)
-    return raw.decode("utf-8", "replace"), at
+    return java_text(raw), at
 
 
 def _boolean(data: bytes, at: int) -> tuple[bool, int]:

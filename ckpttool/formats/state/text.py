@@ -6,11 +6,12 @@ reckoned by hand.
 
 from __future__ import annotations
 
+import re
 import struct
 from datetime import date
 from decimal import Decimal
 from json import encoder
-from math import isfinite, isnan
+from math import copysign, isfinite, isnan
 
 quoted = encoder.encode_basestring_ascii  # so that no text can reach a terminal raw
 
@@ -18,7 +19,20 @@ _DAY = 86_400_000_000
 _HOUR, _MINUTE, _SECOND = 3_600_000_000, 60_000_000, 1_000_000
 _EPOCH = date(1970, 1, 1).toordinal()
 _LAST = date.max.toordinal()
+_SURROGATE, _REPLACEMENT = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?"), "\ufffd".encode()
+_SINGLE_BITS = 24
+_WHOLE_SINGLES = 2**_SINGLE_BITS  # from here on every float is a whole number
+_SMALLEST_NORMAL_SINGLE = 2**-126
 _UNITS = ("day", "hour", "minute", "second")
+
+
+def java_text(raw: bytes) -> str:
+    """Decoded as Java decodes it: half of a surrogate pair written as UTF-8 is a single mistake there, and two or
+    three in Python."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return _SURROGATE.sub(_REPLACEMENT, raw).decode("utf-8", "replace")
 
 
 def date_text(days: int) -> str:
@@ -126,13 +140,19 @@ def java_number(value: float, single: bool = False) -> str:
     """A float or double as a number of JSON, or what is none as a text: `"NaN"`, `"-Infinity"`."""
     if not isfinite(value):
         return '"NaN"' if isnan(value) else '"Infinity"' if value > 0 else '"-Infinity"'
-    return _shortest_single(value) if single else repr(value)
+    return _single(value) if single else repr(value)
 
 
-def _shortest_single(value: float) -> str:
-    """The fewest digits that lead back to the same 32 bits."""
+def _single(value: float) -> str:
+    """A number that rounds to the same 32 bits, as Java up to 17 writes it: of large whole numbers with all digits but
+    those that their last bit is worth, else the shortest."""
+    size = abs(value)
+    if _WHOLE_SINGLES <= size < 2**63:
+        worth = int(size).bit_length() - _SINGLE_BITS - 2
+        unit = 10 ** (len(str(1 << worth)) - 1) if worth > 1 else 1
+        return repr(copysign((int(size) + unit // 2) // unit * unit, value))
     packed = struct.pack("<f", value)
-    for digits in range(6, 9):
+    for digits in range(6 if size > _SMALLEST_NORMAL_SINGLE else 2, 9):
         text = f"{value:.{digits}g}"
         if struct.pack("<f", float(text)) == packed:
             break

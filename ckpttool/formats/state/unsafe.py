@@ -17,6 +17,7 @@ from struct import Struct, unpack_from
 from typing import Any, NamedTuple
 
 from ckpttool.errors import MalformedFile
+from ckpttool.formats.state.text import java_text
 from ckpttool.formats.state.types import DataType
 
 # The value of a field whose word is given: data, start and size of what the word's offset is relative to, the word.
@@ -161,7 +162,7 @@ def _reader(kind: DataType) -> Read:
 
 
 def _text(data: bytes, start: int, size: int) -> str:
-    return data[start : start + size].decode("utf-8", "replace")
+    return java_text(data[start : start + size])
 
 
 def _bytes(data: bytes, start: int, size: int) -> bytes:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from decimal import Context, Decimal
 from uuid import UUID
 
-from ckpttool.formats.state.text import date_text, java_number, quoted, sql_timestamp
+from ckpttool.formats.state.text import date_text, java_number, java_text, quoted, sql_timestamp
 from ckpttool.formats.state.unsafe import BadRow, Variant
 
 _DEEPEST = 500
@@ -113,10 +113,10 @@ class _Reader:
             int.from_bytes(self.metadata[1 + (id + 1 + one) * width : 1 + (id + 2 + one) * width], "little")
             for one in range(2)
         )
-        return self.metadata[texts + start : texts + end].decode("utf-8")
+        return java_text(self.metadata[texts + start : texts + end])
 
     def string(self, at: int, size: int) -> str:
-        return self.taken(at, size).decode("utf-8", "replace")
+        return java_text(self.taken(at, size))
 
     def signed(self, at: int, size: int) -> int:
         return int.from_bytes(self.taken(at, size), "little", signed=True)

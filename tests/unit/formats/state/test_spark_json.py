@@ -20,6 +20,9 @@ PRINTED: list[tuple[Any, Any, str]] = [
     ("byte", -3, "-3"),
     ("float", 1.100000023841858, "1.1"),
     ("float", 16777216.0, "16777216.0"),
+    ("float", 1.401298464324817e-45, "1.4e-45"),
+    ("float", 11884683067392.0, "11884683100000.0"),  # of Java's 1.18846831E13, and 1.1884683E13 is the shortest
+    ("float", -610.5, "-610.5"),
     ("double", float("nan"), '"NaN"'),
     ("double", float("-inf"), '"-Infinity"'),
     ("double", 0.1, "0.1"),

@@ -6,6 +6,7 @@ import pytest
 
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.state.layouts import bare_row, checked_hdfs_value, checked_key, rocksdb_key, versioned_row
+from ckpttool.formats.state.text import java_text
 from ckpttool.formats.state.types import DEEPEST, parse_type
 from ckpttool.formats.state.unsafe import row_reader
 from tests import unsafe_rows
@@ -94,3 +95,11 @@ def test_row_checksums_are_taken_off_and_held_against_the_row() -> None:
         checked_hdfs_value(key, bytes(4) + value)
     with pytest.raises(MalformedFile, match="checksum"):
         checked_key(bytes(4) + key)
+
+
+@pytest.mark.parametrize(
+    ("raw", "mistakes"),
+    [(b"\xed\xa0\x80", 1), (b"\xed\xa0", 1), (b"\xed\xa0a", 1), (b"\xc0\xaf", 2), (b"\xf0\x90\x8d", 1), (b"\xff", 1)],
+)
+def test_texts_that_are_no_utf8_are_decoded_as_java_does(raw: bytes, mistakes: int) -> None:
+    assert java_text(b"x" + raw) == "x" + "\ufffd" * mistakes + ("a" if raw.endswith(b"a") else "")
