@@ -22,6 +22,15 @@ PARTITIONS = 4
 BATCH = 7
 
 
+def snapshots(root: Path, keys: int, partitions: int = PARTITIONS) -> Path:
+    """Of the version that a restart needs, with nothing after them."""
+    state = {"0/0/_metadata/schema": schema_file("bigint")}
+    for partition in range(partitions):
+        own = range(partition * keys // partitions, (partition + 1) * keys // partitions)
+        state[f"0/{partition}/{BATCH + 1}.snapshot"] = file_of("bigint", own, 1)
+    return checkpoint(root, state, batch=BATCH, provider=HDFS, partitions=partitions)
+
+
 def hdfs(root: Path, keys: int, kind: Kind = "bigint", partitions: int = PARTITIONS) -> Path:
     state = {"0/0/_metadata/schema": schema_file(kind)}
     source = random.Random(keys)

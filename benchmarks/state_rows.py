@@ -43,6 +43,7 @@ def _measure() -> Iterator[Gate]:
         for kind, root in large.items():
             yield from _decompressing(place, kind, root)
             yield from _framing(kind, root)
+        yield from _counting(place)
         yield from _rocksdb(place)
         yield from _growth(place, large)
 
@@ -90,6 +91,12 @@ def _tight_loop(data: bytes) -> int:
         _ = data[at + 4 : key_end], data[key_end + 4 : key_end + 4 + size]
         at = key_end + 4 + size
         count += 1
+
+
+def _counting(place: Path) -> Iterator[Gate]:
+    root = state_files.snapshots(place / "snapshots", LARGE)
+    cpu = cpu_seconds({"bare": BARE, "count": [*CKPT, "state", "count", str(root)]}, rounds=ROUNDS)
+    yield Gate("ckpt state count, snapshots of 3M rows of one size / python -c pass", cpu["count"] / cpu["bare"], 9)
 
 
 def _rocksdb(place: Path) -> Iterator[Gate]:

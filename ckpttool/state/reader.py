@@ -17,11 +17,12 @@ from ckpttool.formats.names import parse_log_names
 from ckpttool.formats.state.changelog import open_changelog
 from ckpttool.formats.state.compression import Codec, sniff_compression
 from ckpttool.formats.state.entries import Batch, changelog_entries, delta_entries, snapshot_entries
-from ckpttool.formats.state.hdfs import sniffed
+from ckpttool.formats.state.hdfs import count_rows_of_one_size, sniffed
 from ckpttool.formats.state.layouts import checked_rocksdb_values
 from ckpttool.formats.state.operator import parse_operator_metadata
 from ckpttool.formats.state.rocksdb import METADATA, parse_snapshot_metadata, read_zip_entries
 from ckpttool.formats.state.schema import parse_state_schema
+from ckpttool.formats.state.types import has_one_size
 from ckpttool.frozen import frozen
 from ckpttool.model import Checkpoint, Finding, Operator, OperatorMetadata, OperatorStore, StateSchema
 from ckpttool.state import rocksdb
@@ -159,6 +160,16 @@ class StateReader:
             return len(self._replayed(files, chain)) if at_once is None else at_once
         with self.entries(files, table.family) as pairs:
             return sum(1 for _ in pairs)
+
+    def count_by_headers(self, table: Table, partition: int) -> int | None:
+        """Of a snapshot of rows of one size, with nothing after it; the number is certain if the file is sound."""
+        of_rows = table.provider == "hdfs" and table.shape == "pairs" and not (table.parts or table.is_multi_valued)
+        if not of_rows or self.conf.row_checksums or not (has_one_size(table.key) and has_one_size(table.value)):
+            return None
+        chain, files = self.chain(self.files(table.operator, partition, table.store))
+        if chain.base is None or chain.changes:
+            return None
+        return count_rows_of_one_size(self._read(files, chain.base))
 
     def _count_at_once(self, files: StoreFiles, chain: Chain) -> int | None:
         """Of large tables, where there is numpy and records are such that it can be done."""

@@ -62,13 +62,15 @@ def _rows(reader: StateReader, table: Table, stores: list[StoreFiles], may_read:
 
 def count_rows(reader: StateReader, table: Table, exact: bool = False, jobs: int = 1) -> dict[int, int]:
     """By partition; what cannot be read becomes a finding of the reader, and counts as none. Unless `exact`, the number
-    is taken that a snapshot of this very version has recorded. `jobs`: partitions at a time."""
+    is taken that a snapshot of this very version has recorded, or that its size tells. `jobs`: partitions at a time."""
 
     def count(partition: int) -> int | CkptError:
         files = reader.files(table.operator, partition, table.store)
         try:
-            recorded = None if exact else _recorded(reader, table, files)
-            return reader.count(table, partition) if recorded is None else recorded
+            known = None if exact else _recorded(reader, table, files)
+            if known is None and not exact:
+                known = reader.count_by_headers(table, partition)
+            return reader.count(table, partition) if known is None else known
         except Refused:
             raise
         except CkptError as error:

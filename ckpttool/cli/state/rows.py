@@ -86,7 +86,7 @@ Examples:
 @click.argument("path")
 @batch_option
 @table_options
-@click.option("--exact", is_flag=True, help="Read all rows, also where their number is recorded.")
+@click.option("--exact", is_flag=True, help="Read all rows, also where their number is told without.")
 @jobs_option
 @output_options("text", "json")
 @storage_options
@@ -104,7 +104,8 @@ def count_(
 ) -> int:
     """Count the rows of every store, or of one.
 
-    They are read, unless a RocksDB snapshot of this very version has recorded their number.
+    They are read, unless a RocksDB snapshot of this very version has recorded their number, or an HDFS-backed one
+    holds nothing but rows of one size: then its length tells.
     """
     options = gather_storage_options(storage_option, storage_options_file)
     with refusals_as_json("state-count", path, form):

@@ -128,6 +128,10 @@ def lz4_blocks(data: bytes) -> list[Lz4Block]:
     return blocks
 
 
+def lz4_contents(data: bytes, block: Lz4Block) -> bytes | memoryview:
+    return _lz4_block(data, block.start - _LZ4_HEADER.size)[0]
+
+
 def is_lz4_content(plain: memoryview, checksum: int) -> bool:
     return xxh32(plain, _LZ4_SEED) & 0x0FFFFFFF == checksum
 

@@ -48,6 +48,20 @@ class Field:
     metadata: Any = None
 
 
+_OF_ONE_WORD = frozenset(
+    ("boolean", "byte", "short", "integer", "long", "float", "double", "date", "timestamp", "timestamp_ntz", "time",
+     "year-month", "day-time")
+)  # fmt: skip
+
+
+def has_one_size(row: DataType) -> bool:
+    """Whether all rows of this type are as long as each other: fields of one word each, also where they are null."""
+    kinds = (field.type for field in row.fields)
+    return bool(row.fields) and all(
+        one.kind in _OF_ONE_WORD or (one.kind == "decimal" and one.precision <= 18) for one in kinds
+    )
+
+
 VOID = DataType("void", "void")
 LONG = DataType("long", "long")
 BINARY = DataType("binary", "binary")

@@ -11,6 +11,7 @@ import pytest
 from benchmarks import state_files
 from ckpttool.errors import NotFound
 from ckpttool.formats.state.digests import crc32c
+from ckpttool.formats.state.hdfs import count_rows_of_one_size
 from ckpttool.state.reader import StateReader, open_state
 from ckpttool.state.survey import count_rows
 from ckpttool.storage import open_store
@@ -288,3 +289,41 @@ def test_range_deletes_and_merges_reach_into_the_snapshot() -> None:
         b"c1": b"four",
     }
     assert dict(changes.over([], b"a")) == {b"a2": b"new", b"a3": b"put"}
+
+
+# -- rows of one size --------------------------------------------------------------------------------------------------
+
+
+def numbered(count: int, **more: Any) -> bytes:
+    key, value = schema(("k", "long")), schema(("n", "long"))
+    rows = plain(((row(key, (number,)), row(value, (number,))) for number in range(count)), **more)
+    return lz4(rows, block=1000)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 999])
+def test_the_length_of_a_snapshot_of_rows_of_one_size_tells_their_number(tmp_path: Path, count: int) -> None:
+    """What is in its middle is not even looked at."""
+    body = bytearray(numbered(count))
+    body[len(body) // 2] ^= 0xFF if count == 999 else 0
+    types = schema_file(schema(("k", "long")), schema(("n", "long")))
+    reader = read(checkpoint(tmp_path, {"0/0/_metadata/schema": types, "0/0/3.snapshot": bytes(body)}))
+    (table,) = reader.tables
+    assert count_rows(reader, table) == {0: count}
+    assert reader.findings == []
+    assert (count_rows(reader, table, exact=True) == {0: count}) == (count != 999)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [numbered(999, end=False), numbered(999)[:-21] + numbered(3), numbered(999)[:9000], b"", lz4(b"\x00\x00\x00\x10")],
+    ids=["no end", "something after the end", "cut", "empty", "ends in its first row"],
+)
+def test_where_the_length_may_tell_something_else_rows_are_read(body: bytes) -> None:
+    assert count_rows_of_one_size(body) is None
+
+
+def test_texts_have_any_size_and_are_read(tmp_path: Path) -> None:
+    reader = read(placed(tmp_path, {"3.snapshot": hdfs_file({"a": 1, "b": 2})}))
+    (table,) = reader.tables
+    assert reader.count_by_headers(table, 0) is None
+    assert count_rows(reader, table) == {0: 2}
