@@ -1,4 +1,4 @@
-"""Stores of objects, with 30 ms for each request: a stub for S3, azurite behind a delaying proxy for Azure."""
+"""Stores of objects, with 30 ms for each request: a stub for S3, azurite behind a long wire for Azure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from multiprocessing import Pipe, get_context
-from multiprocessing.connection import Connection
 from statistics import median
 from typing import Any
 
@@ -19,8 +17,9 @@ from benchmarks.s3_stub import BUCKET, FLEET, LONG, SMALL
 from ckpttool.checkpoint import ONLY_OPENED, load_checkpoint
 from ckpttool.scan import scan_checkpoints
 from ckpttool.storage import open_store
-from tests.parts.proxy import Proxy
-from tests.parts.stores import AzureServer, ObjectServer
+from tests.parts.delay import delayed
+from tests.parts.kafka import free_ports
+from tests.parts.stores import AzureServer
 
 DELAY_MS = 30
 BARE = [sys.executable, "benchmarks/bare_s3.py"]
@@ -39,7 +38,9 @@ def measure() -> Iterator[Gate]:
         yield _next_batch(options)
         yield _small_files("s3", f"s3://{BUCKET}/small", options, 6)
         yield _fleet(options)
-    with AzureServer() as server, delayed(server) as options:
+    (far,) = free_ports(1)
+    with AzureServer() as server, delayed(far, server.port, DELAY_MS / 2):
+        options = {name: told.replace(server.address, f"http://127.0.0.1:{far}") for name, told in server.options.items()}
         server.put_objects("small", [(f"all/{number}", b"x" * 600) for number in range(SMALL)])
         yield _small_files("abfs", "abfs://small/all", options, 10)
 
@@ -54,24 +55,6 @@ def stub(delay_ms: int) -> Iterator[dict[str, str]]:
             yield {"key": "k", "secret": "s", "endpoint_url": f"http://127.0.0.1:{int(server.stdout.readline())}"}
         finally:
             server.kill()
-
-
-@contextmanager
-def delayed(server: ObjectServer) -> Iterator[dict[str, str]]:
-    """A proxy, in a process of its own too."""
-    ours, theirs = Pipe()
-    process = get_context("fork").Process(target=_forward, args=(server, theirs), daemon=True)
-    process.start()
-    try:
-        yield ours.recv()
-    finally:
-        process.kill()
-
-
-def _forward(server: ObjectServer, told: Connection) -> None:
-    with Proxy(server, DELAY_MS / 1000) as proxy:
-        told.send(proxy.options)
-        told.recv()
 
 
 def _next_batch(options: Mapping[str, str]) -> Gate:
@@ -100,7 +83,7 @@ def _small_files(protocol: str, url: str, options: Mapping[str, str], times: int
             with fs.open(path) as file:
                 assert file.read()
 
-    taken = median(_seconds(together) for _ in range(3))
+    taken = median(_seconds(together) for _ in range(5))
     name = f"{SMALL} small files, {protocol} / a {times}th of a loop"
     return Gate(name, taken / (_seconds(one_by_one) / times), 1)
 

@@ -122,8 +122,8 @@ class _Loader:
         self.unreachable = False
 
     def load(self, names: Sequence[str]) -> Checkpoint:
-        offset_names = self.load_log_names("offsets", names)
-        commit_names = self.load_log_names("commits", names, near=offset_names.last)
+        offset_names = self.load_log_names("offsets", names, beside="commits" if "commits" in names else None)
+        commit_names = self.load_log_names("commits", names)
         needed = partial(opened_first, self.store, names, offset_names, commit_names, self.source_bodies)
         self.store.prefetch(needed)
         metadata = self.load_metadata() if "metadata" in names else None
@@ -158,10 +158,10 @@ class _Loader:
     def source_bodies(self) -> int:
         return 2 if self.batches == ONLY_OPENED else _SOURCE_LOG_BODIES
 
-    def load_log_names(self, directory: str, root_names: Collection[str], near: int | None = None) -> LogNames:
+    def load_log_names(self, directory: str, root_names: Collection[str], beside: str | None = None) -> LogNames:
         if directory not in root_names:
             return LogNames()
-        look = partial(self.store.list_log, directory, near, full=self.full_listing)
+        look = partial(self.store.list_log, directory, beside, full=self.full_listing)
         listing = self.listed(directory, look, LogListing((), True))
         names = without_directories(parse_log_names(listing.names), directory, self.is_directory)
         return names if listing.complete else replace(names, unlisted_below=names.first)

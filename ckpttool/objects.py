@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -46,6 +47,7 @@ class ObjectStore(Store):
         self._cut: set[str] = set()  # directories of `_listings` that may hold more
         self._surveyed: set[str] = set()  # directories below which everything is in `_listings`
         self._first: dict[str, Page] = {}  # of parts that a survey did not get to
+        self._tails: dict[str, Names] = {}  # the newest names of logs that were asked for beside another
         self._bodies: dict[str, bytes | Exception] = {}
 
     # -- names ---------------------------------------------------------------------------------------------------------
@@ -70,9 +72,9 @@ class ObjectStore(Store):
         if not self._is_surveyed(path):
             self._ask(path, self._survey, path, parts)
 
-    def list_log(self, path: str, near: int | None = None, *, full: bool = False) -> LogListing:
+    def list_log(self, path: str, beside: str | None = None, *, full: bool = False) -> LogListing:
         if not full and not self._is_known(path):
-            names = self._ask(path, self._list_log, path, near)
+            names = self._tails.pop(path, None) or self._ask(path, self._list_log, path, beside)
             if names is not None:
                 return LogListing(names, complete=False)
         return LogListing(self.list(path), complete=True)
@@ -193,15 +195,9 @@ class ObjectStore(Store):
 
     # -- a log of very many files --------------------------------------------------------------------------------------
 
-    async def _list_log(self, path: str, near: int | None) -> Names | None:
+    async def _list_log(self, path: str, beside: str | None) -> Names | None:
         """The names around the newest id, if there are more than one wants to list; None: they were all listed."""
         prefix = self._prefix_of(path)
-        if near is not None:
-            tail, more = await asyncio.gather(
-                self._tail(path, near), self._bucket.exists(f"{prefix}{(near // 1000 + 1) * 1000}")
-            )
-            if tail and not more:
-                return [str(number) for number in tail]
         page = self._first.get(path) or await self._bucket.page(prefix, flat=False)
         first = parse_log_names(list(_directory(prefix, page))).ids
         if page.token is None or not first or len(str(max(first))) < 5:
@@ -209,7 +205,18 @@ class ObjectStore(Store):
         newest = await self._newest(prefix, max(first))
         if newest - min(first) < _LISTED_IDS:
             return None
-        return [str(number) for number in await self._tail(path, newest)]
+        names, _ = await asyncio.gather(self._tail(path, newest), self._look_beside(beside, newest))
+        return names
+
+    async def _look_beside(self, path: str | None, near: int) -> None:
+        """The newest names of a log that should end there too. If it does not, it is looked at for itself."""
+        if path is None or self._is_known(path):
+            return
+        with suppress(Exception):
+            beyond = f"{self._prefix_of(path)}{(near // 1000 + 1) * 1000}"
+            tail, more = await asyncio.gather(self._tail(path, near), self._bucket.exists(beyond))
+            if tail and not more:
+                self._tails[path] = tail
 
     async def _newest(self, prefix: str, known: int) -> int:
         """The highest id, if the ids have no gap up to it: digit by digit, down to the last three."""
@@ -221,8 +228,8 @@ class ObjectStore(Store):
             known = max([known, *(number for number, found in zip(candidates, there, strict=True) if found)])
         return known
 
-    async def _tail(self, path: str, newest: int) -> Sequence[int]:
-        """The ids that share all but the last three digits with `newest`; if they are few, the thousand before too."""
+    async def _tail(self, path: str, newest: int) -> Names:
+        """The names that share all but the last three digits with `newest`; if they are few, the thousand before too."""
         prefix, ids, thousands = self._prefix_of(path), list[int](), newest // 1000
         seen: Listing = {}
         while thousands > 0 and len(ids) < _NEWEST and newest // 1000 - thousands < 2:
@@ -235,7 +242,7 @@ class ObjectStore(Store):
         if ids:
             self._listings[path] = seen
             self._cut.add(path)
-        return ids
+        return [str(number) for number in ids]
 
     # -- bodies --------------------------------------------------------------------------------------------------------
 

@@ -62,8 +62,9 @@ class Store(Protocol):
     def at(self, path: str) -> Store:
         """The store whose root is `path` below this one (`..` for the parent)."""
 
-    def list_log(self, path: str, near: int | None = None, *, full: bool = False) -> LogListing:  # noqa: ARG002
-        """The names in a log of numbered files; `full`: all, however many. `near`: an id close to the newest."""
+    def list_log(self, path: str, beside: str | None = None, *, full: bool = False) -> LogListing:  # noqa: ARG002
+        """The names in a log of numbered files; `full`: all, however many. `beside`: a log that should end at about
+        the same id, and will be asked for next."""
         return LogListing(self.list(path), complete=True)
 
     def list_starting(self, start: str) -> Names:

@@ -12,7 +12,7 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _CHUNK = 1 << 16
@@ -59,10 +59,11 @@ async def _carry(source: asyncio.StreamReader, target: asyncio.StreamWriter, del
 
 async def _serve(listen: int, target: int, delay_s: float) -> None:
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        far_reader, far_writer = await asyncio.open_connection(_HOST, target)
-        await asyncio.gather(
-            _carry(reader, far_writer, delay_s), _carry(far_reader, writer, delay_s), return_exceptions=True
-        )
+        with suppress(asyncio.CancelledError):  # the end of everything, which asyncio would complain of
+            far_reader, far_writer = await asyncio.open_connection(_HOST, target)
+            await asyncio.gather(
+                _carry(reader, far_writer, delay_s), _carry(far_reader, writer, delay_s), return_exceptions=True
+            )
 
     async with await asyncio.start_server(connected, _HOST, listen):
         print("listens", flush=True)
