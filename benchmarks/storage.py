@@ -40,7 +40,7 @@ def measure() -> Iterator[Gate]:
         yield _fleet(options)
     (far,) = free_ports(1)
     with AzureServer() as server, delayed(far, server.port, DELAY_MS / 2):
-        options = {name: told.replace(server.address, f"http://127.0.0.1:{far}") for name, told in server.options.items()}
+        options = {"connection_string": server.connection_string.replace(f":{server.port}/", f":{far}/")}
         server.put_objects("small", [(f"all/{number}", b"x" * 600) for number in range(SMALL)])
         yield _small_files("abfs", "abfs://small/all", options, 10)
 

@@ -229,7 +229,7 @@ class ObjectStore(Store):
         return known
 
     async def _tail(self, path: str, newest: int) -> Names:
-        """The names that share all but the last three digits with `newest`; if they are few, the thousand before too."""
+        """The names that share all but three digits with `newest`; if they are few, of the thousand before too."""
         prefix, ids, thousands = self._prefix_of(path), list[int](), newest // 1000
         seen: Listing = {}
         while thousands > 0 and len(ids) < _NEWEST and newest // 1000 - thousands < 2:
