@@ -33,14 +33,13 @@ def remote_error(error: Exception, path: str) -> CkptError:
     if isinstance(error, ImportError):
         return Refused(f"{path} needs an optional package: {_plain(error)}")
     code = _code_of(error)
-    advice = next(
-        (advice for word, advice in _ADVICE if word in (code or "")), "check credentials, address and network"
-    )
+    word = code or type(error).__name__
+    advice = next((advice for part, advice in _ADVICE if part in word), "check credentials, address and network")
     return Unavailable(f"{path} cannot be read: {code or _plain(error)}", advice)
 
 
 _MAY_READ = "ask for the permission to list the bucket and to read its objects (docs/storage.md)"
-_REGION = 'name the region: --storage-option client_kwargs=\'{"region_name": "…"}\''
+_REGION = 'name the region: AWS_DEFAULT_REGION, or --storage-option client_kwargs=\'{"region_name": "…"}\''
 _LATER = "the store asks for fewer requests: look again later"
 _ADVICE = (
     ("Expired", "the credentials have expired: renew them and look again"),
@@ -49,6 +48,7 @@ _ADVICE = (
     ("Busy", _LATER),
     ("Redirect", _REGION),
     ("HeaderMalformed", _REGION),
+    ("NoRegion", _REGION),
     ("Denied", _MAY_READ),
     ("PermissionMismatch", _MAY_READ),
     ("InvalidAccessKeyId", "the store does not know this key: check which credentials are in force"),

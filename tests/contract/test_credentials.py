@@ -1,21 +1,31 @@
-"""Ways to say who asks. What is sent is looked at by a proxy; what is allowed, azurite decides."""
+"""Ways to say who asks. What is sent is looked at by a proxy; what is allowed, azurite and moto decide."""
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 
+from benchmarks.measure import CKPT
 from tests.conftest import run_ckpt
+from tests.parts.certificates import Authority
+from tests.parts.identities import Identities
 from tests.parts.proxy import Proxy
-from tests.parts.stores import AZURE_ACCOUNT, AZURE_KEY, ObjectServer
+from tests.parts.stores import AZURE_ACCOUNT, AZURE_KEY, AzureTokenServer, ObjectServer
+
+STORAGE = pytest.mark.storage
 
 SAMPLE = "4.2.0-kafka-to-kafka-sound"
 SECRET = "planted/secret+key="
+TOKEN = "planted-session-token"
 
 
 @pytest.fixture
@@ -90,3 +100,120 @@ def test_a_signature_that_lets_read_and_list_is_enough_on_azure(
     outcome = run_ckpt("--debug", "inspect", url, "--storage-option", f"connection_string={connection}")
     assert outcome.code == code, outcome.err
     assert signature.rpartition("sig=")[2] not in outcome.out + outcome.err
+
+
+# -- what somebody else gives out --------------------------------------------------------------------------------------
+# A fake gives the credentials out, since clouds are not to be had; moto's STS gives those of roles.
+
+ROLE = "arn:aws:iam::123456789012:role/reader"
+ROLES = {
+    "session": {"AWS_ACCESS_KEY_ID": "ROLEKEY", "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_SESSION_TOKEN": TOKEN},
+    "role": {"AWS_PROFILE": "assumed"},
+    "web identity": {"AWS_ROLE_ARN": ROLE, "AWS_WEB_IDENTITY_TOKEN_FILE": "web-token"},
+    "container": {"AWS_CONTAINER_CREDENTIALS_FULL_URI": "{fake}/container"},
+    "machine": {"AWS_EC2_METADATA_SERVICE_ENDPOINT": "{fake}/"},
+}
+
+
+@pytest.mark.parametrize("form", [pytest.param(form, marks=() if form == "role" else STORAGE) for form in ROLES])
+def test_s3_asks_with_the_keys_and_the_token_of_a_role(
+    s3: tuple[Proxy, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    proxy, url = s3
+    (tmp_path / "web-token").write_text(TOKEN)
+    (tmp_path / "config").write_text(
+        f"[profile assumed]\nrole_arn = {ROLE}\nsource_profile = own\n"
+        f"[profile own]\naws_access_key_id = OWNKEY\naws_secret_access_key = {SECRET}\n"
+    )
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", proxy.address)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    with Identities(SECRET) as fake:
+        for name, value in ROLES[form].items():
+            monkeypatch.setenv(name, str(tmp_path / value) if name.endswith("_FILE") else value.format(fake=fake.url))
+        outcome = asked(proxy, url, tmp_path, {})
+        secrets = {SECRET, TOKEN, *fake.given}
+        assert fake.asked == {"container": ["container"], "machine": ["the-role"]}.get(form, [])
+    of_store = [request.headers for request in proxy.requests if "/s3/" in request.headers.get("authorization", "")]
+    tokens = {headers["x-amz-security-token"] for headers in of_store}
+    assert len(tokens) == 1
+    assert not any("Credential=OWNKEY/" in headers["authorization"] for headers in of_store)
+    assert not any(secret in outcome for secret in secrets | tokens)
+
+
+@pytest.fixture(scope="module")
+def azure_by_tokens(
+    tmp_path_factory: pytest.TempPathFactory, sample: Callable[[str], Path]
+) -> Iterator[tuple[Authority, AzureTokenServer, str]]:
+    authority = Authority(tmp_path_factory.mktemp("tls"), "authority")
+    with AzureTokenServer(authority) as server:
+        yield authority, server, f"{server.put(sample(SAMPLE), 'lake')}/checkpoint"
+
+
+PRINCIPAL = {"tenant_id": "the-tenant", "client_id": "the-client", "client_secret": SECRET}
+TENANT = {"AZURE_TENANT_ID": "the-tenant", "AZURE_CLIENT_ID": "the-client"}
+TOKENS: dict[str, tuple[Mapping[str, str], Mapping[str, str], str]] = {
+    "service principal": (PRINCIPAL, {}, "client_secret"),
+    "of adlfs's environment": (
+        {},
+        {f"AZURE_STORAGE_{key.upper()}": PRINCIPAL[key] for key in PRINCIPAL},
+        "client_secret",
+    ),
+    "of the environment": ({}, {**TENANT, "AZURE_CLIENT_SECRET": SECRET}, "client_secret"),
+    "workload identity": ({}, {**TENANT, "AZURE_FEDERATED_TOKEN_FILE": "federated"}, "client_assertion"),
+    "managed identity": ({}, {"IDENTITY_ENDPOINT": "{fake}/machine", "IDENTITY_HEADER": SECRET}, "identity header"),
+}
+
+
+@pytest.mark.storage
+@pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
+@pytest.mark.parametrize("form", TOKENS)
+def test_azure_asks_with_the_token_of_an_identity(
+    azure_by_tokens: tuple[Authority, AzureTokenServer, str], tmp_path: Path, form: str, known: bool
+) -> None:
+    authority, server, url = azure_by_tokens
+    options, environment, way = TOKENS[form]
+    (tmp_path / "federated").write_text(SECRET)
+    (tmp_path / "options.json").write_text(json.dumps({**server.options, **options}))
+    (tmp_path / "options.json").chmod(0o600)
+    with Identities(SECRET if known else "another", authority.files("identities")) as fake:
+        values = {**environment, "AZURE_AUTHORITY_HOST": fake.url, "SSL_CERT_FILE": str(authority.trusted)}
+        outcome = subprocess.run(  # clients take what they trust from the environment, and once
+            [*CKPT, "--debug", "inspect", url, "--format", "json", "--storage-options-file", "options.json"],
+            env={**os.environ, "PYTHONPATH": os.getcwd(), **{key: values[key].format(fake=fake.url) for key in values}},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert outcome.returncode == (0 if known else 5), outcome.stderr
+    assert {*fake.asked} == ({way} if known else set())
+    assert len(outcome.stderr.splitlines()) == (0 if known else 2)
+    assert not any(secret in outcome.stdout + outcome.stderr for secret in {SECRET, *fake.given})
+
+
+def test_google_asks_with_the_token_of_a_service_account(
+    object_server: Callable[[str], ObjectServer],
+    sample: Callable[[str], Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server = object_server("gcs")
+    url = f"{server.put(sample(SAMPLE), f'b{uuid4().hex}')}/checkpoint"
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    file = tmp_path / "key.json"
+    with Identities(SECRET) as fake, Proxy(server) as proxy:
+        account = {"type": "service_account", "client_email": "reader@test", "token_uri": f"{fake.url}/google"}
+        file.write_text(json.dumps({**account, "project_id": "test", "private_key": key.decode()}))
+        for options, environment in (({"token": str(file)}, ""), ({}, str(file))):
+            monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", environment)
+            outcome = asked(proxy, url, tmp_path, options)
+            (token,) = {request.headers["authorization"] for request in proxy.requests}
+            assert token.removeprefix("Bearer ") in fake.given
+            assert not any(secret in outcome for secret in (*fake.given, key.decode().splitlines()[1], str(file)))
+        asked(proxy, url, tmp_path, {"token": str(file), "requester_pays": True, "project": "payer"})
+        assert {request.query.get("userProject") for request in proxy.requests} == {"payer"}
+    assert {*fake.asked} == {"signed assertion"}

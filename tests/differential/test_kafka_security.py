@@ -20,9 +20,9 @@ import pytest
 from confluent_kafka import admin
 
 from tests.conftest import Outcome, run_ckpt
-from tests.differential.certificates import STORE_PASSWORD, Authority
 from tests.differential.kafka_cases import Case, nothing
 from tests.differential.topics import Topics
+from tests.parts.certificates import STORE_PASSWORD, Authority
 from tests.parts.kafka import Broker, Listener, free_ports
 
 pytestmark = pytest.mark.spark

@@ -27,6 +27,7 @@ from typing import Any, Self
 
 from tests.parts import pins
 from tests.parts.cache import ensure_directory
+from tests.parts.certificates import Authority
 from tests.parts.spark import MissingPart
 
 # The shell waits on its standard input, which nobody writes to: it ends when the parent does, however it dies.
@@ -171,10 +172,7 @@ class AzureServer(ObjectServer):
 
     @property
     def connection_string(self) -> str:
-        return (
-            f"DefaultEndpointsProtocol=http;AccountName={AZURE_ACCOUNT};AccountKey={AZURE_KEY};"
-            f"BlobEndpoint={self.address}/{AZURE_ACCOUNT};"
-        )
+        return f"AccountName={AZURE_ACCOUNT};AccountKey={AZURE_KEY};BlobEndpoint={self.address}/{AZURE_ACCOUNT};"
 
     def command(self) -> Sequence[str]:
         script = _ensure_azurite() / "node_modules" / "azurite" / "dist" / "src" / "blob" / "main.js"
@@ -183,9 +181,8 @@ class AzureServer(ObjectServer):
 
     def put_objects(self, bucket: str, objects: Iterable[tuple[str, bytes]]) -> None:
         from azure.core.exceptions import ResourceExistsError
-        from azure.storage.blob import BlobServiceClient
 
-        with BlobServiceClient.from_connection_string(self.connection_string) as service:
+        with self._service() as service:
             with suppress(ResourceExistsError):
                 service.create_container(bucket)
             container = service.get_container_client(bucket)
@@ -200,10 +197,37 @@ class AzureServer(ObjectServer):
         return {one.name: _milliseconds(one.last_modified) for one in self._objects(bucket)}
 
     def _objects(self, bucket: str) -> list[Any]:
+        with self._service() as service:
+            return list(service.get_container_client(bucket).list_blobs())
+
+    def _service(self, **more: Any) -> Any:
         from azure.storage.blob import BlobServiceClient
 
-        with BlobServiceClient.from_connection_string(self.connection_string) as service:
-            return list(service.get_container_client(bucket).list_blobs())
+        return BlobServiceClient.from_connection_string(self.connection_string, **more)
+
+
+class AzureTokenServer(AzureServer):
+    """azurite over TLS: only there it takes tokens, and looks at their issuer, audience and times."""
+
+    def __init__(self, authority: Authority) -> None:
+        super().__init__()
+        self._trusted = str(authority.trusted)
+        self._files = authority.files("azurite")
+
+    @property
+    def address(self) -> str:
+        return f"https://127.0.0.1:{self.port}"
+
+    @property
+    def options(self) -> dict[str, str]:  # type: ignore[override]
+        return {"account_name": AZURE_ACCOUNT, "account_host": f"127.0.0.1:{self.port}/{AZURE_ACCOUNT}"}
+
+    def command(self) -> Sequence[str]:
+        certificate, key = map(str, self._files)
+        return [*super().command(), "--oauth", "basic", "--cert", certificate, "--key", key]
+
+    def _service(self, **more: Any) -> Any:
+        return super()._service(connection_verify=self._trusted, **more)
 
 
 class GoogleServer(ObjectServer):

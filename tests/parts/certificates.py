@@ -1,4 +1,4 @@
-"""An authority of our own, what it signs, and the files that brokers and clients take them from."""
+"""An authority of our own, what it signs, and the files that servers and clients take them from."""
 
 from __future__ import annotations
 
@@ -34,15 +34,30 @@ class Authority:
 
     def store(self, name: str, host: str = "127.0.0.1") -> Path:
         """A PKCS12 file with a key, its certificate for this host, and the authority's."""
-        key = ec.generate_private_key(ec.SECP256R1())
-        issuer = self._own.certificate.subject.rfc4514_string().removeprefix("CN=")
-        signed = _sign(key, name, issuer, self._own.key, host=host)
+        key, signed = self._signed(name, host)
         encryption = serialization.BestAvailableEncryption(STORE_PASSWORD.encode())
         path = self._folder / f"{name}.p12"
         path.write_bytes(
             pkcs12.serialize_key_and_certificates(name.encode(), key, signed, [self._own.certificate], encryption)
         )
         return path
+
+    def files(self, name: str, host: str = "127.0.0.1") -> tuple[Path, Path]:
+        """The same as two PEM files: the certificate, and its key."""
+        key, signed = self._signed(name, host)
+        certificate, secret = self._folder / f"{name}.crt", self._folder / f"{name}.key"
+        certificate.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+        secret.write_bytes(
+            key.private_bytes(
+                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+            )
+        )
+        return certificate, secret
+
+    def _signed(self, name: str, host: str) -> tuple[ec.EllipticCurvePrivateKey, x509.Certificate]:
+        key = ec.generate_private_key(ec.SECP256R1())
+        issuer = self._own.certificate.subject.rfc4514_string().removeprefix("CN=")
+        return key, _sign(key, name, issuer, self._own.key, host=host)
 
 
 def _sign(
