@@ -123,16 +123,21 @@ class AzureBucket:
         arguments: dict[str, Any] = {"name_starts_with": prefix or None, "include": ["metadata"]}
         arguments["results_per_page"] = self.page_size
         found = container.list_blobs(**arguments) if flat else container.walk_blobs(**arguments, delimiter="/")
-        pages = found.by_page(continuation_token=token)
+
+        async def attempt() -> tuple[Any, list[Any]]:
+            pages = found.by_page(continuation_token=token)
+            try:
+                return pages, [one async for one in await anext(pages)]
+            except Exception as error:
+                raise _azure_error(error) from None
+
+        pages, blobs = await _patiently(attempt)
         entries, folders = [], []
-        try:
-            async for one in await anext(pages):
-                if one.get("last_modified") is None:  # keys folded into one
-                    folders.append(one.name)
-                else:
-                    entries.append(_azure_entry(one))
-        except Exception as error:
-            raise _azure_error(error) from None
+        for one in blobs:
+            if one.get("last_modified") is None:  # keys folded into one
+                folders.append(one.name)
+            else:
+                entries.append(_azure_entry(one))
         return Page(entries, folders, pages.continuation_token or None)
 
     async def get(self, key: str, span: Span = None) -> bytes:
@@ -251,12 +256,13 @@ async def _patiently(attempt: Callable[[], Awaitable[T]]) -> T:
 
 
 def _passes(error: BaseException) -> bool:
-    """A body cut short, and the one answer that botocore does not take for a request to wait."""
+    """A body cut short, and the one answer that botocore and Azure's client do not take for a request to wait."""
     names = {kind.__name__ for kind in type(error).__mro__}
     answer = getattr(error.__cause__, "response", None)
     status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(answer, dict) else None
     broke_off = names & {"ClientPayloadError", "ResponseStreamingError", "IncompleteReadError", "ReadTimeoutError"}
-    return isinstance(error, ConnectionError | TimeoutError) or bool(broke_off) or status == 429
+    busy = 429 in (status, getattr(error, "status_code", None))
+    return isinstance(error, ConnectionError | TimeoutError) or bool(broke_off) or busy
 
 
 def _milliseconds(moment: datetime | str) -> int:

@@ -4,6 +4,8 @@ once; a body is asked for at the name node and comes from a data node.
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -11,15 +13,28 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from ckpttool import storage
+from ckpttool.buckets import TRIES
 from ckpttool.errors import CkptError
 from ckpttool.remote import CONNECT_S, FsspecStore
 from ckpttool.remote_errors import remote_error
 
 _AT_ONCE = 16
 _PATIENCE_S = 30.0
+_BUSY = (429, 502, 503, 504)
 
 T = TypeVar("T")
 Asked = TypeVar("Asked")
+
+
+def make_patient(session: Any) -> None:
+    """It would wait for ever, and ask once only."""
+    from requests.adapters import HTTPAdapter
+    from urllib3 import Retry
+
+    session.request = partial(session.request, timeout=(CONNECT_S, _PATIENCE_S))
+    again = Retry(TRIES - 1, status_forcelist=_BUSY, raise_on_status=False, backoff_factor=0.2, backoff_jitter=0.2)
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, HTTPAdapter(pool_maxsize=_AT_ONCE, max_retries=again))
 
 
 class HdfsStore(FsspecStore):
@@ -27,9 +42,8 @@ class HdfsStore(FsspecStore):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
+        self.changed: set[str] = set()
         self._bodies: dict[str, bytes | CkptError] = {}
-        session = self._backend.fs.session  # it would wait for ever
-        session.request = partial(session.request, timeout=(CONNECT_S, _PATIENCE_S))
 
     def list(self, path: str = "") -> list[str]:
         return [*self._listings[path]] if path in self._listings else super().list(path)
@@ -62,7 +76,14 @@ class HdfsStore(FsspecStore):
             return ()
 
     def _fetch_ranges(self, paths: Sequence[str], ends: Sequence[int | None]) -> Sequence[Any]:
-        return self._at_once(lambda one: self._fetch(one[0], 0, one[1] or 0), list(zip(paths, ends, strict=True)))
+        return self._at_once(lambda one: self._fetch_listed(*one), list(zip(paths, ends, strict=True)))
+
+    def _fetch_listed(self, path: str, size: int | None) -> bytes | Exception:
+        """The whole file, which may have grown since it was listed."""
+        body = self._fetch(path, 0, storage.READ_LIMIT_BYTES + 1)
+        if isinstance(body, FileNotFoundError) or (isinstance(body, bytes) and len(body) != size):
+            self.changed.add(path)
+        return body
 
     def read_range(self, path: str, start: int, end: int) -> bytes:
         body = self._fetch(path, start, end - start)
@@ -71,11 +92,18 @@ class HdfsStore(FsspecStore):
         return body
 
     def _fetch(self, path: str, offset: int, length: int) -> bytes | Exception:
-        try:
-            body = self._backend.ask(lambda: self._open(self._full(path), offset, length))
-        except Exception as error:
-            return error
-        return body if len(body) == length else ConnectionError("the body broke off")
+        """A body that broke off is asked for again; all else the session has asked for again."""
+        failed: Exception | None = None
+        for number in range(TRIES):
+            if failed:
+                time.sleep(random.uniform(0.05, 0.2) * 2**number)
+            try:
+                return self._backend.ask(lambda: self._open(self._full(path), offset, length))
+            except Exception as error:
+                failed = error
+                if not _broke_off(error):
+                    break
+        return failed or ConnectionError("the body broke off")
 
     def _read_head(self, path: str) -> bytes:
         return self._open(self._full(path), 0, storage.READ_LIMIT_BYTES + 1)
@@ -96,3 +124,8 @@ class HdfsStore(FsspecStore):
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             found: Iterator[T] = pool.map(call, items)
             return [*found]
+
+
+def _broke_off(error: Exception) -> bool:
+    cause = error.args[0] if error.args else None
+    return type(cause).__name__ in ("ProtocolError", "ReadTimeoutError")

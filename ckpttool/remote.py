@@ -53,8 +53,9 @@ def open_remote(url: str, target: str, options: Options, storage_options: Mappin
         raise opening_error(error, protocol_of(target), redact_url(url)) from None
     backend.fs = fs
     if protocol == "webhdfs" and "::" not in target:
-        from ckpttool.hdfs import HdfsStore
+        from ckpttool.hdfs import HdfsStore, make_patient
 
+        make_patient(fs.session)
         return HdfsStore(redact_url(url), backend, "/", _segments(root))
     if protocol in ("http", "https") and "::" not in target:
         return HttpStore(redact_url(url), backend, *_split_address(root))

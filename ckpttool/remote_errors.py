@@ -50,7 +50,7 @@ _ADVICE = (
     ("HeaderMalformed", _REGION),
     ("NoRegion", _REGION),
     ("Denied", _MAY_READ),
-    ("PermissionMismatch", _MAY_READ),
+    ("Permission", _MAY_READ),
     ("InvalidAccessKeyId", "the store does not know this key: check which credentials are in force"),
     ("SignatureDoesNotMatch", "the secret does not fit its key: check which credentials are in force"),
 )

@@ -11,11 +11,15 @@ from uuid import uuid4
 
 import pytest
 
-from tests.conftest import Outcome, run_ckpt
-from tests.parts.proxy import Answer, Proxy, Request
-from tests.parts.stores import SERVERS, ObjectServer, S3Server
+from tests.conftest import AT_LENGTH, Outcome, run_ckpt
+from tests.parts.hdfs import HdfsServer
+from tests.parts.proxy import Answer, HdfsProxy, Proxy, Request
+from tests.parts.stores import SERVERS, ObjectServer
 
 STORAGE = pytest.mark.storage
+HDFS = pytest.param("hdfs", marks=AT_LENGTH)
+EVERY = [*SERVERS, HDFS]
+ELSEWHERE = [*(pytest.param(kind, marks=STORAGE) for kind in SERVERS if kind != "s3"), HDFS]
 SAMPLE = "4.2.0-kafka-to-kafka-sound"
 Instead = Callable[[Request], Answer | None]
 
@@ -30,8 +34,9 @@ def proxied(
     request: pytest.FixtureRequest, object_server: Callable[[str], ObjectServer], sample: Callable[[str], Path]
 ) -> Iterator[tuple[Proxy, str]]:
     server = object_server(getattr(request, "param", "s3"))
-    with Proxy(server) as proxy:
-        yield proxy, f"{server.put(sample(SAMPLE), f'b{uuid4().hex}')}/checkpoint"
+    url = f"{server.put(sample(SAMPLE), f'b{uuid4().hex}')}/checkpoint"
+    with HdfsProxy(server) if isinstance(server, HdfsServer) else Proxy(server) as proxy:
+        yield proxy, url
 
 
 def run(proxy: Proxy, command: str, url: str, *arguments: str) -> Outcome:
@@ -74,7 +79,7 @@ def test_what_passes_is_waited_out(proxied: tuple[Proxy, str], fault: str) -> No
     assert (outcome.code, outcome.out) == (0, sound.out)
 
 
-@pytest.mark.parametrize("proxied", SERVERS, indirect=True)
+@pytest.mark.parametrize("proxied", EVERY, indirect=True)
 def test_a_body_that_breaks_off_is_asked_for_again_on_every_store(proxied: tuple[Proxy, str]) -> None:
     proxy, url = proxied
     sound = run(proxy, "inspect", url)
@@ -82,7 +87,7 @@ def test_a_body_that_breaks_off_is_asked_for_again_on_every_store(proxied: tuple
     assert run(proxy, "inspect", url).out == sound.out
 
 
-@pytest.mark.parametrize("proxied", SERVERS, indirect=True)
+@pytest.mark.parametrize("proxied", EVERY, indirect=True)
 def test_a_busy_store_is_asked_again_on_every_store(proxied: tuple[Proxy, str]) -> None:
     proxy, url = proxied
     sound = run(proxy, "inspect", url)
@@ -90,13 +95,27 @@ def test_a_busy_store_is_asked_again_on_every_store(proxied: tuple[Proxy, str]) 
     assert run(proxy, "inspect", url).out == sound.out
 
 
-@pytest.mark.parametrize("proxied", SERVERS, indirect=True)
+@pytest.mark.parametrize("fault", ["too many", "reset", "still"])
+@pytest.mark.parametrize("proxied", ELSEWHERE, indirect=True)
+def test_what_passes_is_waited_out_elsewhere_too(
+    proxied: tuple[Proxy, str], fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxy, url = proxied
+    monkeypatch.setattr("ckpttool.hdfs._PATIENCE_S", 1)
+    sound = run(proxy, "inspect", url)
+    answer = {"too many": Answer(429), "reset": Answer(broken="reset"), "still": Answer(broken="still")}[fault]
+    proxy.instead = on_body("/offsets/2", answer, times=1)
+    assert run(proxy, "inspect", url).out == sound.out
+
+
+@pytest.mark.parametrize("proxied", EVERY, indirect=True)
 def test_a_forbidden_body_is_named_and_nothing_else_is_written_on_every_store(proxied: tuple[Proxy, str]) -> None:
     proxy, url = proxied
     proxy.instead = on_body("/offsets/0", Answer(403, b"<Error><Code>AccessDenied</Code></Error>"))
     outcome = run(proxy, "inspect", url)
     assert (outcome.code, outcome.err) == (5, "")
     assert "offsets/0 cannot be read: AccessDenied" in outcome.out
+    assert "ask for the permission" in outcome.out
     assert findings(outcome) == {"offsets/0": "unreadable"}
 
 
@@ -208,6 +227,37 @@ def test_names_without_bodies_are_told_as_far_as_they_go(proxied: tuple[Proxy, s
     assert told["next_batch"]["outcome"] == "unknown"
 
 
+@pytest.mark.parametrize("proxied", ELSEWHERE, indirect=True)
+def test_names_without_bodies_are_told_as_far_as_they_go_elsewhere_too(proxied: tuple[Proxy, str]) -> None:
+    proxy, url = proxied
+    proxy.instead = lambda request: Answer(403) if request.kind == "GET" else None
+    outcome = run(proxy, "inspect", url)
+    told = json.loads(outcome.out)
+    assert outcome.code == 5
+    assert (told["last_offset_batch"], told["last_commit_batch"]) == (2, 2)
+    assert told["next_batch"]["outcome"] == "unknown"
+
+
+@pytest.mark.parametrize("proxied", ["s3", *ELSEWHERE], indirect=True)
+def test_a_directory_that_may_not_be_read_leaves_the_rest_of_the_report(proxied: tuple[Proxy, str]) -> None:
+    proxy, url = proxied
+    proxy.instead = lambda request: Answer(403) if request.kind == "GET" and "/commits/" in request.path else None
+    outcome = run(proxy, "inspect", url)
+    assert outcome.code == 5
+    assert findings(outcome) == {f"commits/{batch}": "unreadable" for batch in range(3)}
+    assert json.loads(outcome.out)["last_offset_batch"] == 2
+
+
+@pytest.mark.parametrize("proxied", ELSEWHERE, indirect=True)
+def test_a_token_that_runs_out_in_between_leaves_what_was_read(proxied: tuple[Proxy, str]) -> None:
+    proxy, url = proxied
+    number = count()
+    proxy.instead = lambda request: Answer(401) if request.kind == "GET" and next(number) >= 3 else None
+    outcome = run(proxy, "inspect", url)
+    assert outcome.code == 5
+    assert list(findings(outcome).values()).count("unreadable") in range(1, 8)
+
+
 def test_a_bucket_that_is_not_there_is_not_found(proxied: tuple[Proxy, str]) -> None:
     assert run(proxied[0], "inspect", "s3://nosuchbucket/ck").code == 4
 
@@ -215,16 +265,18 @@ def test_a_bucket_that_is_not_there_is_not_found(proxied: tuple[Proxy, str]) -> 
 # -- what changes ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("proxied", ["s3", *ELSEWHERE], indirect=True)
 def test_a_file_replaced_between_listing_and_reading_is_told(
-    proxied: tuple[Proxy, str], object_server: Callable[[str], S3Server]
+    request: pytest.FixtureRequest, proxied: tuple[Proxy, str], object_server: Callable[[str], ObjectServer]
 ) -> None:
     proxy, url = proxied
-    bucket, _, key = url.removeprefix("s3://").partition("/")
+    bucket = url.split("/")[-2]
+    server = object_server(request.node.callspec.params["proxied"])
 
     def replace(request: Request) -> None:
-        if request.kind == "GET" and request.path.endswith("/metadata"):
+        if request.kind == "GET" and request.path.replace("%2F", "/").endswith("/metadata"):
             body = b'{"id":"5a3767e6-605e-5041-bfbd-ceb6f2ee10f1"}  \n\n'
-            object_server("s3").client().put_object(Bucket=bucket, Key=f"{key}/metadata", Body=body)
+            server.put_objects(bucket, [("checkpoint/metadata", body)])
 
     proxy.instead = replace
     outcome = run(proxy, "inspect", url)

@@ -25,6 +25,8 @@ CLUSTER = "org.apache.hadoop.test.MiniDFSClusterManager"
 
 class HdfsServer(ObjectServer):
     protocol = "hdfs"
+    settings: Mapping[str, str] = {}  # Hadoop's own
+    of_java: Sequence[str] = ()
 
     def __init__(self, seconds: float = 120) -> None:
         super().__init__(seconds)
@@ -39,10 +41,21 @@ class HdfsServer(ObjectServer):
     def options(self) -> dict[str, str]:  # type: ignore[override]
         return {"http_port": str(self.port)}
 
+    @property
+    def data_node(self) -> str:
+        """Where bodies come from: `127.0.0.1:PORT`."""
+        import requests
+
+        asked = {"op": "CREATE", "user.name": getpass.getuser()}  # creates nothing before the data node is asked too
+        answer = requests.put(f"{self.address}/webhdfs/v1/any", params=asked, timeout=60, allow_redirects=False)
+        return answer.headers["Location"].split("/")[2]
+
     def command(self) -> Sequence[str]:
-        java = [ensure_java(), "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        java = [ensure_java(), "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *self.of_java]
         ports = ["-nnport", str(self._name_node), "-httpport", str(self.port)]
-        return [*java, "-cp", os.pathsep.join(map(str, self._jars)), CLUSTER, "-format", "-datanodes", "1", *ports]
+        given = [part for key, value in self.settings.items() for part in ("-D", f"{key}={value}")]
+        cluster = [CLUSTER, "-format", "-datanodes", "1", *ports, *given]
+        return [*java, "-cp", os.pathsep.join(map(str, self._jars)), *cluster]
 
     def is_ready(self) -> bool:
         """The name node lets itself be written to when the data node has come."""
@@ -62,7 +75,7 @@ class HdfsServer(ObjectServer):
         def put(one: tuple[str, bytes]) -> None:
             name, body = one
             operation = ("MKDIRS", None) if name.endswith("/") else ("CREATE", body)
-            self._call("PUT", f"/{bucket}/{name}", *operation).raise_for_status()
+            self._call("PUT", f"/{bucket}/{name}", *operation, overwrite="true").raise_for_status()
 
         with ThreadPoolExecutor(8) as several:
             list(several.map(put, objects))

@@ -8,6 +8,7 @@ with Proxy(server) as proxy:
 from __future__ import annotations
 
 import http.client
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from tests.parts.hdfs import HdfsServer
 from tests.parts.stores import ObjectServer
 
 STILL_S = 3  # longer than the patience of those who ask
@@ -32,7 +34,9 @@ class Request:
     @property
     def kind(self) -> str:
         """What a store would bill it as."""
-        lists = "list-type" in self.query or self.query.get("comp") == "list" or self.path.endswith("/o")
+        query = self.query
+        lists = "list-type" in query or query.get("comp") == "list" or self.path.endswith("/o")
+        lists = lists or query.get("op") == "LISTSTATUS"
         return "LIST" if self.method == "GET" and lists else self.method
 
 
@@ -65,6 +69,9 @@ class Proxy:
     @property
     def options(self) -> dict[str, str]:
         return {key: value.replace(self._address, self.address) for key, value in self._options.items()}
+
+    def decide(self, request: Request) -> Answer | None:
+        return self.instead(request)
 
     def kinds(self) -> Counter[str]:
         return Counter(request.kind for request in self.requests)
@@ -109,7 +116,7 @@ class Proxy:
             self.requests.append(request)
         if self.delay_s:
             self._never.wait(self.delay_s)
-        answer = self.instead(request)
+        answer = self.decide(request)
         if answer is not None and answer.broken == "reset":
             handler.close_connection = True
             return
@@ -155,3 +162,32 @@ class Proxy:
         if cut:
             self._never.wait(pause_s)
             handler.close_connection = True
+
+
+class HdfsProxy(Proxy):
+    """Before the name node; what is answered in place of bodies, a second one before the data node answers."""
+
+    def __init__(self, server: HdfsServer) -> None:
+        super().__init__(server)
+        self._bodies = Proxy(server)
+        self._data_node = server.data_node
+        self._bodies._upstream = int(self._data_node.rpartition(":")[2])
+        self._bodies.instead = lambda request: self.instead(request)
+
+    @property
+    def options(self) -> dict[str, str]:
+        moved = {self._data_node: self._bodies.address.removeprefix("http://")}
+        return {"http_port": self.address.rpartition(":")[2], "data_proxy": json.dumps(moved)}
+
+    def decide(self, request: Request) -> Answer | None:
+        return None if request.query.get("op") == "OPEN" else self.instead(request)
+
+    def __enter__(self) -> Self:
+        self._bodies.__enter__()
+        return super().__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, value, trace)
+        self._bodies.__exit__(kind, value, trace)
