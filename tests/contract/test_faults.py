@@ -3,7 +3,10 @@ line, with the rest of the report and the documented exit code. And no secret is
 
 from __future__ import annotations
 
+import base64
 import json
+import logging
+import traceback
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -11,10 +14,12 @@ from uuid import uuid4
 
 import pytest
 
+from ckpttool import open_checkpoint
+from ckpttool.errors import CkptError
 from tests.conftest import AT_LENGTH, Outcome, run_ckpt
 from tests.parts.hdfs import HdfsServer
 from tests.parts.proxy import Answer, HdfsProxy, Proxy, Request
-from tests.parts.stores import SERVERS, ObjectServer
+from tests.parts.stores import SERVERS, ObjectServer, S3Server
 
 STORAGE = pytest.mark.storage
 HDFS = pytest.param("hdfs", marks=AT_LENGTH)
@@ -308,3 +313,49 @@ def test_no_secret_is_shown(proxied: tuple[Proxy, str], tmp_path: Path, command:
     assert outcome.code == (0 if fault == "none" else 5)
     for secret in SECRETS:
         assert secret not in outcome.out + outcome.err
+
+
+AZURE = "BlobEndpoint={address}/acct;AccountName=acct;"
+KEY = base64.b64encode(b"planted-account-key").decode()
+PLANTED: dict[str, tuple[str, dict[str, str]]] = {
+    "s3": ("s3://b/ck", {"endpoint_url": "{address}", "key": SECRETS[0], "secret": SECRETS[1], "token": SECRETS[2]}),
+    "account key": ("abfs://b/ck", {"connection_string": f"{AZURE}AccountKey={KEY}"}),
+    "signature": ("wasbs://b/ck", {"connection_string": AZURE + "SharedAccessSignature=sv=1&sig=planted-sig"}),
+    "delegation": ("hdfs://127.0.0.1/ck", {"http_port": "{port}", "token": "planted-delegation"}),
+    "password": ("webhdfs://127.0.0.1:{port}/ck", {"user": "u", "password": "planted-password"}),
+    "header": ("http://127.0.0.1:{port}/ck", {"headers": '{"X": "planted-header"}'}),
+    "address": ("http://u:planted-url@127.0.0.1:{port}/ck?sig=planted-query", {}),
+}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if "http" in PLANTED[name][0] else STORAGE) for name in PLANTED]
+)
+def test_no_secret_comes_back_from_a_store_that_repeats_what_it_was_told(
+    tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Not in text, JSON, with --debug, in what the Python API raises, or in what is logged above debugging."""
+    url, options = PLANTED[name]
+    with Proxy(S3Server()) as proxy:
+        where = {"address": proxy.address, "port": proxy.address.rpartition(":")[2]}
+        url = url.format(**where)
+        given = {
+            key: value.replace("{address}", where["address"]).replace("{port}", where["port"])
+            for key, value in options.items()
+        }
+        proxy.instead = lambda request: Answer(403, repr((request, request.headers)).encode(), {"X-Ms-Error-Code": url})
+        file = tmp_path / "options.json"
+        file.write_text(json.dumps(given))
+        file.chmod(0o600)
+        shown = []
+        for command in ("inspect", "plan-recovery", "log", "scan"):
+            for form in ("text", "json"):
+                outcome = run_ckpt("--debug", command, url, "--format", form, "--storage-options-file", str(file))
+                assert outcome.code in (4, 5), outcome
+                shown.append(outcome.out + outcome.err)
+        with pytest.raises(CkptError) as raised:
+            open_checkpoint(url, given)
+        assert proxy.requests
+    shown += traceback.format_exception(raised.value)
+    shown += [record.getMessage() for record in caplog.records if record.levelno > logging.DEBUG]
+    assert not [text for text in shown if "planted" in text.lower() or KEY in text]
