@@ -29,12 +29,14 @@ class TooLong(Exception):
 
 @frozen
 class Entry:
-    """An object; `is_directory`: it only marks one. Keys are whole, from the top of the bucket."""
+    """An object; `is_directory`: it only marks one. Keys are whole, from the top of the bucket. `version`: another one
+    after each write; empty where the store does not tell."""
 
     key: str
     size_bytes: int
     modified_ms: int | None
     is_directory: bool
+    version: str = ""
 
 
 @frozen
@@ -52,8 +54,9 @@ class Bucket(Protocol):
     async def page(self, prefix: str, *, flat: bool, token: str | None = None) -> Page:
         """Names that begin with `prefix`, in order: all (`flat`), or down to the next slash."""
 
-    async def get(self, key: str, span: Span = None) -> bytes:
-        """The whole body, or from a byte up to another; raises FileNotFoundError, TooLong, or the client's own."""
+    async def get(self, key: str, span: Span = None) -> tuple[bytes, str]:
+        """The whole body, or from a byte up to another, and its version; raises FileNotFoundError, TooLong, or the
+        client's own."""
 
     async def exists(self, key: str) -> bool:
         """Whether there is such an object, without its body."""
@@ -76,20 +79,26 @@ class S3Bucket:
             more["ContinuationToken"] = token
         answer = await _patiently(lambda: self._call("list_objects_v2", Prefix=prefix, **more))
         entries = [
-            Entry(one["Key"], one["Size"], _milliseconds(one["LastModified"]), one["Key"].endswith("/"))
+            Entry(
+                one["Key"],
+                one["Size"],
+                _milliseconds(one["LastModified"]),
+                one["Key"].endswith("/"),
+                one.get("ETag", ""),
+            )
             for one in answer.get("Contents", ())
         ]
         folders = [one["Prefix"] for one in answer.get("CommonPrefixes", ())]
         return Page(entries, folders, answer.get("NextContinuationToken") if answer.get("IsTruncated") else None)
 
-    async def get(self, key: str, span: Span = None) -> bytes:
-        async def attempt() -> bytes:
+    async def get(self, key: str, span: Span = None) -> tuple[bytes, str]:
+        async def attempt() -> tuple[bytes, str]:
             part = {"Range": f"bytes={span[0]}-{span[1] - 1}"} if span else {}
             answer = await self._call("get_object", Key=key, **part)
             async with answer["Body"] as body:
                 if answer["ContentLength"] > _BODY_BYTES:
                     raise TooLong
-                return _whole(await body.read(), answer["ContentLength"])
+                return _whole(await body.read(), answer["ContentLength"]), answer.get("ETag", "")
 
         return await _patiently(attempt)
 
@@ -140,15 +149,15 @@ class AzureBucket:
                 entries.append(_azure_entry(one))
         return Page(entries, folders, pages.continuation_token or None)
 
-    async def get(self, key: str, span: Span = None) -> bytes:
-        async def attempt() -> bytes:
+    async def get(self, key: str, span: Span = None) -> tuple[bytes, str]:
+        async def attempt() -> tuple[bytes, str]:
             blob = self._fs.service_client.get_blob_client(self._name, key)
             try:
                 offset, length = (span[0], span[1] - span[0]) if span else (None, None)
                 answer = await blob.download_blob(offset, length)
                 if answer.size > _BODY_BYTES:
                     raise TooLong
-                return _whole(await answer.readall(), answer.size)
+                return _whole(await answer.readall(), answer.size), _unquoted(answer.properties.etag)
             except Exception as error:
                 raise _azure_error(error) from None
 
@@ -180,16 +189,23 @@ class GoogleBucket:
             json_out=True,
         )
         entries = [
-            Entry(one["name"], int(one["size"]), _milliseconds(one["updated"]), one["name"].endswith("/"))
+            Entry(
+                one["name"],
+                int(one["size"]),
+                _milliseconds(one["updated"]),
+                one["name"].endswith("/"),
+                one.get("generation", ""),
+            )
             for one in answer.get("items", ())
         ]
         return Page(entries, answer.get("prefixes", ()), answer.get("nextPageToken"))
 
-    async def get(self, key: str, span: Span = None) -> bytes:
-        async def attempt() -> bytes:
+    async def get(self, key: str, span: Span = None) -> tuple[bytes, str]:
+        async def attempt() -> tuple[bytes, str]:
             part = {"Range": f"bytes={span[0]}-{span[1] - 1}"} if span else None
             headers, body = await self._call(self._fs.url(f"{self._name}/{key}"), headers=part)
-            return _whole(body, int(headers.get("Content-Length", len(body))))
+            whole = _whole(body, int(headers.get("Content-Length", len(body))))
+            return whole, headers.get("X-Goog-Generation", "")
 
         return await _patiently(attempt)
 
@@ -226,7 +242,13 @@ def silence_clients() -> None:
 
 def _azure_entry(blob: Any) -> Entry:
     marks = (blob.metadata or {}).get("hdi_isfolder", "").lower() == "true"
-    return Entry(blob.name, blob.size, _milliseconds(blob.last_modified), marks or blob.name.endswith("/"))
+    is_directory = marks or blob.name.endswith("/")
+    return Entry(blob.name, blob.size, _milliseconds(blob.last_modified), is_directory, _unquoted(blob.etag))
+
+
+def _unquoted(etag: str | None) -> str:
+    """Listings tell it without the quotation marks."""
+    return (etag or "").strip('"')
 
 
 def _azure_error(error: Exception) -> Exception:

@@ -47,6 +47,7 @@ class ObjectStore(Store):
         self._cut: set[str] = set()  # directories of `_listings` that may hold more
         self._surveyed: set[str] = set()  # directories below which everything is in `_listings`
         self._first: dict[str, Page] = {}  # of parts that a survey did not get to
+        self._versions: dict[str, str] = {}  # by keys, as listings told
         self._tails: dict[str, Names] = {}  # the newest names of logs that were asked for beside another
         self._bodies: dict[str, bytes | Exception] = {}
 
@@ -101,6 +102,11 @@ class ObjectStore(Store):
         steps = path.split("/") if path else []
         return any("/".join(steps[:count]) in self._surveyed for count in range(len(steps) + 1))
 
+    async def _page(self, prefix: str, *, flat: bool, token: str | None = None) -> Page:
+        page = await self._bucket.page(prefix, flat=flat, token=token)
+        self._versions.update((entry.key, entry.version) for entry in page.entries)
+        return page
+
     async def _list_directory(self, path: str) -> None:
         """An empty directory is there if there is a mark of it: below it, or in its place."""
         listing: Listing = {}
@@ -120,14 +126,14 @@ class ObjectStore(Store):
 
     async def _survey(self, path: str, parts: Sequence[str]) -> None:
         if path:
-            first = self._first.get(path) or await self._bucket.page(self._prefix_of(path), flat=True)
+            first = self._first.get(path) or await self._page(self._prefix_of(path), flat=True)
             self._absorb(first.entries)
             async for page in self._pages(self._prefix_of(path), flat=True, token=first.token):
                 self._absorb(page.entries)
             self._cut = {one for one in self._cut if one != path and not one.startswith(f"{path}/")}
             self._surveyed.add(path)
             return
-        asked = self._bucket.page(self._prefix, flat=True)
+        asked = self._page(self._prefix, flat=True)
         page = await asked if self._is_known("") else (await asyncio.gather(asked, self._list_directory("")))[0]
         self._absorb(page.entries)
         if page.token is None:
@@ -135,16 +141,16 @@ class ObjectStore(Store):
         elif page.entries:
             self._cut |= self._around(page.entries[-1])
             unknown = [part for part in parts if part in self._listings.get("", ()) and part not in self._listings]
-            firsts = await asyncio.gather(*(self._bucket.page(self._prefix_of(part), flat=True) for part in unknown))
+            firsts = await asyncio.gather(*(self._page(self._prefix_of(part), flat=True) for part in unknown))
             self._first = dict(zip(unknown, firsts, strict=True))
 
     async def _survey_starting(self, start: str) -> None:
-        page = await self._bucket.page(self._prefix + start, flat=True)
+        page = await self._page(self._prefix + start, flat=True)
         self._absorb(page.entries)
         self._cut.add("")
         if page.token is not None and page.entries:
             self._cut |= self._around(page.entries[-1])
-            more = await self._bucket.page(self._prefix + start, flat=False)
+            more = await self._page(self._prefix + start, flat=False)
             self._listings.setdefault("", {}).update(_directory(self._prefix + start, more))
 
     def _around(self, last: Entry) -> set[str]:
@@ -176,7 +182,7 @@ class ObjectStore(Store):
     async def _pages(self, prefix: str, *, flat: bool, token: str | None = "") -> AsyncIterator[Page]:
         """From the start, or from where a page left off; None: it was the last."""
         while token is not None:
-            page = await self._bucket.page(prefix, flat=flat, token=token or None)
+            page = await self._page(prefix, flat=flat, token=token or None)
             yield page
             token = page.token
 
@@ -198,7 +204,7 @@ class ObjectStore(Store):
     async def _list_log(self, path: str, beside: str | None) -> Names | None:
         """The names around the newest id, if there are more than one wants to list; None: they were all listed."""
         prefix = self._prefix_of(path)
-        page = self._first.get(path) or await self._bucket.page(prefix, flat=False)
+        page = self._first.get(path) or await self._page(prefix, flat=False)
         first = parse_log_names(list(_directory(prefix, page))).ids
         if page.token is None or not first or len(str(max(first))) < 5:
             return None
@@ -234,7 +240,7 @@ class ObjectStore(Store):
         seen: Listing = {}
         while thousands > 0 and len(ids) < _NEWEST and newest // 1000 - thousands < 2:
             # `12`, `120` to `129`, … `12899`: a thousand names; the second listing has those from `129` on.
-            pages = (self._bucket.page(f"{prefix}{thousands}{digit}", flat=False) for digit in ("", "9"))
+            pages = (self._page(f"{prefix}{thousands}{digit}", flat=False) for digit in ("", "9"))
             for page in await asyncio.gather(*pages):
                 seen.update(_directory(prefix, page))
             ids = [one for one in parse_log_names(list(seen)).ids if one // 1000 >= thousands]
@@ -253,7 +259,7 @@ class ObjectStore(Store):
         return body
 
     def read_range(self, path: str, start: int, end: int) -> bytes:
-        return self._ask(path, self._bucket.get, self._prefix + path, (start, end))
+        return self._ask(path, self._bucket.get, self._prefix + path, (start, end))[0]
 
     def read_all(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | CkptError]]:
         for portion in self._portions(paths):
@@ -297,11 +303,14 @@ class ObjectStore(Store):
 
     async def _get(self, key: str) -> bytes | Exception:
         try:
-            return await self._bucket.get(key)
+            body, version = await self._bucket.get(key)
         except TooLong:
             return too_large()
         except Exception as error:
             return error
+        if version and self._versions.get(key, version) not in (version, ""):
+            self.changed.add(key[len(self._prefix) :])
+        return body
 
     def _outcome(self, path: str, body: bytes | Exception) -> bytes | CkptError:
         found = self._listed(path)

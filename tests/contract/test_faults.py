@@ -270,9 +270,19 @@ def test_a_bucket_that_is_not_there_is_not_found(proxied: tuple[Proxy, str]) -> 
 # -- what changes ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("proxied", ["s3", *ELSEWHERE], indirect=True)
+ANEW = b'{"id":"5a3767e6-605e-5041-bfbd-ceb6f2ee10f1"}'
+LONGER = [pytest.param(kind, ANEW + b"  \n", marks=STORAGE) for kind in SERVERS]
+AS_LONG = [("s3", ANEW), pytest.param("azure", ANEW, marks=STORAGE)]
+
+
+@pytest.mark.parametrize(
+    ("proxied", "body"), [*LONGER, *AS_LONG, pytest.param("hdfs", ANEW + b"  ", marks=AT_LENGTH)], indirect=["proxied"]
+)
 def test_a_file_replaced_between_listing_and_reading_is_told(
-    request: pytest.FixtureRequest, proxied: tuple[Proxy, str], object_server: Callable[[str], ObjectServer]
+    request: pytest.FixtureRequest,
+    proxied: tuple[Proxy, str],
+    object_server: Callable[[str], ObjectServer],
+    body: bytes,
 ) -> None:
     proxy, url = proxied
     bucket = url.split("/")[-2]
@@ -280,7 +290,6 @@ def test_a_file_replaced_between_listing_and_reading_is_told(
 
     def replace(request: Request) -> None:
         if request.kind == "GET" and request.path.replace("%2F", "/").endswith("/metadata"):
-            body = b'{"id":"5a3767e6-605e-5041-bfbd-ceb6f2ee10f1"}  \n\n'
             server.put_objects(bucket, [("checkpoint/metadata", body)])
 
     proxy.instead = replace

@@ -255,11 +255,11 @@ class ManyObjects:
                 at = bisect_left(self.keys, folders[-1][:-1] + "0")
         return Page(entries, folders, None)
 
-    async def get(self, key: str, span: tuple[int, int] | None = None) -> bytes:
+    async def get(self, key: str, span: tuple[int, int] | None = None) -> tuple[bytes, str]:
         await self._wait("GET")
         if key not in self.bodies:
             raise FileNotFoundError
-        return self.bodies[key][slice(*span) if span else slice(None)]
+        return self.bodies[key][slice(*span) if span else slice(None)], ""
 
     async def exists(self, key: str) -> bool:
         await self._wait("HEAD")
