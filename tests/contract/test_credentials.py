@@ -18,6 +18,7 @@ from benchmarks.measure import CKPT
 from tests.conftest import run_ckpt
 from tests.parts.certificates import Authority
 from tests.parts.identities import Identities
+from tests.parts.kerberos import KeyCentre, SecureHdfsServer, has_kerberos
 from tests.parts.proxy import Proxy
 from tests.parts.stores import AZURE_ACCOUNT, AZURE_KEY, AzureTokenServer, ObjectServer
 
@@ -217,3 +218,32 @@ def test_google_asks_with_the_token_of_a_service_account(
         asked(proxy, url, tmp_path, {"token": str(file), "requester_pays": True, "project": "payer"})
         assert {request.query.get("userProject") for request in proxy.requests} == {"payer"}
     assert {*fake.asked} == {"signed assertion"}
+
+
+# -- Kerberos ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def secure_hdfs(sample: Callable[[str], Path]) -> Iterator[tuple[KeyCentre, SecureHdfsServer, str]]:
+    pytest.importorskip("requests_kerberos")
+    if not has_kerberos():
+        pytest.skip("Kerberos needs krb5-kdc, krb5-user and curl")
+    with KeyCentre(["alice"]) as centre, SecureHdfsServer(centre) as server:
+        yield centre, server, f"{server.put(sample(SAMPLE), 'lake')}/checkpoint"
+
+
+@pytest.mark.storage
+@pytest.mark.spark
+@pytest.mark.parametrize("has_ticket", [True, False], ids=["ticket", "no ticket"])
+def test_hdfs_asks_with_a_ticket(
+    secure_hdfs: tuple[KeyCentre, SecureHdfsServer, str], monkeypatch: pytest.MonkeyPatch, has_ticket: bool
+) -> None:
+    centre, server, url = secure_hdfs
+    for name, value in centre.environment.items():
+        monkeypatch.setenv(name, value)
+    if has_ticket:
+        monkeypatch.setenv("KRB5CCNAME", str(centre.log_in("alice")))
+    options = ["--storage-option", f"http_port={server.port}", "--storage-option", "kerberos=true"]
+    outcome = run_ckpt("inspect", url, "--format", "json", *options)
+    assert outcome.code == (0 if has_ticket else 5), outcome.err
+    assert len(outcome.err.splitlines()) == (0 if has_ticket else 2)
