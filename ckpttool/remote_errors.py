@@ -50,6 +50,7 @@ _ADVICE = (
     ("HeaderMalformed", _REGION),
     ("NoRegion", _REGION),
     ("Denied", _MAY_READ),
+    ("Forbidden", _MAY_READ),
     ("Permission", _MAY_READ),
     ("NoCredentials", "none were found: name a profile, give them as options, or say anon=true (docs/storage.md)"),
     ("InvalidAccessKeyId", "the store does not know this key: check which credentials are in force"),

@@ -66,13 +66,26 @@ def log(
         from ckpttool.report.json import log_fields, render_json
 
         echo(render_json(log_fields(inspection, shown)))
-        return 0
+        return _told_as_out_of_reach(inspection)
     for batch in shown:
         _print(batch, form)
+    code = _told_as_out_of_reach(inspection)
     if follow:
         for batch in _follow(path, options, inspection, interval):
             _print(batch, form)
-    return 0
+    return code
+
+
+def _told_as_out_of_reach(inspection: Inspection) -> int:
+    """One line for all that the store would not give; the exit status."""
+    if not inspection.checkpoint.unreachable:
+        return 0
+    from ckpttool.report.layout import printable
+
+    unread = [finding for finding in inspection.findings if finding.id == "unreadable"]
+    more = f", and {len(unread) - 1} more" if len(unread) > 1 else ""
+    click.echo(f"ckpt: {printable(unread[0].message)}{more}", err=True)
+    return 5
 
 
 def _look(path: str, options: dict[str, str], batches: int | None) -> Inspection:

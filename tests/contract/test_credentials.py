@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -11,6 +12,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+import requests
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
@@ -20,7 +22,7 @@ from tests.parts.certificates import Authority
 from tests.parts.identities import Identities
 from tests.parts.kerberos import KeyCentre, SecureHdfsServer, has_kerberos
 from tests.parts.proxy import Proxy
-from tests.parts.stores import AZURE_ACCOUNT, AZURE_KEY, AzureTokenServer, ObjectServer
+from tests.parts.stores import AZURE_ACCOUNT, AZURE_KEY, AzureTokenServer, ObjectServer, S3Server
 
 STORAGE = pytest.mark.storage
 
@@ -218,6 +220,46 @@ def test_google_asks_with_the_token_of_a_service_account(
         asked(proxy, url, tmp_path, {"token": str(file), "requester_pays": True, "project": "payer"})
         assert {request.query.get("userProject") for request in proxy.requests} == {"payer"}
     assert {*fake.asked} == {"signed assertion"}
+
+
+# -- what suffices -----------------------------------------------------------------------------------------------------
+
+
+def test_the_policy_of_the_documentation_suffices_and_is_needed(
+    sample: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As far as moto enforces policies: actions and resources, not conditions."""
+    documented = re.search(r'```json\n(\{"Version".*?)```', Path("docs/storage.md").read_text(), re.DOTALL)
+    assert documented
+    policy = json.loads(documented[1])
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    with S3Server() as server:
+        tree = sample(SAMPLE) / "checkpoint"
+        bodies = (
+            (f"checkpoints/orders/{one.relative_to(tree)}", one.read_bytes())
+            for one in tree.rglob("*")
+            if one.is_file()
+        )
+        server.put_objects("lake", bodies)
+        people = {name: policy["Statement"][:count] for name, count in (("all", 2), ("names", 1), ("nothing", 0))}
+        keys = {name: key_of(server, name, {**policy, "Statement": some}) for name, some in people.items()}
+        requests.post(f"{server.address}/moto-api/reset-auth", data="0", timeout=30).raise_for_status()
+        for name, code in (("all", 0), ("names", 5), ("nothing", 5)):
+            options = {**keys[name], "endpoint_url": server.address}
+            given = [part for pair in options.items() for part in ("--storage-option", "=".join(pair))]
+            for command in ("inspect", "plan-recovery", "log"):
+                outcome = run_ckpt(command, "s3://lake/checkpoints/orders", "--format", "json", *given)
+                assert outcome.code == code, (name, command, outcome)
+
+
+def key_of(server: S3Server, name: str, policy: Mapping[str, object]) -> dict[str, str]:
+    """Of a user who may do what the policy says."""
+    iam = server.client("iam")
+    iam.create_user(UserName=name)
+    if policy["Statement"]:
+        iam.put_user_policy(UserName=name, PolicyName="reader", PolicyDocument=json.dumps(policy))
+    key = iam.create_access_key(UserName=name)["AccessKey"]
+    return {"key": key["AccessKeyId"], "secret": key["SecretAccessKey"]}
 
 
 # -- Kerberos ----------------------------------------------------------------------------------------------------------

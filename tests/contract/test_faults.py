@@ -253,6 +253,16 @@ def test_a_directory_that_may_not_be_read_leaves_the_rest_of_the_report(proxied:
     assert json.loads(outcome.out)["last_offset_batch"] == 2
 
 
+@pytest.mark.parametrize("form", ["json", "text", pytest.param("jsonl", marks=STORAGE)])
+def test_a_log_says_that_batches_were_out_of_reach(proxied: tuple[Proxy, str], form: str) -> None:
+    proxy, url = proxied
+    denied = s3_error(403, "AccessDenied")
+    proxy.instead = lambda request: denied if request.kind == "GET" and "/offsets/" in request.path else None
+    outcome = run(proxy, "log", url, "--format", form)
+    assert outcome.code == 5
+    assert outcome.err == "ckpt: offsets/0 cannot be read: AccessDenied, and 2 more\n"
+
+
 @pytest.mark.parametrize("proxied", ELSEWHERE, indirect=True)
 def test_a_token_that_runs_out_in_between_leaves_what_was_read(proxied: tuple[Proxy, str]) -> None:
     proxy, url = proxied

@@ -129,11 +129,11 @@ class S3Server(ObjectServer):
     def command(self) -> Sequence[str]:
         return [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(self.port)]
 
-    def client(self) -> Any:
+    def client(self, service: str = "s3") -> Any:
         import boto3
 
         return boto3.client(
-            "s3",
+            service,
             endpoint_url=self.address,
             aws_access_key_id="testing",
             aws_secret_access_key="testing",
