@@ -278,7 +278,7 @@ class StateLoader:
         found = dict(unreadable_types(operator))
         for finding in self.checkpoint.faults:
             if finding.path.startswith(f"state/{operator.id}/") and "schema" in finding.path.lower():
-                found[finding.path] = NOT_A_FILE if self.is_directory(finding.path) else _schema_fault(finding)
+                found[finding.path] = self.told(finding, _schema_fault(finding))
         return found
 
     def metadata_faults(self, operator: Operator) -> dict[str, Fault]:
@@ -294,9 +294,8 @@ class StateLoader:
         found = {}
         for finding in self.checkpoint.faults:
             if finding.path.startswith(f"{path}/_metadata/"):
-                is_directory = self.is_directory(finding.path)
                 fault = Fault("stream", finding.message, finding.expected, finding.position, finding.spark)
-                found[finding.path] = NOT_A_FILE if is_directory else fault
+                found[finding.path] = self.told(finding, fault)
         for schema in operator.metadata.stores if operator.metadata else ():
             for named in schema.schema_paths:
                 tail = named[named.rfind(f"{path}/") :]
@@ -305,6 +304,12 @@ class StateLoader:
                         "not-a-file", "the metadata names it, and it is not there", spark=FILE_NOT_FOUND
                     )
         return found
+
+    def told(self, finding: Finding, fault: Fault) -> Fault:
+        """What was out of reach may be sound."""
+        if finding.id in ("unreadable", "file-vanished"):
+            return Fault("unread", finding.message)
+        return NOT_A_FILE if self.is_directory(finding.path) else fault
 
     def orphan_crcs(self, operator: Operator) -> Iterator[str]:
         """Spark writes a schema or metadata file that is missing, and Hadoop stumbles over the checksum of the old."""

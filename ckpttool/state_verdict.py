@@ -252,7 +252,7 @@ class _Judge:
     def is_known(self, path: str, fault: Fault) -> bool:
         """Whether the file was looked at; what was not may be anything."""
         if fault.kind == "unread":
-            self.doubts.append(f"{path}: {fault.message}")
+            self.doubts.append(fault.message if path in fault.message else f"{path}: {fault.message}")
         return fault.kind != "unread"
 
     def failure(self, path: str, fault: Fault, met: str | None = None) -> StateFailure:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ckpttool.cli.log import told_as_out_of_reach
 from ckpttool.cli.options import (
     choose_style,
     echo,
@@ -14,7 +15,7 @@ from ckpttool.cli.options import (
     refusals_as_json,
     storage_options,
 )
-from ckpttool.errors import NotFound
+from ckpttool.errors import NotFound, Unavailable
 
 if TYPE_CHECKING:
     from ckpttool.batches import Batch
@@ -59,7 +60,7 @@ def diff(
         from ckpttool.report.text import render_comparison
 
         echo(render_comparison(one, batch_one, other, batch_other, differences, choose_style(color)))
-    return 0
+    return max(told_as_out_of_reach(one), told_as_out_of_reach(other))
 
 
 def split_batch(argument: str) -> tuple[str, int | None]:
@@ -83,7 +84,8 @@ def _open(argument: str, options: dict[str, str]) -> tuple[Inspection, Batch]:
     wanted = inspection.checkpoint.last_offset_batch if number is None else number
     batch = next((batch for batch in inspection.evidence.batches if batch.id == wanted), None)
     if batch is None:
-        raise NotFound(
+        kind = Unavailable if checkpoint.unreachable else NotFound
+        raise kind(
             f"batch {'' if wanted is None else wanted} is not in {inspection.checkpoint.url}, or unreadable",
             "ckpt inspect says what is there",
         )

@@ -66,17 +66,17 @@ def log(
         from ckpttool.report.json import log_fields, render_json
 
         echo(render_json(log_fields(inspection, shown)))
-        return _told_as_out_of_reach(inspection)
+        return told_as_out_of_reach(inspection)
     for batch in shown:
         _print(batch, form)
-    code = _told_as_out_of_reach(inspection)
+    code = told_as_out_of_reach(inspection)
     if follow:
         for batch in _follow(path, options, inspection, interval):
             _print(batch, form)
     return code
 
 
-def _told_as_out_of_reach(inspection: Inspection) -> int:
+def told_as_out_of_reach(inspection: Inspection) -> int:
     """One line for all that the store would not give; the exit status."""
     if not inspection.checkpoint.unreachable:
         return 0

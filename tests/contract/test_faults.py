@@ -263,6 +263,26 @@ def test_a_log_says_that_batches_were_out_of_reach(proxied: tuple[Proxy, str], f
     assert outcome.err == "ckpt: offsets/0 cannot be read: AccessDenied, and 2 more\n"
 
 
+def test_state_that_may_not_be_read_is_not_taken_for_damaged(
+    object_server: Callable[[str], ObjectServer], sample: Callable[[str], Path]
+) -> None:
+    server = object_server("s3")
+    url = f"{server.put(sample('4.2.0-windowed-agg-hdfs-sound'), f'b{uuid4().hex}')}/checkpoint"
+    denied = s3_error(403, "AccessDenied")
+    with Proxy(server) as proxy:
+        proxy.instead = lambda request: denied if request.kind == "GET" and "/state/" in request.path else None
+        for depth in ("quick", "full"):
+            outcome = run(proxy, "plan-recovery", url, "--state", depth)
+            assert outcome.code == 5, outcome
+            assert json.loads(outcome.out)["restart"]["outcome"] == "unknown"
+        proxy.instead = lambda request: denied if request.kind == "GET" and "/offsets/" in request.path else None
+        outcome = run(proxy, "diff", f"{url}:0", f"{url}:1")
+        assert outcome.code == 5
+        assert "AccessDenied" in outcome.err
+        proxy.instead = lambda request: denied if request.kind == "GET" else None
+        assert run(proxy, "diff", f"{url}:0", f"{url}:1").code == 5
+
+
 @pytest.mark.parametrize("proxied", ELSEWHERE, indirect=True)
 def test_a_token_that_runs_out_in_between_leaves_what_was_read(proxied: tuple[Proxy, str]) -> None:
     proxy, url = proxied
