@@ -207,6 +207,15 @@ def test_secrets_do_not_appear_in_the_errors_of_a_backend(text: str) -> None:
     assert len(error.message) < 250
 
 
+@pytest.mark.parametrize(
+    ("name", "word"), [("NoRegionError", "AWS_DEFAULT_REGION"), ("NoCredentialsError", "anon=true")]
+)
+def test_what_the_client_of_s3_misses_is_named(name: str, word: str) -> None:
+    exceptions = pytest.importorskip("botocore.exceptions")
+    error = remote_error(getattr(exceptions, name)(), "offsets/1")
+    assert word in (error.next_step or "")
+
+
 # -- no access ---------------------------------------------------------------------------------------------------------
 
 
