@@ -52,7 +52,9 @@ test-crash: dev ## crash every scenario at every point: the main tier, about an 
 	$(BIN)/pytest -m crash
 	$(BIN)/python -m tests.crash.main $(SCENARIOS) --spark $(SPARK)
 
-test-storage: dev ## every store of objects at length, HDFS, another maker's S3 (needs Go), and Spark writing to them
+test-storage: dev ## every store of objects at length, HDFS with Kerberos (needs MIT's), another S3 (needs Go), Spark writing
+	$(BIN)/python -m tests.parts.kerberos
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat -e '.[kerberos]'
 	$(BIN)/python -m tests.parts.spark 3.5.7 4.2.0
 	$(BIN)/python -m tests.parts.hdfs
 	$(BIN)/python -m tests.parts.versity

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ckpttool.cli.log import told_as_out_of_reach
 from ckpttool.cli.options import (
     choose_style,
     echo,
@@ -14,6 +13,7 @@ from ckpttool.cli.options import (
     output_options,
     refusals_as_json,
     storage_options,
+    told_as_out_of_reach,
 )
 from ckpttool.errors import NotFound, Unavailable
 
@@ -60,7 +60,7 @@ def diff(
         from ckpttool.report.text import render_comparison
 
         echo(render_comparison(one, batch_one, other, batch_other, differences, choose_style(color)))
-    return max(told_as_out_of_reach(one), told_as_out_of_reach(other))
+    return max(told_as_out_of_reach(one.checkpoint), told_as_out_of_reach(other.checkpoint))
 
 
 def split_batch(argument: str) -> tuple[str, int | None]:

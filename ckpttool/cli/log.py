@@ -15,6 +15,7 @@ from ckpttool.cli.options import (
     output_options,
     refusals_as_json,
     storage_options,
+    told_as_out_of_reach,
 )
 
 if TYPE_CHECKING:
@@ -66,26 +67,14 @@ def log(
         from ckpttool.report.json import log_fields, render_json
 
         echo(render_json(log_fields(inspection, shown)))
-        return told_as_out_of_reach(inspection)
+        return told_as_out_of_reach(inspection.checkpoint)
     for batch in shown:
         _print(batch, form)
-    code = told_as_out_of_reach(inspection)
+    code = told_as_out_of_reach(inspection.checkpoint)
     if follow:
         for batch in _follow(path, options, inspection, interval):
             _print(batch, form)
     return code
-
-
-def told_as_out_of_reach(inspection: Inspection) -> int:
-    """One line for all that the store would not give; the exit status."""
-    if not inspection.checkpoint.unreachable:
-        return 0
-    from ckpttool.report.layout import printable
-
-    unread = [finding for finding in inspection.findings if finding.id == "unreadable"]
-    more = f", and {len(unread) - 1} more" if len(unread) > 1 else ""
-    click.echo(f"ckpt: {printable(unread[0].message)}{more}", err=True)
-    return 5
 
 
 def _look(path: str, options: dict[str, str], batches: int | None) -> Inspection:

@@ -15,6 +15,7 @@ from ckpttool.errors import CkptError
 from ckpttool.report.style import Style, coloured, plain
 
 if TYPE_CHECKING:
+    from ckpttool.model import Checkpoint
     from ckpttool.releases import Release
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -181,3 +182,15 @@ def refusals_as_json(command: str, path: str, form: str) -> Iterator[None]:
 
             echo(render_json(refusal_fields(command, redact_url(path), error)))
         raise
+
+
+def told_as_out_of_reach(checkpoint: Checkpoint) -> int:
+    """One line for all that the store would not give; the exit status."""
+    if not checkpoint.unreachable:
+        return 0
+    from ckpttool.report.layout import printable
+
+    unread = [fault for fault in checkpoint.faults if fault.id == "unreadable"]
+    more = f", and {len(unread) - 1} more" if len(unread) > 1 else ""
+    click.echo(f"ckpt: {printable(unread[0].message) if unread else 'not all could be read'}{more}", err=True)
+    return 5

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from ckpttool.checkpoint import ONLY_OPENED, load_checkpoint
-from ckpttool.errors import CkptError, MalformedFile, NotFound, Refused
+from ckpttool.errors import CkptError, MalformedFile, NotFound, Refused, Unavailable
 from ckpttool.formats.names import parse_log_names
 from ckpttool.formats.state.changelog import open_changelog
 from ckpttool.formats.state.compression import Codec, sniff_compression
@@ -33,6 +33,7 @@ from ckpttool.state_chain import Chain, StoreFiles, chains
 from ckpttool.state_files import StateLoader, expected_partitions, expected_stores
 from ckpttool.storage import READ_LIMIT_BYTES, Store, read_whole
 
+OUT_OF_REACH = "state-out-of-reach"
 _WORTH_NUMPY_BYTES = 2**21  # of a table's compressed files; less is counted before numpy is loaded
 
 STORES_AHEAD = 32  # whose files are fetched together
@@ -111,6 +112,11 @@ class StateReader:
                 raise
             except CkptError as error:
                 self.note(f"state/{table.operator}/{partition}", error)
+
+    @property
+    def is_out_of_reach(self) -> bool:
+        """Whether something could not be asked for, so that nobody knows whether it is sound."""
+        return self.checkpoint.unreachable or any(finding.id == OUT_OF_REACH for finding in self.findings)
 
     def note(self, path: str, error: CkptError) -> None:
         """What could not be read, as a finding."""
@@ -420,9 +426,10 @@ def _told_of(path: str) -> Iterator[None]:
 
 def _finding(path: str, error: CkptError) -> Finding:
     malformed = error if isinstance(error, MalformedFile) else None
+    kind = "state-file-missing" if isinstance(error, NotFound) else "state-unreadable"
     return Finding(
-        id="state-file-missing" if isinstance(error, NotFound) else "state-unreadable",
-        severity="error",
+        id=OUT_OF_REACH if isinstance(error, Unavailable) else kind,
+        severity="warning" if isinstance(error, Unavailable) else "error",
         path=error.path if isinstance(error, InFile) else path,
         message=error.message,
         expected=malformed.expected if malformed else None,

@@ -49,11 +49,14 @@ class Verification:
     findings: tuple[Finding, ...]
     newest_restorable: int | None
     sample: tuple[int, int] | None = None
+    is_out_of_reach: bool = False
 
     @property
     def exit_code(self) -> int:
         if self.outcome == "failure" or any(finding.severity == "error" for finding in self.findings):
             return 1
+        if self.is_out_of_reach:
+            return 5
         return 3 if self.outcome == "unknown" else 0
 
 
@@ -87,7 +90,11 @@ def verify_state(
         outcome = "failure"
     newest = reader.batch if outcome == "loadable" else _newest_restorable(reader, release, chosen, jobs)
     unique = tuple(dict.fromkeys(why))
-    return Verification(reader.batch, outcome, unique, verdict.failures, tuple(checks), tuple(findings), newest, sample)
+    failures = verdict.failures
+    unreached = reader.is_out_of_reach or bool(files.unreachable)
+    return Verification(
+        reader.batch, outcome, unique, failures, tuple(checks), tuple(findings), newest, sample, unreached
+    )
 
 
 def _one_after_the_other(reader: StateReader, stores: Sequence[StoreFiles]) -> Iterator[StoreFiles]:
@@ -126,11 +133,9 @@ def _keys(reader: StateReader, store: StoreFiles) -> tuple[int | None, str | Non
             keys = sum(1 for _ in pairs)
     except MissingRocksdict as error:
         return None, f"tables of RocksDB were not read inside: {error.message}"
-    except Unavailable as error:
-        return None, error.message
     except CkptError as error:
         reader.note(store.path, error)
-        return None, None
+        return None, error.message if isinstance(error, Unavailable) else None
     chain = next(chains(store, reader.version))
     snapshot = store.snapshots.get(chain.base or "")
     if snapshot and not chain.changes and snapshot.keys >= 0 and keys != snapshot.keys + snapshot.internal_keys:

@@ -20,7 +20,7 @@ from benchmarks.measure import CKPT
 from tests.conftest import run_ckpt
 from tests.parts.certificates import Authority
 from tests.parts.identities import Identities
-from tests.parts.kerberos import KeyCentre, SecureHdfsServer, has_kerberos
+from tests.parts.kerberos import KeyCentre, SecureHdfsServer
 from tests.parts.proxy import Proxy
 from tests.parts.stores import AZURE_ACCOUNT, AZURE_KEY, AzureTokenServer, ObjectServer, S3Server
 
@@ -267,9 +267,6 @@ def key_of(server: S3Server, name: str, policy: Mapping[str, object]) -> dict[st
 
 @pytest.fixture(scope="module")
 def secure_hdfs(sample: Callable[[str], Path]) -> Iterator[tuple[KeyCentre, SecureHdfsServer, str]]:
-    pytest.importorskip("requests_kerberos")
-    if not has_kerberos():
-        pytest.skip("Kerberos needs krb5-kdc, krb5-user and curl")
     with KeyCentre(["alice"]) as centre, SecureHdfsServer(centre) as server:
         yield centre, server, f"{server.put(sample(SAMPLE), 'lake')}/checkpoint"
 

@@ -283,6 +283,25 @@ def test_state_that_may_not_be_read_is_not_taken_for_damaged(
         assert run(proxy, "diff", f"{url}:0", f"{url}:1").code == 5
 
 
+@pytest.mark.parametrize("part", [".delta", "_metadata", "/offsets/"])
+@pytest.mark.parametrize("words", ["list", "rows", "count", "verify", "size"])
+def test_state_commands_say_what_is_out_of_reach(
+    object_server: Callable[[str], ObjectServer], sample: Callable[[str], Path], part: str, words: str
+) -> None:
+    """Sizes are of names alone; deltas are not read for them."""
+    server = object_server("s3")
+    url = f"{server.put(sample('4.2.0-windowed-agg-hdfs-sound'), f'b{uuid4().hex}')}/checkpoint"
+    denied = s3_error(403, "AccessDenied")
+    with Proxy(server) as proxy:
+        proxy.instead = lambda request: denied if request.kind == "GET" and part in request.path else None
+        options = [part for pair in proxy.options.items() for part in ("--storage-option", "=".join(pair))]
+        outcome = run_ckpt("state", words, url, *options)
+    assert "Traceback" not in outcome.err
+    asked = (outcome.out + outcome.err).count("AccessDenied")
+    needed = (part, words) != (".delta", "size")
+    assert (outcome.code, bool(asked)) == (5 if needed else 0, needed), outcome
+
+
 @pytest.mark.parametrize("proxied", ELSEWHERE, indirect=True)
 def test_a_token_that_runs_out_in_between_leaves_what_was_read(proxied: tuple[Proxy, str]) -> None:
     proxy, url = proxied

@@ -1,6 +1,8 @@
 """Kerberos for real: MIT's key distribution centre, and Hadoop's mini cluster that believes nobody without a ticket.
 
-Needs the programs of Debian's `krb5-kdc` and `krb5-user`; not among what `make test-storage` fetches.
+    python -m tests.parts.kerberos
+
+says in one line what of it is not on this machine.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -124,9 +127,19 @@ def _settings(keys: str) -> Mapping[str, str]:
     }
 
 
-def has_kerberos() -> bool:
-    return all(shutil.which(program, path=_PATH) for program in ("krb5kdc", "kadmin.local", "kinit", "curl"))
+def ensure_kerberos() -> None:
+    lacking = [one for one in ("krb5kdc", "kadmin.local", "kinit", "krb5-config", "curl") if _found(one) == one]
+    if lacking:
+        packages = "krb5-kdc krb5-admin-server krb5-user libkrb5-dev curl"
+        raise MissingPart(f"no {' and no '.join(lacking)} on the path: install Debian's {packages}, or their like")
 
 
 def _found(program: str) -> str:
     return shutil.which(program, path=_PATH) or program
+
+
+if __name__ == "__main__":
+    try:
+        ensure_kerberos()
+    except MissingPart as missing:
+        sys.exit(str(missing))

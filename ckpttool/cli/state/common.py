@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ckpttool.cli.options import echo
+from ckpttool.cli.options import echo, told_as_out_of_reach
 from ckpttool.errors import MalformedFile, NotFound, Unavailable
 
 if TYPE_CHECKING:
@@ -144,4 +144,7 @@ def tell_findings(reader: StateReader) -> None:
 
 
 def exit_code(reader: StateReader) -> int:
-    return 1 if any(finding.severity == "error" for finding in reader.findings) else 0
+    told_as_out_of_reach(reader.checkpoint)
+    if any(finding.severity == "error" for finding in reader.findings):
+        return 1
+    return 5 if reader.is_out_of_reach else 0

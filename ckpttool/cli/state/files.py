@@ -11,8 +11,9 @@ from ckpttool.cli.options import (
     output_options,
     refusals_as_json,
     storage_options,
+    told_as_out_of_reach,
 )
-from ckpttool.cli.state.common import batch_option, echo_json, jobs_option, open_reader
+from ckpttool.cli.state.common import batch_option, echo_json, exit_code, jobs_option, open_reader
 
 _BATCHES = 100  # of which the newest that can be restored is looked for
 
@@ -64,6 +65,7 @@ def verify_(
         echo_json(report.verify_fields(reader, verification))
     else:
         echo(report.render_verification(reader, verification, choose_style(color)))
+    told_as_out_of_reach(reader.checkpoint)
     return verification.exit_code
 
 
@@ -111,7 +113,7 @@ def size_(
         echo_json(report.size_fields(reader, sizes))
     else:
         echo(report.render_sizes(reader, sizes, choose_style(color)))
-    return 0
+    return exit_code(reader)
 
 
 def _share(text: str | None) -> tuple[int, int] | None:
