@@ -6,6 +6,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SPARK ?= 3.5.7 4.2.0
+# Where it is set, every start of a program would compile it anew, which no user's does.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test dev lint golden samples test-fast test-property test-spark kafka-truth fuzz bench docs sweep accuracy clean test-crash test-storage
 
