@@ -100,7 +100,7 @@ def _cases_besides(trial: Trial, spark: Spark, besides: Besides, again: Again | 
         yield from trial.tear_image(spark, done, REORDERED)
     if besides.ways_out and doubled and done and trial.scenario.sink.kind == "delta" and trial.scenario.sink.ledger:
         yield from cases_of_ways_out(trial, spark, done, doubled)
-    for at in _sample(trial.images, besides.kills):
+    for at in _sample(trial, besides.kills):
         yield trial.kill_and_recover(spark, at)
     for at in _at_the_sink(trial.images, besides.executors):
         yield lose_executor(trial, at)
@@ -116,11 +116,12 @@ def _last(images: Images, window: Window) -> Image | None:
     return next((image for image in reversed(list(images)) if image.window == window), None)
 
 
-def _sample(images: Images, count: int) -> list[At]:
-    """Spread over the windows, and over each of them; the first are those in which something may go wrong."""
+def _sample(trial: Trial, count: int) -> list[At]:
+    """Spread over the windows, and over each of them; the first are those in which something may go wrong. Threads of
+    their own pass their points as time goes on: another run may not come to the same."""
+    images = [one for one in trial.images if one.batch_id is not None and not trial.chosen[one.point].place.apart]
     windows = [
-        [image for image in images if image.window == window and image.batch_id is not None]
-        for window in ("doubled", "replayed", "done", "rebuilt")
+        [image for image in images if image.window == window] for window in ("doubled", "replayed", "done", "rebuilt")
     ]
     found: list[Image] = []
     for number, there in enumerate(windows):
