@@ -378,10 +378,9 @@ def _moves_a_watermark(checkpoint: Checkpoint) -> bool:
 
 # -- faults ------------------------------------------------------------------------------------------------------------
 
+_EMPTY_JSON = SparkError("com.fasterxml.jackson.databind.exc.MismatchedInputException")
 FILE_NOT_FOUND = SparkError("java.io.FileNotFoundException")
 NOT_A_FILE = Fault("not-a-file", "a directory of that name", expected="a file", spark=FILE_NOT_FOUND)
-
-
 _NO_FILE = Fault("missing", "the file is not there", spark=FILE_NOT_FOUND)
 
 
@@ -416,9 +415,6 @@ def _is_checked_by_hadoop(store: StoreFiles, name: str) -> bool:
     return name.startswith((f"{SST_DIRECTORY}/", f"{LOG_DIRECTORY}/")) or (
         name.endswith(".zip") and store.unique_id is None
     )
-
-
-_EMPTY_JSON = SparkError("com.fasterxml.jackson.databind.exc.MismatchedInputException")
 
 
 def _sidecar_fault(sidecar: bytes, body: bytes) -> Fault | None:
