@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ckpttool.checks import check_checkpoint
+from ckpttool.checks.logs import FIRST_PLACE_TAKEN
 from ckpttool.checks.sources import EMPTY_ENTRY
 from ckpttool.connectors.base import listed
 from ckpttool.connectors.kafka import KIND as KAFKA
@@ -104,7 +105,7 @@ def look_ahead(
     views = in_kafka.views if in_kafka else ()
     verdicts = tuple(_judge(sink, evidence, restart, now_ms) for sink in seen.sinks)
     findings = (
-        *_with_sinks(check_checkpoint(evidence, now_ms), verdicts),
+        *_in_view_of(restart, verdicts, check_checkpoint(evidence, now_ms)),
         *_another_place(evidence),
         *_about_state(seen),
         *_about_a_skipped_batch(seen, Scene(evidence, conditions), restart),
@@ -139,13 +140,16 @@ def _has_fault(views: Sequence[SourceView], *reasons: Reason) -> bool:
     return any(fault.reason in reasons for view in views for fault in view.faults)
 
 
-def _with_sinks(findings: Iterable[Finding], verdicts: Sequence[SinkVerdict]) -> Iterator[Finding]:
-    """Files that look new again double their rows in a sink that has the batch which read them."""
+def _in_view_of(restart: Restart, verdicts: Sequence[SinkVerdict], findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Files that look new again double their rows in a sink that has the batch which read them. And what stops later
+    releases only is no error under one that goes on."""
     held = [sink.path or sink.kind for sink in verdicts if sink.verdict == "skipped_already_written"]
     for finding in findings:
         if finding.id == EMPTY_ENTRY and finding.severity == "warning" and held:
             message = f"{finding.message}; {listed(held)} has their rows already, and gets them twice"
             finding = replace(finding, severity="error", message=message)
+        elif finding.id == FIRST_PLACE_TAKEN and restart.outcome in GOES_ON:
+            finding = replace(finding, severity="warning")
         yield finding
 
 

@@ -11,6 +11,7 @@ from ckpttool.rules.base import LOCATION_NOT_EMPTY
 
 ILLEGAL_STATE = "java.lang.IllegalStateException"
 ASSERTION = "java.lang.AssertionError"
+FIRST_PLACE_TAKEN = "location-not-empty"
 REQUIREMENT_FAILED = "java.lang.IllegalArgumentException"
 SPARK_EXCEPTION = "org.apache.spark.SparkException"
 SPARK_RUNTIME_EXCEPTION = "org.apache.spark.SparkRuntimeException"
@@ -187,7 +188,7 @@ def check_first_place(evidence: Evidence) -> Iterator[Finding]:
     if checkpoint.offset_names.ids or checkpoint.commit_names.ids or not left:
         return
     yield Finding(
-        id="location-not-empty",
+        id=FIRST_PLACE_TAKEN,
         severity="error",
         path=left[0],
         message=f"no batch was planned yet, and this is there: Spark 4.1 and later do not start{_and_more(left)}",

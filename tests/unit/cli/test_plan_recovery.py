@@ -91,6 +91,13 @@ def test_1_when_a_source_forgot_files_that_a_sink_has(tmp_path: Path) -> None:
     assert "exactly once" not in {option["guarantee"] for option in fields["options"]}
 
 
+@pytest.mark.parametrize(("release", "code"), [("3.5.7", 0), ("4.0.4", 0), ("4.1.0", 1), ("4.2.0", 1)])
+def test_what_is_left_of_the_first_offsets_stops_later_releases_only(tmp_path: Path, release: str, code: int) -> None:
+    root = build(tmp_path, "")
+    write(root / "offsets" / ".0.b6e1.tmp", b"v1", EPOCH_MS)
+    assert plan(root, "--spark-version", release)[0].code == code
+
+
 def test_1_for_a_finding_of_severity_error_alone(tmp_path: Path) -> None:
     root = build(tmp_path, SOUND, spark="4.1.0")
     (root / "metadata").unlink()
