@@ -39,7 +39,7 @@ class Case:
 CASES = [
     Case("count of 10k bigint keys", lambda place: state_files.hdfs(place, SMALL), "count", 100, 100),
     Case("count of 300k bigint keys", lambda place: state_files.hdfs(place, MIDDLE), "count", 40, 50),
-    Case("recorded count of 300k keys in RocksDB", lambda place: state_files.rocksdb(place, MIDDLE), "count", 300, 300),
+    Case("recorded count of 3M keys in RocksDB", lambda place: state_files.rocksdb(place, LARGE), "count", 300, 300),
     Case("export of 300k bigint keys to Parquet", lambda place: state_files.hdfs(place, MIDDLE), "export", 45, 50),
     Case("export of 3M bigint keys to Parquet", lambda place: state_files.hdfs(place, LARGE), "export", 25, 30),
     Case(
