@@ -225,11 +225,14 @@ class ObjectStore(Store):
                 self._tails[path] = tail
 
     async def _newest(self, prefix: str, known: int) -> int:
-        """The highest id, if the ids have no gap up to it: digit by digit, down to the last three."""
-        for place in range(len(str(known)) - 1, 2, -1):
+        """The highest id, if the ids have no gap up to it: digit by digit, down to the last three. First also an id of
+        one digit more: nine are asked for at once from the beginning, and no later round waits for a connection."""
+        places = range(len(str(known)) - 1, 2, -1)
+        for place in places:
             step = 10**place
             digit = known // step % 10
-            candidates = [known - known % step + (more - digit) * step for more in range(digit + 1, 10)]
+            last = 11 if place == places[0] else 10
+            candidates = [known - known % step + (more - digit) * step for more in range(digit + 1, last)]
             there = await _together(self._bucket.exists, [f"{prefix}{number}" for number in candidates])
             known = max([known, *(number for number, found in zip(candidates, there, strict=True) if found)])
         return known
