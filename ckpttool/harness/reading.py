@@ -35,7 +35,7 @@ class Batch:
     """What one batch read, and the watermark that its offset log has.
 
     `drops_late_by_batch_before`: rows are late by the watermark of the batch before, as from Spark 3.4 on.
-    `is_joint`: the logs of the batches before are gone, and their rows are counted here."""
+    `is_joint`: the logs of the batch before are gone, and its rows are counted here."""
 
     batch_id: int
     records: tuple[Record, ...]
@@ -73,10 +73,10 @@ def read_batches(run: Run, disk: Disk) -> Reading | str:
         return str(error.args[0])
     left = [record for record in run.records if not any(includes(record) for includes in begun if includes)]
     batches = []
-    for number, (batch, includes) in enumerate(ends.items()):
+    for batch, includes in ends.items():
         taken = [record for record in left if includes[record.source](record)]
         left = [record for record in left if not includes[record.source](record)]
-        batches.append(_batch(entries[batch], taken, is_joint=number == 0 and batch > 0))
+        batches.append(_batch(entries[batch], taken, is_joint=batch > 0 and batch - 1 not in ends))
     return Reading(tuple(batches), tuple(left))
 
 

@@ -37,6 +37,7 @@ from ckpttool.harness.shrink import At
 from ckpttool.harness.sources import Input, given_input, input_of
 from ckpttool.harness.tears import ALL, Action, tear, tears
 from ckpttool.harness.topics import Topics
+from ckpttool.harness.witness import read_state, say_the_same
 from ckpttool.planner import Wish
 from ckpttool.recovery import Restarted
 from ckpttool.releases import parse_release
@@ -318,20 +319,24 @@ class Trial:
         )
 
     def look(self, spark: Spark) -> tuple[Disk, Mapping[int, tuple[StateRow, ...]] | None, str | None]:
-        """The disk, and the state after the last commit as Spark reads it."""
+        """The disk, and the state after the last commit as Spark reads it; before 4.0, which cannot, as we do."""
         after = self.read()
         if not self.scenario.is_stateful or not after.commits:
             return after, None, None
-        if self.settings.release.startswith("3."):
-            return after, None, f"Spark {self.settings.release} has no source that reads state"
         batch = max(after.commits)
+        ours, why = read_state(self.place, batch, self.scenario.state_variable or "default")
+        if self.settings.release.startswith("3."):
+            return after, None if ours is None else {batch: ours}, why
         stores = stores_of(after.state_files or (), self.scenario.state_variable)
         request = {"do": "state", "checkpoint": str(self.place.checkpoint), "stores": stores, "batch": batch}
         request["conf"] = dict(self.scenario.conf)  # not all of it is in the offset log
         answer = self._ask(spark, request)
         if answer["error"]:
             return after, None, f"the state of batch {batch} cannot be read: {answer['error'][-1]['message'][:200]}"
-        return after, {batch: state_rows(answer)}, None
+        rows = state_rows(answer)
+        if ours is not None and not say_the_same(ours, rows):
+            return after, None, f"Spark and ckpt state show different state of batch {batch}"
+        return after, {batch: rows}, None
 
     def _ask(self, spark: Spark, request: Mapping[str, Any]) -> Answer:
         try:

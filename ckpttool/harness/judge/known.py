@@ -79,6 +79,11 @@ def _another_plan_is_skipped(facts: Facts, outcomes: Outcomes) -> bool:
     return edited and facts.run.sink.ledger and _first_failure(facts) is None and "P1" in _invalid(outcomes)
 
 
+def _new_id_writes_again(facts: Facts, outcomes: Outcomes) -> bool:
+    edited = _is_edited(facts, "checkpoint/metadata", "gone")
+    return edited and _first_failure(facts) is None and bool(_invalid(outcomes) & {"P1", "P5"})
+
+
 def _lost_record_is_not_missed(facts: Facts, outcomes: Outcomes) -> bool:
     edited = _is_edited(facts, "sink/", "gone")
     return edited and _first_failure(facts) is None and bool(_invalid(outcomes) & {"P1", "P5"})
@@ -165,5 +170,11 @@ DEFECTS = (
         "the newest entry of the sink's own log is lost: readers do not see the batch, and no restart misses it",
         (3, 5, 0),
         _lost_record_is_not_missed,
+    ),
+    Defect(
+        "new-id-writes-again",
+        "a query whose metadata is lost gets a new id, and a sink that knows batches by it takes them for new ones",
+        (3, 5, 0),
+        _new_id_writes_again,
     ),
 )

@@ -150,6 +150,7 @@ def test_an_entry_of_the_source_log_that_lost_its_files_is_found_out() -> None:
     [
         ("checkpoint/offsets/2 gone", "another-plan-is-skipped"),
         ("sink/_delta_log/00000000000000000002.json gone", "lost-record-is-not-missed"),
+        ("checkpoint/metadata gone", "new-id-writes-again"),
     ],
 )
 def test_rows_that_are_lost_with_a_file_and_without_a_word(edit: str, defect: str) -> None:

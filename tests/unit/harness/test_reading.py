@@ -99,6 +99,9 @@ def test_rows_of_batches_whose_logs_are_gone_are_joint() -> None:
         (1, 2, True),
         (2, 1, False),
     ]
+    behind_a_hole = read("kafka", records, replace(found, offsets={0: found.offsets[0], 2: found.offsets[2]}))
+    assert isinstance(behind_a_hole, Reading)
+    assert [(batch.batch_id, batch.is_joint) for batch in behind_a_hole.batches] == [(0, False), (2, True)]
 
 
 @pytest.mark.parametrize(
