@@ -118,8 +118,12 @@ def _last(images: Images, window: Window) -> Image | None:
 
 def _sample(trial: Trial, count: int) -> list[At]:
     """Spread over the windows, and over each of them; the first are those in which something may go wrong. Threads of
-    their own pass their points as time goes on: another run may not come to the same."""
-    images = [one for one in trial.images if one.batch_id is not None and not trial.chosen[one.point].place.apart]
+    their own pass points as time goes on, and count in those that all threads pass: another run may not come to the
+    same."""
+    places = {name: stop.place for name, stop in trial.chosen.items()}
+    alone = not any(place.apart for place in places.values())
+    certain = {name for name, place in places.items() if alone or not (place.apart or place.inside)}
+    images = [one for one in trial.images if one.batch_id is not None and one.point in certain]
     windows = [
         [image for image in images if image.window == window] for window in ("doubled", "replayed", "done", "rebuilt")
     ]
