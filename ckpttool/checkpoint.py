@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -31,6 +30,7 @@ from ckpttool.formats.offsets import parse_offset_log
 from ckpttool.formats.state.names import parse_state_versions, provider_of
 from ckpttool.formats.state.operator import parse_operator_metadata
 from ckpttool.formats.state.schema import parse_state_schema
+from ckpttool.frozen import replace
 from ckpttool.io_plan import live_files, opened_by_spark, opened_first
 from ckpttool.ledger import load_ledgers
 from ckpttool.model import (

@@ -7,9 +7,24 @@ Here a class compiles its `__init__` for its first value, and asks `dataclasses`
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field
-from typing import Any, NoReturn, TypeVar, dataclass_transform, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform, overload
+
+if TYPE_CHECKING:
+    from dataclasses import replace
+else:
+
+    def replace(value, /, **changes):
+        """What `dataclasses.replace` does; of a class that is `@frozen` itself, without asking `dataclasses` for it."""
+        given = type(value).__dict__.get("__given__")
+        if given is None:
+            return dataclasses.replace(value, **changes)
+        return type(value)(**{name: getattr(value, name) for name in given} | changes)
+
+
+__all__ = ["frozen", "replace"]
 
 T = TypeVar("T")
 

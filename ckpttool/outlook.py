@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ckpttool.checks import check_checkpoint
@@ -13,7 +12,7 @@ from ckpttool.connectors.base import listed
 from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.errors import Refused
 from ckpttool.evidence import Evidence
-from ckpttool.frozen import frozen
+from ckpttool.frozen import frozen, replace
 from ckpttool.inputs.base import DeltaInput, InputEvidence
 from ckpttool.inputs.judge import judge_inputs
 from ckpttool.model import Checkpoint, Finding

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ckpttool.checkpoint import ONLY_OPENED, load_checkpoint
 from ckpttool.evidence import Evidence, gather_evidence, partition_count
-from ckpttool.frozen import frozen
+from ckpttool.frozen import frozen, replace
 from ckpttool.inputs import load_inputs
 from ckpttool.model import Checkpoint
 from ckpttool.outlook import Outlook, Seen, look_ahead

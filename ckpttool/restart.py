@@ -8,13 +8,12 @@ first that Spark comes to; where the files leave it open, the answer is "unknown
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Literal
 
 from ckpttool.batches import Batch, SourceProgress, offset_json
 from ckpttool.connectors.base import Step
 from ckpttool.evidence import Evidence
-from ckpttool.frozen import frozen
+from ckpttool.frozen import frozen, replace
 from ckpttool.model import Finding, Json, SparkError
 from ckpttool.releases import NEWEST, NEWEST_PATCHES, OLDEST, OLDEST_RUN, Release, parse_release, spell_release
 from ckpttool.rules import Conditions, Doubt, Failure, Scene, first_obstacle

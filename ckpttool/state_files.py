@@ -7,7 +7,6 @@ holds them against their checksums; of RocksDB's tables it only looks at size, e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 
 from ckpttool.errors import CkptError, LeftUnread, MalformedFile, NotFound, Unavailable
 from ckpttool.formats.checksums import parse_hadoop_crc, parse_spark_checksum, verify_hadoop_crc
@@ -26,6 +25,7 @@ from ckpttool.formats.state.rocksdb import (
     check_sst,
     parse_snapshot_zip,
 )
+from ckpttool.frozen import replace
 from ckpttool.model import Checkpoint, ColumnFamilySchema, Finding, Operator, Position, SparkError
 from ckpttool.state.side_by_side import side_by_side
 from ckpttool.state_chain import (

@@ -7,12 +7,11 @@ opens, and the first that it cannot use. What it then raises is in `state_errors
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Literal
 
 from ckpttool.formats.envelope import NULL_POINTER
 from ckpttool.formats.names import parse_long
-from ckpttool.frozen import frozen
+from ckpttool.frozen import frozen, replace
 from ckpttool.model import Finding, SparkError
 from ckpttool.releases import NEWEST, Release
 from ckpttool.state_chain import (

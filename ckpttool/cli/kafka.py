@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +19,7 @@ from ckpttool.cli.options import (
     storage_options,
 )
 from ckpttool.errors import NotFound
+from ckpttool.frozen import replace
 
 if TYPE_CHECKING:
     from ckpttool.kafka.base import SourceView

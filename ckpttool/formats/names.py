@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 from ckpttool.formats.envelope import LONG_MAX, LONG_MIN
+from ckpttool.frozen import replace
 from ckpttool.model import LogNames
 
 COMPACT_SUFFIX = ".compact"

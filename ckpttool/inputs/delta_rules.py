@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import ckpttool.inputs.delta_errors as errors
 from ckpttool.connectors.delta import NEXT_VERSION, DeltaOffset
 from ckpttool.formats.delta_log import DeltaCommit, DeltaLogNames
 from ckpttool.formats.envelope import ILLEGAL_STATE
 from ckpttool.formats.names import parse_long
-from ckpttool.frozen import frozen
+from ckpttool.frozen import frozen, replace
 from ckpttool.inputs.base import DeltaInput, files_between, first_version
 from ckpttool.inputs.delta_errors import has_delta_4_4
 from ckpttool.inputs.delta_schema import has_mapped_columns, reads_on

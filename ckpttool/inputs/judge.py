@@ -7,10 +7,10 @@ log once more, passes over those that are gone, and the batch is committed witho
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from ckpttool.connectors.base import counted
 from ckpttool.errors import Unavailable
+from ckpttool.frozen import replace
 from ckpttool.inputs.base import DeltaInput, FileInput, InputEvidence
 from ckpttool.inputs.delta_rules import judge_table
 from ckpttool.model import Finding

@@ -12,10 +12,10 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
-from ckpttool.frozen import frozen
+from ckpttool.frozen import frozen, replace
 from ckpttool.kafka.base import BrokerAnswer, Fault, Isolation, PartitionAnswer, Question, Reason, TopicAnswer
 from ckpttool.kafka.settings import Settings
 

@@ -8,9 +8,9 @@ the batch was planned, so if all that lies there now is younger than the batch, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 
-from ckpttool.frozen import frozen
+from ckpttool.frozen import frozen, replace
 from ckpttool.kafka.base import (
     BrokerAnswer,
     Fault,

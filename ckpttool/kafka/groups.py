@@ -7,10 +7,10 @@ joins meanwhile does no harm.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
-from ckpttool.frozen import frozen
+from ckpttool.frozen import frozen, replace
 from ckpttool.kafka.base import Fault
 from ckpttool.kafka.client import Call, Connection, Failed
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeVar
 
-from ckpttool.frozen import frozen
+from ckpttool.frozen import frozen, replace
 from ckpttool.kafka.base import BrokerAnswer, Clusters, Fault, Question, SourceView
 from ckpttool.kafka.client import Connection, ask, first_bytes
 from ckpttool.kafka.diff import KafkaEvidence, Knowledge, KnownIds

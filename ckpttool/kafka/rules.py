@@ -9,12 +9,11 @@ taken for a loss fails the query, or with `failOnDataLoss=false` is passed over 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Literal
 
 import ckpttool.kafka.errors as errors
 from ckpttool.connectors.base import counted, listed
-from ckpttool.frozen import frozen
+from ckpttool.frozen import frozen, replace
 from ckpttool.kafka.base import EARLIEST, PartitionView, SourceView, TopicView, spell
 from ckpttool.kafka.diff import KafkaEvidence, views_of
 from ckpttool.kafka.positions import option

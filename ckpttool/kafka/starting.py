@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
 from ckpttool.connectors.base import counted
-from ckpttool.frozen import frozen
+from ckpttool.frozen import frozen, replace
 from ckpttool.kafka.base import (
     EARLIEST,
     BrokerAnswer,

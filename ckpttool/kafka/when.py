@@ -7,8 +7,8 @@ whole. Where an earlier sample shows that the earliest offset moves, its speed i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
+from ckpttool.frozen import replace
 from ckpttool.kafka.base import Fault, PartitionTimes, PartitionView, SourceView, TopicView
 from ckpttool.kafka.diff import entries
 from ckpttool.kafka.moments import Moment, Sample, Samples, Spot, TimesAnswer, TopicSettings

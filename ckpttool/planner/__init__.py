@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ckpttool.evidence import Evidence
-from ckpttool.frozen import frozen
+from ckpttool.frozen import frozen, replace
 from ckpttool.planner.cost import Cost, cost_of
 from ckpttool.planner.reach import Reach, Wish, reach_of, versions_to_look_at, wished_rewind
 from ckpttool.planner.repair import Refusal, Repair

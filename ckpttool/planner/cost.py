@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
-from ckpttool.frozen import frozen
+from ckpttool.frozen import frozen, replace
 from ckpttool.planner.situation import Situation, latest_write, recorded, skips
 from ckpttool.restart import Restart
 from ckpttool.rules.sources import empty_entries

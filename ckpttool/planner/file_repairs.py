@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ckpttool.batches import SourceProgress, file_log_position
 from ckpttool.connectors.kafka import KafkaOffset
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, compact_interval, encode_source_log, is_compaction_id
 from ckpttool.formats.offsets import encode_offset_log
+from ckpttool.frozen import replace
 from ckpttool.model import LogNames, SourceLog, SourceOffset
 from ckpttool.planner.cost import UNKNOWN, Cost
 from ckpttool.planner.log_repairs import Proposals, drop_or_rewind, misnamed, newer_version

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ckpttool.formats.offsets import encode_offset_log
+from ckpttool.frozen import replace
 from ckpttool.planner.cost import Cost, total
 from ckpttool.planner.repair import Refusal, Repair
 from ckpttool.planner.sink_repairs import drop_batch, skip_batch

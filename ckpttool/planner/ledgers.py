@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from shlex import quote
 
 from ckpttool.connectors.base import listed
 from ckpttool.errors import MalformedFile
-from ckpttool.frozen import frozen
+from ckpttool.frozen import frozen, replace
 from ckpttool.model import LogNames
 from ckpttool.planner.situation import Situation, skips
 from ckpttool.planner.steps import DeltaRestore, DeltaTxn, Manual, Step, set_aside

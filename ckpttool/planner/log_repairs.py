@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from uuid import NAMESPACE_URL, uuid5
 
 from ckpttool.evidence import left_in_logs
@@ -12,6 +11,7 @@ from ckpttool.formats.commits import encode_commit_log
 from ckpttool.formats.metadata import encode_metadata
 from ckpttool.formats.names import parse_long
 from ckpttool.formats.offsets import encode_offset_log
+from ckpttool.frozen import replace
 from ckpttool.model import CommitLogEntry, LogNames, OffsetLogEntry, QueryMetadata
 from ckpttool.planner.cost import UNKNOWN, Cost
 from ckpttool.planner.repair import Refusal, Repair

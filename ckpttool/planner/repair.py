@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
-from ckpttool.frozen import frozen
+from ckpttool.frozen import frozen, replace
 from ckpttool.planner.cost import FREE, Cost
 from ckpttool.planner.simulation import after_steps
 from ckpttool.planner.situation import Situation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 from itertools import groupby
 from typing import TypeVar
 
@@ -14,6 +13,7 @@ from ckpttool.formats.file_log import parse_source_log
 from ckpttool.formats.metadata import parse_metadata
 from ckpttool.formats.names import COMPACT_SUFFIX, parse_log_names
 from ckpttool.formats.offsets import parse_offset_log
+from ckpttool.frozen import replace
 from ckpttool.model import Checkpoint, LogNames, SourceLog
 from ckpttool.planner.situation import Situation, scene_of
 from ckpttool.planner.states import without

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ckpttool.connectors.base import listed
 from ckpttool.formats.commits import encode_commit_log
 from ckpttool.formats.offsets import encode_offset_log
+from ckpttool.frozen import replace
 from ckpttool.model import CommitLogEntry, LogNames
 from ckpttool.planner.cost import Cost, rows_of, total
 from ckpttool.planner.ledgers import rewound_sinks

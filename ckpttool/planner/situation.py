@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ckpttool.batches import Batch
 from ckpttool.evidence import Evidence
-from ckpttool.frozen import frozen
+from ckpttool.frozen import frozen, replace
 from ckpttool.model import Checkpoint
 from ckpttool.planner.states import States, listing, obstacle
 from ckpttool.restart import Restart, predict_restart

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 from ckpttool.formats.envelope import LONG_MAX
+from ckpttool.frozen import replace
 from ckpttool.rules import Conditions, Doubt, Failure
 from ckpttool.state_chain import StateFiles, StoreFiles
 from ckpttool.state_verdict import predict_state

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ckpttool.formats.envelope import ILLEGAL_STATE, NULL_POINTER
+from ckpttool.frozen import replace
 from ckpttool.releases import Release
 from ckpttool.rules.base import (
     ASSERTION,

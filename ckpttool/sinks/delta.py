@@ -6,7 +6,6 @@ Read are the newest commits, which tell most; the newest checksum or checkpoint 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from ckpttool.errors import CkptError, MalformedFile, NotFound
 from ckpttool.formats.delta_log import (
@@ -24,7 +23,7 @@ from ckpttool.formats.delta_log import (
     staged_versions,
 )
 from ckpttool.formats.names import DELTA_LOG
-from ckpttool.frozen import frozen
+from ckpttool.frozen import frozen, replace
 from ckpttool.model import Finding
 from ckpttool.sinks.base import LedgerEntry, SinkEvidence, SinkWrite
 from ckpttool.sinks.lineage import follow_rows

@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from threading import Event, Thread
 
@@ -18,6 +17,7 @@ from pyspark.accumulators import Accumulator
 from pyspark.sql import SparkSession
 
 from ckpttool.errors import Unavailable
+from ckpttool.frozen import replace
 from ckpttool.remote_errors import harmless
 from ckpttool.scan import AT_ONCE, Inspector, Sighting, inspect_here
 from ckpttool.storage import Store, open_store

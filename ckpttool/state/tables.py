@@ -8,7 +8,7 @@ all in one store, or a state variable of transformWithState. Where no metadata s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any, Literal
 
 from ckpttool.formats.state.layouts import (
@@ -20,7 +20,7 @@ from ckpttool.formats.state.layouts import (
     split_values,
 )
 from ckpttool.formats.state.types import BINARY, LONG, DataType, Field, parse_type
-from ckpttool.frozen import frozen
+from ckpttool.frozen import frozen, replace
 from ckpttool.model import ColumnFamilySchema, Json, Operator, OperatorStore, StateSchema
 from ckpttool.state_chain import Provider
 
