@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ckpttool.formats.names import parse_long
-from ckpttool.formats.state.rocksdb import Snapshot
 from ckpttool.frozen import frozen
 from ckpttool.model import Position, SparkError
+
+if TYPE_CHECKING:
+    from ckpttool.formats.state.rocksdb import Snapshot
 
 Provider = Literal["hdfs", "rocksdb"]
 Mode = Literal["quick", "full"]
@@ -47,6 +49,11 @@ class Fault:
     expected: str | None = None
     position: Position | None = None
     spark: SparkError | None = None
+
+
+_FILE_NOT_FOUND = SparkError("java.io.FileNotFoundException")
+NO_FILE = Fault("missing", "the file is not there", spark=_FILE_NOT_FOUND)
+NOT_A_FILE = Fault("not-a-file", "a directory of that name", expected="a file", spark=_FILE_NOT_FOUND)
 
 
 @frozen

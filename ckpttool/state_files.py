@@ -1,34 +1,21 @@
-"""Finds and opens the files that a version of the state needs: for each operator, partition and store.
+"""Finds the files that a version of the state needs: for each operator, partition and store.
 
-`quick` looks at names, and at the sizes of the files that are needed. `full` opens these, decodes them to their end and
-holds them against their checksums; of RocksDB's tables it only looks at size, end and checksum.
+`quick` looks at names, and at the sizes of the files that are needed; `full` has `state_bodies` open these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from ckpttool.errors import CkptError, LeftUnread, MalformedFile, NotFound, Unavailable
-from ckpttool.formats.checksums import parse_hadoop_crc, parse_spark_checksum, verify_hadoop_crc
+from ckpttool.errors import MalformedFile, NotFound, Unavailable
 from ckpttool.formats.envelope import ILLEGAL_STATE, SPARK_ILLEGAL_STATE
-from ckpttool.formats.state.changelog import TYPED_VERSIONS, parse_changelog
-from ckpttool.formats.state.compression import MAGICS
 from ckpttool.formats.state.datatypes import is_struct_type
-from ckpttool.formats.state.digests import crc32c
-from ckpttool.formats.state.hdfs import parse_delta, parse_snapshot
-from ckpttool.formats.state.records import BadSize
-from ckpttool.formats.state.rocksdb import (
-    LOG_DIRECTORY,
-    SST_DIRECTORY,
-    NoMetadata,
-    WrongVersion,
-    check_sst,
-    parse_snapshot_zip,
-)
+from ckpttool.formats.state.names import LOG_DIRECTORY, SST_DIRECTORY
 from ckpttool.frozen import replace
-from ckpttool.model import Checkpoint, ColumnFamilySchema, Finding, Operator, Position, SparkError
-from ckpttool.state.side_by_side import side_by_side
+from ckpttool.model import Checkpoint, ColumnFamilySchema, Finding, Operator
 from ckpttool.state_chain import (
+    NO_FILE,
+    NOT_A_FILE,
     Fault,
     FaultKind,
     Mode,
@@ -38,9 +25,9 @@ from ckpttool.state_chain import (
     StoreFiles,
     chains,
     next_change,
-    wanted_names,
 )
-from ckpttool.storage import Store, read_whole
+from ckpttool.storage import Store, is_directory
+from ckpttool.urls import is_local
 
 __all__ = ["StateFiles", "load_state_files"]
 
@@ -54,10 +41,7 @@ DEFAULT_STORE = "default"
 UniqueIds = Mapping[int, tuple[tuple[str, ...], ...]]
 
 _LONGEST_PARTITION = 8
-_STATE_STORE = "spark.sql.streaming.stateStore"
-_CODECS = {
-    spelled.format(codec): codec for codec in MAGICS for spelled in ("{}", "org.apache.spark.io.{}compressioncodec")
-}
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
 def load_state_files(
@@ -73,15 +57,15 @@ def load_state_files(
     """What is there of `version`. `partitions`: how many the offset log pins; without it, those that have a directory.
     `unique_ids`: those of the commit before, where it has any (`CommitLogEntry.state_unique_ids`). `chosen`: of which
     stores, of all if it does not say. `jobs`: stores at a time; a single one asks for the files of all at once."""
-    local = "://" not in store.url or store.url.startswith("file:")
-    loader = StateLoader(store, checkpoint, version, local)
-    stores = [one for one in loader.list_stores(partitions, unique_ids or {}) if chosen is None or chosen(one)]
-    groups = [stores] if jobs == 1 else [[one] for one in stores]
-    examined = side_by_side(lambda group: loader.examine(group, mode), groups, jobs)
+    loader = StateLoader(store, checkpoint, version)
+    listed = loader.list_stores(partitions, unique_ids or {})
+    stores = [loader.sized(one, mode) for one in listed if chosen is None or chosen(one)]
+    if mode == "full":
+        stores = loader.opened(stores, jobs)
     return StateFiles(
         version=version,
         mode=mode,
-        stores=tuple(one for group in examined for one in group),
+        stores=tuple(stores),
         operators=tuple(loader.load_operators()),
         entries=loader.count_entries(),
         is_stateful=bool(checkpoint.operators or unique_ids or _moves_a_watermark(checkpoint)),
@@ -90,15 +74,14 @@ def load_state_files(
 
 
 class StateLoader:
-    def __init__(self, store: Store, checkpoint: Checkpoint, version: int, local: bool) -> None:
+    def __init__(self, store: Store, checkpoint: Checkpoint, version: int) -> None:
         self.store = store
         self.checkpoint = checkpoint
         self.version = version
-        self.local = local
+        self.is_local = is_local(store.url)
         self.unreachable: list[str] = []
-        conf = _pinned(checkpoint)
-        self.codec = _CODECS.get(conf.get(f"{_STATE_STORE}.compression.codec", "lz4").lower())
-        self.provider: Provider = "rocksdb" if "RocksDB" in conf.get(f"{_STATE_STORE}.providerClass", "") else "hdfs"
+        self.conf = _pinned(checkpoint)
+        self.provider: Provider = "rocksdb" if "RocksDB" in self.conf.get(_PROVIDER, "") else "hdfs"
 
     # -- which stores there must be ------------------------------------------------------------------------------------
 
@@ -144,44 +127,16 @@ class StateLoader:
             self.unreachable.append(path)
             return frozenset()
 
-    def is_directory(self, path: str) -> bool:
-        found = self.store.stat(path)
-        return found is not None and found.is_directory
-
     def count_entries(self) -> int | None:
         names = self.names("state")
         return None if names is None else len(names)
 
-    # -- opening what is needed ----------------------------------------------------------------------------------------
-
-    def examine(self, stores: list[StoreFiles], mode: Mode) -> list[StoreFiles]:
-        """Opens what is needed of all stores at once, then what that turns out to need, until nothing is left."""
-        current = [self.sized(one, mode) for one in stores]
-        while mode == "full":
-            places = {
-                f"{one.path}/{name}": at for at, one in enumerate(current) for name in wanted_names(one, self.version)
-            }
-            if not places:
-                break
-            checksums = self.read_checksums(current, places)
-            for path, body in self.store.read_all(list(places)):
-                at = places[path]
-                name = path[len(current[at].path) + 1 :]
-                body = self.whole(path) if isinstance(body, LeftUnread) else body
-                current[at] = self.opened(current[at], name, body, checksums)
-        return current
-
-    def whole(self, path: str) -> bytes | CkptError:
-        """A file that is too large to be fetched with others."""
-        try:
-            return read_whole(self.store, path)
-        except CkptError as error:
-            return error
+    # -- what is in them -----------------------------------------------------------------------------------------------
 
     def sized(self, store: StoreFiles, mode: Mode) -> StoreFiles:
         """With the sizes of what the first chain names. An empty file needs no opening to be known for what it is."""
         following = next_change(store, self.version)
-        if following in store.names and self.is_directory(f"{store.path}/{following}"):
+        if following in store.names and is_directory(self.store, f"{store.path}/{following}"):
             store = replace(store, blocked=following)
         chain = next(chains(store, self.version))
         sizes: dict[str, int | None] = {}
@@ -191,76 +146,23 @@ class StateLoader:
             sizes[name] = found.size_bytes if found else None
             fault = NOT_A_FILE if found and found.is_directory else None
             if found and found.size_bytes == 0 and mode == "quick":
-                fault = self.fault_of(store, name, b"")
+                fault = self.fault_of_nothing(name)
             if fault:
                 faults[name] = fault
         return replace(store, sizes=sizes, faults=faults, opened=frozenset(faults))
 
-    def read_checksums(self, stores: list[StoreFiles], places: Mapping[str, int]) -> dict[str, bytes]:
-        """The checksum files that stand beside these files, by path."""
-        beside = []
-        for path, at in places.items():
-            directory, _, name = path[len(stores[at].path) + 1 :].rpartition("/")
-            inside = f"{directory}/" if directory else ""
-            candidates = [f"{inside}{name}.crc", *([f"{inside}.{name}.crc"] if self.local else [])]
-            beside += [f"{stores[at].path}/{one}" for one in candidates if one in stores[at].names]
-        return {path: body for path, body in self.store.read_all(beside) if isinstance(body, bytes)}
+    def fault_of_nothing(self, name: str) -> Fault | None:
+        from ckpttool.state_bodies import fault_in, pinned_codec
 
-    def opened(
-        self, store: StoreFiles, name: str, body: bytes | CkptError, checksums: Mapping[str, bytes]
-    ) -> StoreFiles:
-        """The store with what this file told."""
-        opened = store.opened | {name}
-        if not isinstance(body, bytes):
-            why = NOT_A_FILE if self.is_directory(f"{store.path}/{name}") else _fault(body)
-            return replace(store, opened=opened, faults={**store.faults, name: why})
-        sizes = {**store.sizes, name: len(body)}
-        directory, _, base = f"{store.path}/{name}".rpartition("/")
-        sidecar = checksums.get(f"{directory}/{base}.crc")
-        hadoop = checksums.get(f"{directory}/.{base}.crc")
-        sidecar_fault = _sidecar_fault(sidecar, body) if sidecar is not None else None
-        sidecar_faults = {**store.sidecar_faults, name: sidecar_fault} if sidecar_fault else store.sidecar_faults
-        store = replace(store, opened=opened, sizes=sizes, sidecar_faults=sidecar_faults)
-        store, fault = self.decoded(store, name, body)
-        if hadoop is not None and self.local and _is_checked_by_hadoop(store, name):
-            fault = _hadoop_fault(hadoop, body) or fault
-        return replace(store, faults={**store.faults, name: fault}) if fault else store
+        return fault_in(name, b"", pinned_codec(self.conf))
 
-    def decoded(self, store: StoreFiles, name: str, body: bytes) -> tuple[StoreFiles, Fault | None]:
-        try:
-            if name.endswith(".zip"):
-                return replace(store, snapshots={**store.snapshots, name: parse_snapshot_zip(body)}), None
-            if name.endswith(".changelog"):
-                changelog = parse_changelog(body, self.codec)
-                lineage = changelog.lineage or ()
-                store = replace(store, has_families=store.has_families or changelog.version in TYPED_VERSIONS)
-                if name == f"{self.version}_{store.unique_id}.changelog":
-                    return replace(store, lineage=lineage), None
-                return replace(store, ancestry=tuple({*store.ancestry, *lineage})), None
-        except MalformedFile as error:
-            return store, _fault(error)
-        return store, self.fault_of(store, name, body)
+    def opened(self, stores: Sequence[StoreFiles], jobs: int) -> list[StoreFiles]:
+        from ckpttool.state.side_by_side import side_by_side
+        from ckpttool.state_bodies import BodyReader, pinned_codec
 
-    def fault_of(self, store: StoreFiles, name: str, body: bytes) -> Fault | None:
-        files = (file for snapshot in store.snapshots.values() for file in snapshot.files)
-        expected = next((file.size_bytes for file in files if file.path == name), len(body))
-        if expected != len(body):
-            message = f"{len(body)} bytes, where the snapshot says {expected}"
-            return Fault("size", message, expected=f"{expected} bytes")
-        try:
-            if name.endswith(".delta"):
-                parse_delta(body, self.codec)
-            elif name.endswith(".snapshot"):
-                parse_snapshot(body, self.codec)
-            elif name.endswith(".changelog"):
-                parse_changelog(body, self.codec)
-            elif name.endswith(".zip"):
-                parse_snapshot_zip(body)
-            elif name.endswith(".sst"):
-                check_sst(body)
-        except MalformedFile as error:
-            return _fault(error)
-        return None
+        reader = BodyReader(self.store, self.version, pinned_codec(self.conf))
+        groups = [stores] if jobs == 1 else [[one] for one in stores]
+        return [one for group in side_by_side(reader.examine, groups, jobs) for one in group]
 
     # -- what belongs to an operator -----------------------------------------------------------------------------------
 
@@ -270,7 +172,7 @@ class StateLoader:
                 id=operator.id,
                 schema_faults=self.schema_faults(operator),
                 metadata_faults=self.metadata_faults(operator),
-                orphan_crcs=tuple(self.orphan_crcs(operator)) if self.local else (),
+                orphan_crcs=tuple(self.orphan_crcs(operator)) if self.is_local else (),
             )
 
     def schema_faults(self, operator: Operator) -> dict[str, Fault]:
@@ -290,7 +192,7 @@ class StateLoader:
             return {}
         runs = self.names(f"{path}/_metadata/v2")
         if not runs:
-            return {f"{path}/_metadata/v2": _NO_FILE}
+            return {f"{path}/_metadata/v2": NO_FILE}
         found = {}
         for finding in self.checkpoint.faults:
             if finding.path.startswith(f"{path}/_metadata/"):
@@ -300,16 +202,14 @@ class StateLoader:
             for named in schema.schema_paths:
                 tail = named[named.rfind(f"{path}/") :]
                 if self.store.stat(tail) is None:
-                    found[tail] = Fault(
-                        "not-a-file", "the metadata names it, and it is not there", spark=FILE_NOT_FOUND
-                    )
+                    found[tail] = Fault("not-a-file", "the metadata names it, and it is not there", spark=NO_FILE.spark)
         return found
 
     def told(self, finding: Finding, fault: Fault) -> Fault:
         """What was out of reach may be sound."""
         if finding.id in ("unreadable", "file-vanished"):
             return Fault("unread", finding.message)
-        return NOT_A_FILE if self.is_directory(finding.path) else fault
+        return NOT_A_FILE if is_directory(self.store, finding.path) else fault
 
     def orphan_crcs(self, operator: Operator) -> Iterator[str]:
         """Spark writes a schema or metadata file that is missing, and Hadoop stumbles over the checksum of the old."""
@@ -378,11 +278,6 @@ def _moves_a_watermark(checkpoint: Checkpoint) -> bool:
 
 # -- faults ------------------------------------------------------------------------------------------------------------
 
-_EMPTY_JSON = SparkError("com.fasterxml.jackson.databind.exc.MismatchedInputException")
-FILE_NOT_FOUND = SparkError("java.io.FileNotFoundException")
-NOT_A_FILE = Fault("not-a-file", "a directory of that name", expected="a file", spark=FILE_NOT_FOUND)
-_NO_FILE = Fault("missing", "the file is not there", spark=FILE_NOT_FOUND)
-
 
 def _schema_fault(finding: Finding) -> Fault:
     """Spark has one error for all that is no schema, another for its version, and Java's for the framing around it."""
@@ -393,57 +288,3 @@ def _schema_fault(finding: Finding) -> Fault:
     elif class_name in (ILLEGAL_STATE, SPARK_ILLEGAL_STATE):
         kind = "schema-version"
     return Fault(kind, finding.message, finding.expected, finding.position, finding.spark)
-
-
-def _fault(error: CkptError) -> Fault:
-    if isinstance(error, NotFound):
-        return _NO_FILE
-    if isinstance(error, LeftUnread | Unavailable) or not isinstance(error, MalformedFile):
-        return Fault("unread", error.message)
-    kind: FaultKind = "stream"
-    if isinstance(error, BadSize):
-        kind = "key-size" if error.of == "key" else "value-size"
-    elif isinstance(error, NoMetadata):
-        kind = "no-metadata"
-    elif isinstance(error, WrongVersion):
-        kind = "metadata-version"
-    return Fault(kind, error.message, error.expected, error.position, error.spark)
-
-
-def _is_checked_by_hadoop(store: StoreFiles, name: str) -> bool:
-    """Spark reads these through the class of Hadoop's that checks; the others, and zips with ids, through another."""
-    return name.startswith((f"{SST_DIRECTORY}/", f"{LOG_DIRECTORY}/")) or (
-        name.endswith(".zip") and store.unique_id is None
-    )
-
-
-def _sidecar_fault(sidecar: bytes, body: bytes) -> Fault | None:
-    try:
-        recorded = parse_spark_checksum(sidecar)
-    except MalformedFile as error:
-        if not sidecar.strip():
-            return Fault("stream", "its checksum file is empty", "JSON", spark=_EMPTY_JSON)
-        return Fault("stream", f"its checksum file: {error.message}", error.expected, spark=error.spark)
-    if recorded.main_file_bytes != len(body):
-        return Fault("sidecar", f"{len(body)} bytes, where its checksum file says {recorded.main_file_bytes}")
-    if recorded.value & 0xFFFFFFFF != crc32c(body):
-        return Fault("sidecar", "not the contents that its checksum file was written for")
-    return None
-
-
-def _hadoop_fault(crc: bytes, body: bytes) -> Fault | None:
-    """Hadoop checks the chunks that it reads, and takes no notice of a checksum file that it cannot read itself."""
-    try:
-        recorded = parse_hadoop_crc(crc)
-    except MalformedFile:
-        return None
-    chunks = -(-len(body) // recorded.chunk_bytes)
-    bad = verify_hadoop_crc(replace(recorded, checksums=recorded.checksums[:chunks]), body)
-    if bad is None:
-        return None
-    return Fault(
-        "hadoop-crc",
-        "not the contents that Hadoop's checksum file was written for",
-        position=Position(byte=bad * recorded.chunk_bytes),
-        spark=SparkError("org.apache.hadoop.fs.ChecksumException"),
-    )

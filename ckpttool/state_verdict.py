@@ -16,6 +16,7 @@ from ckpttool.model import Finding, SparkError
 from ckpttool.releases import NEWEST, Release
 from ckpttool.state_chain import (
     BASE_SUFFIX,
+    NO_FILE,
     Chain,
     Fault,
     OperatorFiles,
@@ -194,7 +195,7 @@ class _Judge:
             fault = Fault("missing", "no base is left that its changelogs lead back to")
             return self.failure(f"{path}{version}_{store.unique_id}.changelog", fault, "no-base")
         if store.provider == "rocksdb" and self.release < CHANGELOGS and chain.base_version < version:
-            return self.failure(f"{path}{version}.zip", _missing())
+            return self.failure(f"{path}{version}.zip", NO_FILE)
         for name in (chain.base, *sst_names(store, chain.base)) if chain.base else ():
             met = self.fault_met(store, name)
             if met and self.is_known(f"{path}{name}", met):
@@ -212,7 +213,7 @@ class _Judge:
             if met and self.is_known(f"{path}{name}", met):
                 return self.failure(f"{path}{name}", met)
         if chain.missing:
-            return self.failure(f"{path}{chain.missing}", _missing())
+            return self.failure(f"{path}{chain.missing}", NO_FILE)
         if store.blocked:
             return self.failure(f"{path}{store.blocked}", Fault("not-a-file", "a directory of that name"), "blocked")
         return None
@@ -259,10 +260,6 @@ class _Judge:
         return StateFailure(error, message, path, f"{path}: {fault.message}")
 
 
-def _missing() -> Fault:
-    return Fault("missing", "the file is not there", spark=SparkError(FILE_NOT_FOUND))
-
-
 # -- findings ----------------------------------------------------------------------------------------------------------
 
 
@@ -281,7 +278,7 @@ def check_state_files(files: StateFiles) -> Iterator[Finding]:
 def _missing_files(judge: _Judge, store: StoreFiles) -> Iterator[Finding]:
     chain = next(chains(store, judge.files.version))
     if chain.missing:
-        yield _finding("state-file-missing", judge.failure(f"{store.path}/{chain.missing}", _missing()), None)
+        yield _finding("state-file-missing", judge.failure(f"{store.path}/{chain.missing}", NO_FILE), None)
     for name, fault in store.faults.items():
         if fault.kind == "missing":
             yield _finding("state-file-missing", judge.failure(f"{store.path}/{name}", fault), fault)

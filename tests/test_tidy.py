@@ -23,8 +23,8 @@ LAYERS: list[tuple[str, ...]] = [
      "state_verdict", "state.tables", "state.replay", "state.joined", "planner", "sinks.base",
      "sinks.compaction", "sinks.failures", "sinks.findings", "sinks.judge", "sinks.lineage", "sinks.skipped",
      "inputs.base", "inputs.judge", "inputs.delta_rules", "inputs.delta_schema", "inputs.delta_errors", "kafka"),
-    ("io_plan", "recognise", "sinks", "ledger", "state_files", "checkpoint", "inspection", "comparison", "outlook",
-     "inputs", "recovery", "scan", "state", "report"),
+    ("io_plan", "recognise", "sinks", "ledger", "state_files", "state_bodies", "checkpoint", "inspection", "comparison",
+     "outlook", "inputs", "recovery", "scan", "state", "report"),
     ("harness", "spark"),
     ("cli", "pytest_plugin"),
 ]  # fmt: skip

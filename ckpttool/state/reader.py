@@ -29,6 +29,7 @@ from ckpttool.state import rocksdb
 from ckpttool.state.joined import joined_rows, stamped_rows
 from ckpttool.state.replay import Changes, Pair, replay_map
 from ckpttool.state.tables import Schemas, StateConf, Table, row_decoder, state_conf, tables_of
+from ckpttool.state_bodies import pinned_codec
 from ckpttool.state_chain import Chain, StoreFiles, chains
 from ckpttool.state_files import StateLoader, expected_partitions, expected_stores
 from ckpttool.storage import READ_LIMIT_BYTES, Store, read_whole
@@ -306,14 +307,13 @@ class StateReader:
 
     def _codec(self, body: bytes) -> Codec | None:
         """What the first bytes tell, and otherwise what is pinned: a session may have been told another codec since."""
-        return sniff_compression(body) or self._loader.codec
+        return sniff_compression(body) or pinned_codec(self._loader.conf)
 
     # -- what the operators were ---------------------------------------------------------------------------------------
 
     @cached_property
     def _loader(self) -> StateLoader:
-        local = "://" not in self.store.url or self.store.url.startswith("file:")
-        return StateLoader(self.store, self.checkpoint, self.version, local)
+        return StateLoader(self.store, self.checkpoint, self.version)
 
     @property
     def _pinned(self) -> Mapping[str, str]:

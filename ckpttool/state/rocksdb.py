@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from ckpttool.errors import MalformedFile, Refused
-from ckpttool.formats.state.rocksdb import LOG_DIRECTORY, Snapshot
+from ckpttool.formats.state.names import LOG_DIRECTORY
+from ckpttool.formats.state.rocksdb import Snapshot
 from ckpttool.model import SparkError
 from ckpttool.storage import LocalStore, Store, read_pieces
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import field
 
 from ckpttool.errors import CkptError
-from ckpttool.formats.state.names import parse_state_versions
-from ckpttool.formats.state.rocksdb import SST_DIRECTORY, parse_snapshot_zip
+from ckpttool.formats.state.names import SST_DIRECTORY, parse_state_versions
+from ckpttool.formats.state.rocksdb import parse_snapshot_zip
 from ckpttool.frozen import frozen
 from ckpttool.state.reader import StateReader
 from ckpttool.state_chain import BASE_SUFFIX, StoreFiles

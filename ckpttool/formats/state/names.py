@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+SST_DIRECTORY, LOG_DIRECTORY = "SSTs", "logs"
 SUFFIXES = {"delta": "hdfs", "snapshot": "hdfs", "zip": "rocksdb", "changelog": "rocksdb"}
 
 

@@ -13,12 +13,12 @@ from struct import Struct
 
 from ckpttool.errors import LeftUnread, MalformedFile
 from ckpttool.formats.envelope import parse_json_object
+from ckpttool.formats.state.names import LOG_DIRECTORY, SST_DIRECTORY
 from ckpttool.formats.values import Fields, decode_utf8
 from ckpttool.frozen import frozen
 from ckpttool.model import Json, Position, SparkError
 
 METADATA = "metadata"
-SST_DIRECTORY, LOG_DIRECTORY = "SSTs", "logs"
 SST_MAGICS = (0x88E241B785F4CFF7, 0xDB4775248B80FB57)  # of block-based tables, and of the oldest ones
 
 _LARGEST_ENTRY_BYTES = 2**26
