@@ -2,7 +2,8 @@
 
 `dataclasses` compiles seven functions for each class when its module is imported: a tenth of what Python itself needs
 to start. A command imports fifty such classes and more, makes values of half of them, and compares or shows hardly any.
-Here a class compiles its `__init__` for its first value, and asks `dataclasses` for the rest when that is first wanted.
+Here a class makes its first values without any, compiles `__init__` for those that follow, and asks `dataclasses` for
+the rest when that is first wanted.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ __all__ = ["frozen", "replace"]
 T = TypeVar("T")
 
 _COMPARED_OR_SHOWN = ("__eq__", "__hash__", "__repr__")
+_FEW = 32  # values cost as much without a compiled `__init__` as it costs to compile one
 
 
 @overload
@@ -68,10 +70,7 @@ def _leave_for_later(cls: Any, written: dict[str, Any], kw_only: bool) -> None:
         for name in (*later, "__dataclass_params__", "__dataclass_fields__"):
             setattr(cls, name, twin.__dict__[name])
 
-    def make_init() -> None:
-        cls.__init__ = _compiled_init(cls)
-
-    cls.__init__ = _at_first(cls, "__init__", make_init)
+    cls.__init__ = _init_of_the_first(cls)
     for name in later:
         setattr(cls, name, _at_first(cls, name, complete))
     cls.__dataclass_fields__ = _FieldsAtFirst(cls, complete)
@@ -94,6 +93,36 @@ class _FieldsAtFirst:
     def __get__(self, value: object, owner: type[Any]) -> Any:
         self._complete()
         return self._cls.__dataclass_fields__
+
+
+def _init_of_the_first(cls: Any) -> Any:
+    """Arguments that do not fit are left to the compiled one, which says what is wrong with them."""
+    left = _FEW
+
+    def __init__(self: object, *arguments: Any, **named: Any) -> None:
+        nonlocal left
+        left -= 1
+        values = {**dict(zip(cls.__match_args__, arguments, strict=False)), **named}
+        if left >= 0 and len(values) == len(arguments) + len(named):
+            for name, (default, _) in cls.__given__.items():
+                value = values.pop(name) if name in values else _default_of(default)
+                if value is MISSING:
+                    break
+                object.__setattr__(self, name, value)
+            else:
+                if not values:
+                    return
+        cls.__init__ = _compiled_init(cls)
+        cls.__init__(self, *arguments, **named)
+
+    __init__.__qualname__ = f"{cls.__qualname__}.__init__"
+    return __init__
+
+
+def _default_of(default: Any) -> Any:
+    if not isinstance(default, Field):
+        return default
+    return default.default if default.default_factory is MISSING else default.default_factory()
 
 
 def _compiled_init(cls: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ckpttool.checks import check_checkpoint
+from ckpttool.checks import check_checkpoint, worst_first
 from ckpttool.checks.logs import FIRST_PLACE_TAKEN
 from ckpttool.checks.sources import EMPTY_ENTRY
 from ckpttool.connectors.base import listed
@@ -106,16 +106,14 @@ def look_ahead(
     findings = (
         *_in_view_of(restart, verdicts, check_checkpoint(evidence, now_ms)),
         *_another_place(evidence),
-        *_about_state(seen),
+        *(finding for files in seen.states[:1] for finding in check_state_files(files)),
         *_about_a_skipped_batch(seen, Scene(evidence, conditions), restart),
         *judge_inputs(seen.inputs, Scene(evidence, conditions))[1],
         *(in_kafka.findings if in_kafka else ()),
         *(finding for verdict in verdicts for finding in verdict.findings),
         *(_other_releases(evidence, conditions, seen, restart) if chosen != "given" else ()),
     )
-    rank = {"error": 0, "warning": 1, "info": 2}
-    findings = (*untold_failure(restart, findings), *findings)
-    ordered = tuple(sorted(findings, key=lambda finding: rank[finding.severity]))
+    ordered = worst_first([*untold_failure(restart, findings), *findings])
     possible = tuple(possible_releases(evidence)) if evidence.written_by.min or evidence.written_by.max else ()
     unreachable = evidence.checkpoint.unreachable or any(finding.id in UNREACHABLE for finding in ordered)
     return Outlook(
@@ -150,14 +148,6 @@ def _in_view_of(restart: Restart, verdicts: Sequence[SinkVerdict], findings: Ite
         elif finding.id == FIRST_PLACE_TAKEN and restart.outcome in GOES_ON:
             finding = replace(finding, severity="warning")
         yield finding
-
-
-def _about_state(seen: Seen) -> Iterator[Finding]:
-    """What is wrong with the state that the next batch begins with; of a directory that nobody could list, nothing."""
-    for files in seen.states[:1]:
-        for finding in check_state_files(files):
-            if not any(finding.path.startswith(f"{directory}/") for directory in files.unreachable):
-                yield finding
 
 
 def _about_a_skipped_batch(seen: Seen, scene: Scene, restart: Restart) -> Iterator[Finding]:
@@ -231,11 +221,7 @@ def _look_at_kafka(scene: Scene, seen: Seen) -> KafkaVerdict | None:
 
 
 def _state_obstacle(seen: Seen, scene: Scene) -> Failure | Doubt | None:
-    """Nothing is missing from a directory that could not be listed."""
-    states = by_version(seen.states)
-    if scene.next_id in states and (out_of_reach := states[scene.next_id].unreachable):
-        return Doubt(f"whether the state can be loaded is not known: {listed(out_of_reach)} could not be listed")
-    return obstacle(states, scene.next_id, scene.conditions)
+    return obstacle(by_version(seen.states), scene.next_id, scene.conditions)
 
 
 def _more_assumed(scene: Scene, seen: Seen) -> Iterator[str]:

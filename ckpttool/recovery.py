@@ -7,10 +7,11 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ckpttool.checkpoint import ONLY_OPENED, load_checkpoint
-from ckpttool.evidence import Evidence, gather_evidence, partition_count
+from ckpttool.evidence import Evidence, gather_evidence
 from ckpttool.frozen import frozen, replace
 from ckpttool.inputs import load_inputs
 from ckpttool.model import Checkpoint
+from ckpttool.needed_state import asks_for_state, load_state_at
 from ckpttool.outlook import Outlook, Seen, look_ahead
 from ckpttool.planner import Plan, Wish, plan_recovery, versions_to_look_at
 from ckpttool.releases import Release
@@ -18,8 +19,7 @@ from ckpttool.restart import choose_release
 from ckpttool.rules import Conditions, Scene
 from ckpttool.rules.base import Trigger
 from ckpttool.sinks import SinkEvidence, load_sink
-from ckpttool.state_chain import Mode
-from ckpttool.state_files import StateFiles, load_state_files
+from ckpttool.state_chain import Mode, StateFiles
 from ckpttool.state_verdict import predict_state
 from ckpttool.storage import Store, open_store
 from ckpttool.urls import is_local
@@ -144,26 +144,12 @@ def look_at_states(
     """The state that the next batch begins with; and if it cannot be loaded, or one wants to go back, older ones, down
     to the first that can."""
     scene = Scene(evidence, conditions)
-    if (
-        scene.is_continuous
-        or scene.planned is None
-        or not (scene.is_stateful or evidence.checkpoint.has_state_directory)
-    ):
+    if not asks_for_state(scene):
         return []
     states: list[StateFiles] = []
     for version in dict.fromkeys((scene.next_id, *versions_to_look_at(evidence, conditions, wish))):
-        states.append(_load_state(store, evidence, scene, version, mode))
+        states.append(load_state_at(store, scene, version, mode))
         wanted = wish is None or len(states) > 1
         if wanted and predict_state(states[-1], conditions.release, conditions.conf).outcome == "loadable":
             break
     return states
-
-
-def _load_state(store: Store, evidence: Evidence, scene: Scene, version: int, mode: Mode) -> StateFiles:
-    """Spark asks for the ids of the last commit, whichever version it needs."""
-    commits = evidence.checkpoint.commits
-    commit = commits.get(version - 1) if version != scene.next_id else commits.get(scene.committed or 0)
-    pinned = partition_count(evidence, scene.planned or 0)
-    partitions = int(pinned) if pinned and pinned.isdecimal() and len(pinned) < 10 else None
-    unique_ids = commit.state_unique_ids if commit else None
-    return load_state_files(store, evidence.checkpoint, version, partitions, unique_ids, mode)

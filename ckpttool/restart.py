@@ -7,7 +7,7 @@ first that Spark comes to; where the files leave it open, the answer is "unknown
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 from ckpttool.batches import Batch, SourceProgress, offset_json
@@ -67,9 +67,14 @@ def predict_restart(
     return _continuous(scene) if scene.is_continuous else _micro_batch(scene)
 
 
-def predict_next_batch(evidence: Evidence) -> Restart:
-    """The restart under the releases that may have written the checkpoint: "unknown" where they do not agree."""
-    predictions = [predict_restart(evidence, Conditions(release)) for release in possible_releases(evidence)]
+def predict_next_batch(
+    evidence: Evidence, obstacle: Callable[[Conditions], Failure | Doubt | None] | None = None
+) -> Restart:
+    """The restart under the releases that may have written the checkpoint: "unknown" where they do not agree.
+
+    `obstacle`: why the state cannot be loaded under these conditions."""
+    every = [Conditions(release) for release in possible_releases(evidence)]
+    predictions = [predict_restart(evidence, one, obstacle(one) if obstacle else None) for one in every]
     newest = predictions[-1]
     if len({(one.outcome, None if one.outcome == "error" else one.batch_id) for one in predictions}) == 1:
         return newest

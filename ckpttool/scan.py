@@ -122,7 +122,8 @@ def _names(store: Store) -> list[str] | CkptError:
 
 def _look(store: Store, now_ms: int) -> Sighting:
     try:
-        return _sighting(inspect_checkpoint(load_checkpoint(store, batches=ONLY_OPENED), now_ms), store.url)
+        inspection = inspect_checkpoint(load_checkpoint(store, batches=ONLY_OPENED), now_ms, store)
+        return _sighting(inspection, store.url)
     except CkptError as error:
         return _blind(store.url, error)
 

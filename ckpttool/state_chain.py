@@ -86,11 +86,13 @@ class StoreFiles:
 
 @frozen
 class OperatorFiles:
-    """What belongs to an operator as a whole; faults by path. `metadata_faults`: of metadata of version 2 only, since
-    Spark does without version 1. `orphan_crcs`: checksum files of files that are not there, and cannot be written then.
-    """
+    """What belongs to an operator as a whole; faults by path. `partitions`: how many there must be.
+
+    `metadata_faults`: of metadata of version 2 only, since Spark does without version 1. `orphan_crcs`: checksum files
+    of files that are not there, and cannot be written then."""
 
     id: int
+    partitions: int = 1
     schema_faults: Mapping[str, Fault] = field(default_factory=dict)
     metadata_faults: Mapping[str, Fault] = field(default_factory=dict)
     orphan_crcs: tuple[str, ...] = ()

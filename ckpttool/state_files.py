@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from ckpttool.errors import MalformedFile, NotFound, Unavailable
 from ckpttool.formats.envelope import ILLEGAL_STATE, SPARK_ILLEGAL_STATE
@@ -57,9 +57,9 @@ def load_state_files(
     """What is there of `version`. `partitions`: how many the offset log pins; without it, those that have a directory.
     `unique_ids`: those of the commit before, where it has any (`CommitLogEntry.state_unique_ids`). `chosen`: of which
     stores, of all if it does not say. `jobs`: stores at a time; a single one asks for the files of all at once."""
-    loader = StateLoader(store, checkpoint, version)
+    loader = StateLoader(store, checkpoint, version, mode)
     listed = loader.list_stores(partitions, unique_ids or {})
-    stores = [loader.sized(one, mode) for one in listed if chosen is None or chosen(one)]
+    stores = [loader.sized(one) for one in listed if chosen is None or chosen(one)]
     if mode == "full":
         stores = loader.opened(stores, jobs)
     return StateFiles(
@@ -74,12 +74,14 @@ def load_state_files(
 
 
 class StateLoader:
-    def __init__(self, store: Store, checkpoint: Checkpoint, version: int) -> None:
+    def __init__(self, store: Store, checkpoint: Checkpoint, version: int, mode: Mode) -> None:
         self.store = store
         self.checkpoint = checkpoint
         self.version = version
+        self.mode = mode
         self.is_local = is_local(store.url)
         self.unreachable: list[str] = []
+        self.partitions: dict[int, int] = {}
         self.conf = _pinned(checkpoint)
         self.provider: Provider = "rocksdb" if "RocksDB" in self.conf.get(_PROVIDER, "") else "hdfs"
 
@@ -91,6 +93,7 @@ class StateLoader:
         for operator in operators:
             inside = self.names(f"state/{operator.id}") or frozenset()
             ids = unique_ids.get(operator.id, ())
+            self.partitions[operator.id] = count_partitions(operator, partitions, inside)
             for partition in expected_partitions(operator, partitions, inside):
                 of_partition = ids[partition] if partition < len(ids) else ()
                 names = expected_stores(operator)
@@ -100,12 +103,13 @@ class StateLoader:
         return found
 
     def list_store(self, operator: int, partition: int, name: str, unique_id: str | None) -> StoreFiles:
+        """Which tables a RocksDB needs stands in its snapshots: without opening these, their names tell nothing."""
         path = f"state/{operator}/{partition}"
         if name != DEFAULT_STORE:
             path = f"{path}/{name}"
         names = self.names(path)
         below: set[str] = set()
-        if self.provider == "rocksdb":
+        if self.provider == "rocksdb" and self.mode == "full":
             for directory in {SST_DIRECTORY, LOG_DIRECTORY} & (names or frozenset()):
                 below |= {f"{directory}/{one}" for one in self.names(f"{path}/{directory}") or ()}
         return StoreFiles(
@@ -133,7 +137,7 @@ class StateLoader:
 
     # -- what is in them -----------------------------------------------------------------------------------------------
 
-    def sized(self, store: StoreFiles, mode: Mode) -> StoreFiles:
+    def sized(self, store: StoreFiles) -> StoreFiles:
         """With the sizes of what the first chain names. An empty file needs no opening to be known for what it is."""
         following = next_change(store, self.version)
         if following in store.names and is_directory(self.store, f"{store.path}/{following}"):
@@ -145,7 +149,7 @@ class StateLoader:
             found = self.store.stat(f"{store.path}/{name}")
             sizes[name] = found.size_bytes if found else None
             fault = NOT_A_FILE if found and found.is_directory else None
-            if found and found.size_bytes == 0 and mode == "quick":
+            if found and found.size_bytes == 0 and self.mode == "quick":
                 fault = self.fault_of_nothing(name)
             if fault:
                 faults[name] = fault
@@ -170,6 +174,7 @@ class StateLoader:
         for operator in self.checkpoint.operators:
             yield OperatorFiles(
                 id=operator.id,
+                partitions=self.partitions[operator.id],
                 schema_faults=self.schema_faults(operator),
                 metadata_faults=self.metadata_faults(operator),
                 orphan_crcs=tuple(self.orphan_crcs(operator)) if self.is_local else (),
@@ -226,18 +231,24 @@ class StateLoader:
 # -- what is expected --------------------------------------------------------------------------------------------------
 
 
-def expected_partitions(operator: Operator, pinned: int | None, inside: Iterable[str]) -> range:
+def expected_partitions(operator: Operator, pinned: int | None, inside: Collection[str]) -> range:
+    """Those to look at: beyond the last directory one is like the next, missing."""
+    return range(min(count_partitions(operator, pinned, inside), 1 + _count_directories(inside)))
+
+
+def count_partitions(operator: Operator, pinned: int | None, inside: Collection[str]) -> int:
     """Global limits and aggregations without a key have a single partition, whatever the offset log pins."""
     schemas = [store.schema for store in operator.stores if store.schema]
     keyless = any(is_keyless(family) for schema in schemas for family in schema.column_families if schema.version < 3)
     if operator.name == "globalLimit" or (
         keyless and operator.name in (None, "stateStoreSave", "StatefulStreamlineAggregate")
     ):
-        return range(1)
-    there = 1 + max((int(name) for name in inside if name.isdecimal() and len(name) < _LONGEST_PARTITION), default=-1)
-    if pinned is None:
-        return range(max(1, there))
-    return range(min(pinned, there + 1))  # beyond the last directory one is like the next: missing
+        return 1
+    return max(1, _count_directories(inside)) if pinned is None else pinned
+
+
+def _count_directories(inside: Iterable[str]) -> int:
+    return 1 + max((int(name) for name in inside if name.isdecimal() and len(name) < _LONGEST_PARTITION), default=-1)
 
 
 def is_keyless(family: ColumnFamilySchema) -> bool:

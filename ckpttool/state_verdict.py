@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
+from ckpttool.connectors.base import listed
 from ckpttool.formats.envelope import NULL_POINTER
 from ckpttool.formats.names import parse_long
 from ckpttool.frozen import frozen, replace
 from ckpttool.model import Finding, SparkError
 from ckpttool.releases import NEWEST, Release
+from ckpttool.rules import Conditions, Doubt, Failure
 from ckpttool.state_chain import (
     BASE_SUFFIX,
     NO_FILE,
@@ -97,6 +99,35 @@ def predict_state(files: StateFiles, release: Release, conf: Mapping[str, str] |
     return StateVerdict("loadable", why=tuple(_grounds(files)))
 
 
+def obstacle_of(files: StateFiles, conditions: Conditions) -> Failure | Doubt | None:
+    """What becomes of the batch that these files are needed for. Nothing is missing from a directory that could not be
+    listed."""
+    if files.unreachable:
+        unlisted = listed(files.unreachable)
+        return Doubt(f"whether the state can be loaded is not known: {unlisted} could not be listed")
+    verdict = predict_state(files, conditions.release, conditions.conf)
+    if verdict.outcome == "unknown":
+        return Doubt("; ".join(verdict.why))
+    failure = verdict.failure
+    if failure is None:
+        return None
+    error = failure.error
+    return Failure("batch", error.class_name, error.condition, failure.message, failure.why, files.version)
+
+
+def count_loadable(files: StateFiles, release: Release) -> dict[int, int | None]:
+    """Of how many partitions of each operator all stores load, whatever else stops the query; None if that is not
+    known."""
+    counts: dict[int, int | None] = {}
+    for operator in files.operators:
+        judge = _Judge(files, release, {})
+        stores = [store for store in files.stores if store.operator == operator.id]
+        failed = {store.partition for store in stores if judge.load(store)}
+        loaded = len({store.partition for store in stores} - failed) if files.version > 0 else operator.partitions
+        counts[operator.id] = None if judge.doubts else loaded
+    return counts
+
+
 def _grounds(files: StateFiles) -> Iterator[str]:
     if files.mode == "quick":
         yield f"all files that version {files.version} needs are there; none was opened"
@@ -119,7 +150,7 @@ class _Judge:
 
     def before_loading(self) -> Iterator[StateFailure]:
         if self.release >= STATE_DIRECTORY and not self.files.entries:
-            yield self.failure("state", Fault("missing", "there is no state"), "no-state-directory")
+            yield self.failure("state", Fault("missing", "missing, or empty"), "no-state-directory")
         for operator in self.files.operators:
             yield from self.plan(operator)
 
@@ -264,7 +295,14 @@ class _Judge:
 
 
 def check_state_files(files: StateFiles) -> Iterator[Finding]:
-    """What is wrong with the files, whatever release comes to load them; the errors named are the newest one's."""
+    """What is wrong with the files, whatever release comes to load them; the errors named are the newest one's. Of what
+    is in a directory that nobody could list, nothing is said."""
+    for finding in _check(files):
+        if not any(finding.path.startswith(f"{directory}/") for directory in files.unreachable):
+            yield finding
+
+
+def _check(files: StateFiles) -> Iterator[Finding]:
     judge = _Judge(files, NEWEST, {})
     for operator in files.operators:
         for failure in judge.plan(operator):

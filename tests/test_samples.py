@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ckpttool import inspect_checkpoint, open_checkpoint
+from ckpttool import inspect_checkpoint, open_checkpoint, open_store
 from ckpttool.formats.commits import encode_commit_log, parse_commit_log
 from ckpttool.formats.metadata import encode_metadata, parse_metadata
 from ckpttool.formats.offsets import encode_offset_log, parse_offset_log
@@ -21,7 +21,8 @@ SOUND = [name for name in MADE_BY_SPARK if about(name)["defect"] is None]
 
 
 def inspect(name: str, sample: Callable[[str], Path]) -> Inspection:
-    return inspect_checkpoint(open_checkpoint(str(sample(name) / about(name)["checkpoint"])))
+    url = str(sample(name) / about(name)["checkpoint"])
+    return inspect_checkpoint(open_checkpoint(url), store=open_store(url))
 
 
 def release(text: str) -> tuple[int, ...]:

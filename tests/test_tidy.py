@@ -23,8 +23,8 @@ LAYERS: list[tuple[str, ...]] = [
      "state_verdict", "state.tables", "state.replay", "state.joined", "planner", "sinks.base",
      "sinks.compaction", "sinks.failures", "sinks.findings", "sinks.judge", "sinks.lineage", "sinks.skipped",
      "inputs.base", "inputs.judge", "inputs.delta_rules", "inputs.delta_schema", "inputs.delta_errors", "kafka"),
-    ("io_plan", "recognise", "sinks", "ledger", "state_files", "state_bodies", "checkpoint", "inspection", "comparison",
-     "outlook", "inputs", "recovery", "scan", "state", "report"),
+    ("io_plan", "recognise", "sinks", "ledger", "state_files", "state_bodies", "needed_state", "checkpoint",
+     "inspection", "comparison", "outlook", "inputs", "recovery", "scan", "state", "report"),
     ("harness", "spark"),
     ("cli", "pytest_plugin"),
 ]  # fmt: skip
@@ -174,21 +174,25 @@ HEAVY = ("pyspark", "numpy", "pyarrow", "fsspec", "s3fs", "adlfs", "gcsfs", "aio
          "deltalake", "confluent_kafka", "pandas", "botocore", "rocksdict", "tabulate", "tempfile")  # fmt: skip
 OF_OTHER_COMMANDS = {
     "help": ("dataclasses", "json", "ckpttool.model", "ckpttool.report", "ckpttool.formats"),
-    "inspect-json": ("ckpttool.report.text", "ckpttool.planner", "ckpttool.outlook", "ckpttool.state"),
-    "inspect-text": ("ckpttool.report.json", "ckpttool.planner", "ckpttool.outlook", "ckpttool.state"),
+    "inspect-json": ("ckpttool.report.text", "ckpttool.planner", "ckpttool.outlook", "ckpttool.state",
+                     "ckpttool.state_bodies"),
+    "inspect-text": ("ckpttool.report.json", "ckpttool.planner", "ckpttool.outlook", "ckpttool.state",
+                     "ckpttool.state_bodies"),
     "count": ("ckpttool.rules", "ckpttool.checks", "ckpttool.connectors", "ckpttool.evidence", "ckpttool.state.bulk",
               "ckpttool.formats.state.spark_json", "ckpttool.formats.state.avro", "base64"),
 }  # fmt: skip
 TO_DRAW_TABLES = {"inspect-text": {"tabulate", "importlib.metadata", "tempfile"}}  # it asks for its own version
+
+STATEFUL = "sample_checkpoints/4.2.0-windowed-agg-rocksdb-sound/checkpoint"
 
 
 @pytest.mark.parametrize(
     ("command", "arguments"),
     [
         ("help", ["--help"]),
-        ("inspect-json", ["inspect", "sample_checkpoints/4.2.0-file-to-parquet-sound/checkpoint", "--format", "json"]),
-        ("inspect-text", ["inspect", "sample_checkpoints/4.2.0-file-to-parquet-sound/checkpoint"]),
-        ("count", ["state", "count", "sample_checkpoints/4.2.0-windowed-agg-rocksdb-sound/checkpoint"]),
+        ("inspect-json", ["inspect", STATEFUL, "--format", "json"]),
+        ("inspect-text", ["inspect", STATEFUL]),
+        ("count", ["state", "count", STATEFUL]),
     ],
     ids=["help", "inspect-json", "inspect-text", "count"],
 )

@@ -6,7 +6,7 @@ against each other. A new check is a function and a line in CHECKS; its ids have
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ckpttool.checks import logs, query, sources, state
 from ckpttool.evidence import Evidence
@@ -44,5 +44,9 @@ def check_checkpoint(evidence: Evidence, now_ms: int | None = None) -> tuple[Fin
             found.extend(check(evidence))
         if now_ms is not None:
             found.extend(query.check_alive(evidence, now_ms))
+    return worst_first(found)
+
+
+def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     rank = {"error": 0, "warning": 1, "info": 2}
-    return tuple(sorted(found, key=lambda finding: rank[finding.severity]))
+    return tuple(sorted(findings, key=lambda finding: rank[finding.severity]))

@@ -75,14 +75,16 @@ def inspect(
 def _inspect(
     path: str, options: dict[str, str], batches: int | None, batch: int | None, now_ms: int, full: bool
 ) -> Inspection:
-    from ckpttool.checkpoint import open_checkpoint
+    from ckpttool.checkpoint import load_checkpoint
     from ckpttool.inspection import inspect_checkpoint
+    from ckpttool.storage import open_store
 
     also = () if batch is None else (batch - 1, batch)
-    checkpoint = open_checkpoint(path, options, batches=batches, also=also, full_listing=full)
+    store = open_store(path, options)
+    checkpoint = load_checkpoint(store, batches=batches, also=also, full_listing=full)
     if batch is not None and batch not in checkpoint.offset_names.ids and batch not in checkpoint.commit_names.ids:
         raise NotFound(f"batch {batch} is not in {checkpoint.url}", _batches_there(checkpoint.offset_names.ids))
-    return inspect_checkpoint(checkpoint, now_ms)
+    return inspect_checkpoint(checkpoint, now_ms, store)
 
 
 def _batches_there(ids: object) -> str:

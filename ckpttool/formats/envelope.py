@@ -108,7 +108,7 @@ def parse_json(text: str, line: int | None = None) -> Json:
 def _nests_too_deeply(text: str) -> bool:
     if text.count("[") + text.count("{") <= DEEPEST_JSON:
         return False
-    brackets = _NOT_BRACKETS.sub("", text)
+    brackets = re.sub(_NOT_BRACKETS, "", text, flags=re.DOTALL)
     return max(accumulate(1 if bracket in "[{" else -1 for bracket in brackets), default=0) > DEEPEST_JSON
 
 
@@ -173,5 +173,5 @@ def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is not a JSON number")
 
 
-_NOT_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"|[^"\[\]{}]++', re.DOTALL)
+_NOT_BRACKETS = r'"(?:[^"\\]++|\\.)*+"|[^"\[\]{}]++'
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)

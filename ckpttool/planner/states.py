@@ -10,7 +10,7 @@ from ckpttool.formats.envelope import LONG_MAX
 from ckpttool.frozen import replace
 from ckpttool.rules import Conditions, Doubt, Failure
 from ckpttool.state_chain import StateFiles, StoreFiles
-from ckpttool.state_verdict import predict_state
+from ckpttool.state_verdict import obstacle_of
 
 States = Mapping[int, StateFiles]
 
@@ -24,16 +24,7 @@ def by_version(states: Sequence[StateFiles]) -> States:
 
 def obstacle(states: States, version: int, conditions: Conditions) -> Failure | Doubt | None:
     """Why this version of the state cannot be loaded; None also where nobody looked at it."""
-    if version not in states:
-        return None
-    verdict = predict_state(states[version], conditions.release, conditions.conf)
-    if verdict.outcome == "unknown":
-        return Doubt("; ".join(verdict.why))
-    failure = verdict.failure
-    if failure is None:
-        return None
-    error = failure.error
-    return Failure("batch", error.class_name, error.condition, failure.message, failure.why, version)
+    return obstacle_of(states[version], conditions) if version in states else None
 
 
 def without(states: States, gone: Collection[str]) -> States:

@@ -66,7 +66,10 @@ def inspection_fields(inspection: Inspection) -> Fields:
         "commits": [commit_fields(entry) for _, entry in sorted(checkpoint.commits.items())],
         "unusual_confs": unusual_confs(evidence.newest),
         "sources_logs": [source_log_fields(log) for log in checkpoint.source_logs],
-        "operators": [operator_fields(operator) for operator in checkpoint.operators],
+        "operators": [
+            {**operator_fields(operator), "state": _state_fields(inspection, operator)}
+            for operator in checkpoint.operators
+        ],
         "sinks": [ledger_fields(ledger) for ledger in checkpoint.ledgers],
         "dstreams": _plain(checkpoint.dstreams),
         "findings": [finding_fields(finding) for finding in inspection.findings],
@@ -233,6 +236,14 @@ def operator_fields(operator: Operator) -> Fields:
             for store in operator.stores
         ],
     }
+
+
+def _state_fields(inspection: Inspection, operator: Operator) -> Fields | None:
+    """What the next batch needs of it; None if none does, or nobody looked."""
+    if inspection.state is None or operator.id not in inspection.loadable:
+        return None
+    loadable, partitions = inspection.loadable[operator.id]
+    return {"version": inspection.state.version, "partitions": partitions, "loadable": loadable}
 
 
 def ledger_fields(ledger: SinkLedger) -> Fields:

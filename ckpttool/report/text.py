@@ -34,7 +34,7 @@ def render_inspection(inspection: Inspection, now_ms: int | None = None, style: 
     sections = [
         _head(inspection, now_ms, style),
         _sources(inspection.evidence, style),
-        _state(inspection.evidence, style),
+        _state(inspection, style),
         _ledgers(inspection.checkpoint, style),
         _settings(inspection.evidence),
         render_findings(inspection.findings, style),
@@ -157,16 +157,21 @@ def _unit(step: Step) -> str:
     return step.unit.removesuffix("ies") + "y" if step.unit.endswith("ies") else step.unit.removesuffix("s")
 
 
-def _state(evidence: Evidence, style: Style) -> list[str]:
-    operators = evidence.checkpoint.operators
+def _state(inspection: Inspection, style: Style) -> list[str]:
+    operators = inspection.checkpoint.operators
     if not operators:
         return []
-    needed = _needed_version(evidence)
-    rows = [_operator(operator, needed) for operator in operators]
-    return table(["State", "Operator", "Stores", "Partitions", "Provider", "Needs version"], rows, style, right={3, 5})
+    version, loadable = inspection.state.version if inspection.state else None, inspection.loadable
+    rows = [
+        [*_operator(operator), "?" if version is None else str(version), _spell_loadable(loadable.get(operator.id))]
+        for operator in operators
+    ]
+    head = ["State", "Operator", "Stores", "Partitions", "Provider", "Needs version", "Loadable"]
+    hint = ["  Told by names and sizes; ckpt state verify reads the files."] if inspection.state else []
+    return [*table(head, rows, style, right={3, 5, 6}), *(style(line, "faint") for line in hint)]
 
 
-def _operator(operator: Operator, needed: int | None) -> list[str]:
+def _operator(operator: Operator) -> list[str]:
     counts = {store.partitions for store in operator.stores if store.partitions is not None}
     providers = {store.provider for store in operator.stores if store.provider}
     names = [store.name for store in operator.stores]
@@ -177,16 +182,14 @@ def _operator(operator: Operator, needed: int | None) -> list[str]:
         spelled,
         str(max(counts, default="?")),
         "/".join(sorted(providers)) or "?",
-        "?" if needed is None else str(needed),
     ]
 
 
-def _needed_version(evidence: Evidence) -> int | None:
-    """Batch N reads version N: the next batch's number is the version it needs."""
-    planned, committed = evidence.checkpoint.last_offset_batch, evidence.checkpoint.last_commit_batch
-    if planned is None:
-        return None
-    return planned + 1 if committed == planned else planned
+def _spell_loadable(counted: tuple[int | None, int] | None) -> str:
+    if counted is None:
+        return "?"
+    loadable, partitions = counted
+    return f"{'?' if loadable is None else f'{loadable:,}'} of {partitions:,}"
 
 
 def _ledgers(checkpoint: Checkpoint, style: Style) -> list[str]:

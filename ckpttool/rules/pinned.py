@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from ckpttool.formats.names import parse_long
 from ckpttool.releases import Release
 from ckpttool.rules.base import REQUIREMENT, Doubt, Failure, Scene
 
@@ -36,7 +35,8 @@ def pinned_values(scene: Scene) -> Failure | Doubt | None:
     entry = scene.entry(scene.planned)
     for key, value in entry.metadata.conf.items() if entry and entry.metadata else ():
         why = f"offsets/{scene.planned} pins {key} = {value}"
-        whole = bool(_JAVA_INT.fullmatch(value.strip())) and -(2**31) <= int(value) < 2**31
+        number = parse_long(value.strip())
+        whole = number is not None and -(2**31) <= number < 2**31
         if (key in WHOLE_NUMBERS and not whole) or (key in SWITCHES and value.strip().lower() not in ("true", "false")):
             return _invalid_value(scene, "TYPE_MISMATCH", f"{key} should be", why)
         if key == PARTITIONS and int(value) <= 0:
@@ -106,7 +106,6 @@ NO_SUCH_CODEC: tuple[tuple[Release, tuple[str, str | None]], ...] = (
     ((3, 5, 0), ("org.apache.spark.SparkIllegalArgumentException", "CODEC_NOT_AVAILABLE")),
     ((2, 4, 0), (REQUIREMENT, None)),
 )
-_JAVA_INT = re.compile(r"[+-]?[0-9]{1,40}")
 _ENCODING = f"{_STREAMING}.stateStore.encodingFormat"
 _PLATFORM = "com.databricks."  # there where it was written, and nowhere else
 # The layouts of state that are taken where no version is pinned, and the operators that have them.

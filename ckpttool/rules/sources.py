@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 from typing import Literal
 
@@ -28,7 +27,6 @@ from ckpttool.rules.base import (
 from ckpttool.rules.start import UNREAD
 
 _HOLES_TOLD = 1000
-_SOURCE_NAME = re.compile(r"[A-Za-z0-9_]+")
 
 
 def _no_next_id(path: str) -> Failure:
@@ -163,7 +161,7 @@ def rate_offset_malformed(scene: Scene) -> Failure | None:
 
 
 def can_be_called(name: str | None) -> bool:
-    return name is None or _SOURCE_NAME.fullmatch(name) is not None
+    return name is None or (name.isascii() and name.replace("_", "a").isalnum())
 
 
 def _unknown_names(scene: Scene) -> Doubt | None:

@@ -313,7 +313,7 @@ class StateReader:
 
     @cached_property
     def _loader(self) -> StateLoader:
-        return StateLoader(self.store, self.checkpoint, self.version)
+        return StateLoader(self.store, self.checkpoint, self.version, "full")
 
     @property
     def _pinned(self) -> Mapping[str, str]:

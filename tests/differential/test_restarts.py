@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from ckpttool import inspect_checkpoint, open_checkpoint
+from ckpttool import inspect_checkpoint, open_checkpoint, open_store
+from ckpttool.inspection import Inspection
 from tests.samples.place import about, sample_names
 from tests.samples.restart import Restart, restart_all
 
@@ -29,10 +30,14 @@ def restarted() -> dict[str, Restart]:
     return first | {done.name: done for done in restart_all(silent)}
 
 
+def inspect(name: str, sample: Callable[[str], Path]) -> Inspection:
+    url = str(sample(name) / about(name)["checkpoint"])
+    return inspect_checkpoint(open_checkpoint(url), store=open_store(url))
+
+
 @pytest.mark.parametrize("name", STARTABLE)
 def test_restart_does_what_we_said(name: str, sample: Callable[[str], Path]) -> None:
-    checkpoint = open_checkpoint(str(sample(name) / about(name)["checkpoint"]))
-    said = inspect_checkpoint(checkpoint).next_batch
+    said = inspect(name, sample).next_batch
     done = restarted()[name]
     if said.outcome == "unknown":
         assert done.outcome == "error", "where Spark goes on, we should be able to tell"
@@ -51,7 +56,7 @@ OTHER_ERROR_BEFORE_4_2 = {"offset-log-lost", "state-directory-missing"}
     "name", [name for name in STARTABLE if about(name)["expect"]["next_batch"]["outcome"] == "error"]
 )
 def test_a_finding_names_the_error_that_spark_raises(name: str, sample: Callable[[str], Path]) -> None:
-    findings = inspect_checkpoint(open_checkpoint(str(sample(name) / about(name)["checkpoint"]))).findings
+    findings = inspect(name, sample).findings
     named = {finding.spark.class_name for finding in findings if finding.spark and finding.severity != "info"}
     error = restarted()[name].error
     assert error is not None

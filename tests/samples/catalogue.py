@@ -480,7 +480,7 @@ def _damaged(sound: dict[str, Sample]) -> Iterator[Sample]:
             told="The state of a stateful query is gone.",
             outcome="error",
             batch_id=5,
-            finds=("state-directory-missing",),
+            finds=("state-directory-missing", "state-file-missing"),
         )
 
     file, window = "4.2.0-file-to-parquet-sound", "4.2.0-windowed-agg-hdfs-sound"
@@ -618,7 +618,7 @@ def _damaged(sound: dict[str, Sample]) -> Iterator[Sample]:
         3,
         told="The newest batch is uncommitted and has another number of partitions than the one before.",
         outcome="error",
-        finds=("unfinished-repartition",),
+        finds=("state-file-missing", "unfinished-repartition"),
     )
 
 

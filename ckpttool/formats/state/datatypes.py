@@ -9,11 +9,11 @@ import re
 
 from ckpttool.model import Json
 
+_NAMES = {
+    *("null", "void", "binary", "boolean", "byte", "short", "integer", "long", "float", "double", "date", "timestamp"),
+    *("timestamp_ntz", "string", "variant", "calendarinterval", "interval"),
+}
 # Compiled by `re` when first used.
-_NAMES = (
-    r"(?:null|void|binary|boolean|byte|short|integer|long|float|double|date|timestamp|timestamp_ntz|string|variant"
-    r"|calendarinterval|interval)\Z"
-)
 _WITH_PARAMETERS = (
     r"(?:decimal(?:\(\s*\d+\s*,\s*-?\d+\s*\))?|(?:char|varchar|time|timestamp_ntz|timestamp_ltz)\(\s*\d+\s*\)"
     r"|interval \w+(?: to \w+)?|string collate \w+|(?:geometry|geography)\(.+\))\Z"
@@ -42,7 +42,7 @@ def _is_field(value: Json) -> bool:
 
 def _is_type(value: Json) -> bool:
     if isinstance(value, str):
-        return bool(re.match(_NAMES, value) or re.match(_WITH_PARAMETERS, value))
+        return value in _NAMES or re.match(_WITH_PARAMETERS, value) is not None
     if _has_keys(value, "containsNull", "elementType", "type"):
         return value["type"] == "array" and isinstance(value["containsNull"], bool) and _is_type(value["elementType"])
     if _has_keys(value, "keyType", "type", "valueContainsNull", "valueType"):
