@@ -108,7 +108,7 @@ def _rocksdb(place: Path) -> Iterator[Gate]:
     files = reader.files(0, 0, table.store)
 
     def bare() -> int:
-        with reader.entries(files) as pairs:
+        with reader.stores.entries(files) as pairs:
             return sum(1 for _ in pairs)
 
     from ckpttool.state.batches import partition_batches

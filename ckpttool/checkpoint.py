@@ -27,12 +27,11 @@ from ckpttool.formats.initial_offset import initial_offset_hint, parse_initial_o
 from ckpttool.formats.metadata import parse_metadata
 from ckpttool.formats.names import parse_log_names, without_directories
 from ckpttool.formats.offsets import parse_offset_log
-from ckpttool.formats.state.names import parse_state_versions, provider_of
+from ckpttool.formats.state.names import by_batch, parse_state_versions, provider_of
 from ckpttool.formats.state.operator import parse_operator_metadata
 from ckpttool.formats.state.schema import parse_state_schema
 from ckpttool.frozen import replace
 from ckpttool.io_plan import live_files, opened_by_spark, opened_first
-from ckpttool.ledger import load_ledgers
 from ckpttool.model import (
     Checkpoint,
     CommitLogEntry,
@@ -46,6 +45,7 @@ from ckpttool.model import (
     OperatorStore,
     QueryMetadata,
     Severity,
+    SinkLedger,
     SourceLog,
     StateSchema,
 )
@@ -132,7 +132,7 @@ class _Loader:
         commits = self.load_entries("commits", commit_names, parse_commit_log, opened_by_spark(commit_names, 1))
         source_logs = tuple(self.load_source_logs(offsets)) if "sources" in names else ()
         operators = tuple(self.load_operators(offsets)) if "state" in names else ()
-        ledgers = tuple(load_ledgers(self.store, metadata.id if metadata else None)) if self.beside else ()
+        ledgers = self.load_ledgers(metadata) if self.beside else ()
         return Checkpoint(
             url=self.store.url,
             metadata=metadata,
@@ -150,6 +150,11 @@ class _Loader:
             faults=(*self.faults, *map(_changed, sorted(self.store.changed))),
             unreachable=self.unreachable,
         )
+
+    def load_ledgers(self, metadata: QueryMetadata | None) -> tuple[SinkLedger, ...]:
+        from ckpttool.ledger import load_ledgers
+
+        return tuple(load_ledgers(self.store, metadata.id if metadata else None))
 
     def load_metadata(self) -> QueryMetadata | None:
         return self.read("metadata", parse_metadata, "metadata-corrupt", "error", _RESTORE_METADATA)
@@ -309,7 +314,7 @@ class _Loader:
         if in_schemas is not None:
             directory = f"{path}/_stateSchema/{store}"
             versions = self.list(directory) if store in in_schemas else []
-            newest = max((name for name in versions if not name.startswith(".")), key=_schema_batch, default=None)
+            newest = max((name for name in versions if not name.startswith(".")), key=by_batch, default=None)
             file = f"{directory}/{newest}" if newest else None
         elif store == "default":
             file = f"{path}/0/_metadata/schema" if "_metadata" in in_first else None
@@ -436,11 +441,6 @@ def _provider_by_conf(entry: OffsetLogEntry | None) -> str | None:
     name = conf.get("spark.sql.streaming.stateStore.providerClass", "").rpartition(".")[2]
     known = {"HDFSBackedStateStoreProvider": "hdfs", "RocksDBStateStoreProvider": "rocksdb"}
     return known.get(name, name) or None
-
-
-def _schema_batch(name: str) -> tuple[int, str]:
-    batch = name.partition("_")[0]
-    return (int(batch) if batch.isdecimal() and len(batch) < 19 else -1, name)
 
 
 def _natural(name: str) -> tuple[int, int, str]:

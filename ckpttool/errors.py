@@ -6,6 +6,8 @@ Damage inside a checkpoint is not an error of ours: it becomes a `Finding`. `Mal
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -76,3 +78,22 @@ class UnsupportedVersion(MalformedFile):
 
 class LeftUnread(MalformedFile):
     """A file that we chose not to read (too large, or a link that leads out), so nothing is known about it."""
+
+
+class InFile(MalformedFile):
+    """Damage of which the file is known."""
+
+    def __init__(self, path: str, error: MalformedFile) -> None:
+        super().__init__(error.message, expected=error.expected, position=error.position, spark=error.spark)
+        self.path = path
+
+
+@contextmanager
+def told_of(path: str) -> Iterator[None]:
+    """What is wrong with a file is raised with its path."""
+    try:
+        yield
+    except InFile:
+        raise
+    except MalformedFile as error:
+        raise InFile(path, error) from None

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from ckpttool.errors import CkptError, LeftUnread, MalformedFile, NotFound, Unavailable
 from ckpttool.formats.checksums import parse_hadoop_crc, parse_spark_checksum, verify_hadoop_crc
 from ckpttool.formats.state.changelog import TYPED_VERSIONS, parse_changelog
-from ckpttool.formats.state.compression import MAGICS, Codec
+from ckpttool.formats.state.compression import Codec
 from ckpttool.formats.state.digests import crc32c
 from ckpttool.formats.state.hdfs import parse_delta, parse_snapshot
 from ckpttool.formats.state.names import LOG_DIRECTORY, SST_DIRECTORY
@@ -22,15 +22,7 @@ from ckpttool.state_chain import NO_FILE, NOT_A_FILE, Fault, FaultKind, StoreFil
 from ckpttool.storage import Store, is_directory, read_whole
 from ckpttool.urls import is_local
 
-_CODECS = {
-    spelled.format(codec): codec for codec in MAGICS for spelled in ("{}", "org.apache.spark.io.{}compressioncodec")
-}
 _EMPTY_JSON = SparkError("com.fasterxml.jackson.databind.exc.MismatchedInputException")
-
-
-def pinned_codec(conf: Mapping[str, str]) -> Codec | None:
-    """The codec that state is written with under this configuration; None for a name that is none."""
-    return _CODECS.get(conf.get("spark.sql.streaming.stateStore.compression.codec", "lz4").lower())
 
 
 class BodyReader:

@@ -156,13 +156,15 @@ class StateLoader:
         return replace(store, sizes=sizes, faults=faults, opened=frozenset(faults))
 
     def fault_of_nothing(self, name: str) -> Fault | None:
-        from ckpttool.state_bodies import fault_in, pinned_codec
+        from ckpttool.formats.state.compression import pinned_codec
+        from ckpttool.state_bodies import fault_in
 
         return fault_in(name, b"", pinned_codec(self.conf))
 
     def opened(self, stores: Sequence[StoreFiles], jobs: int) -> list[StoreFiles]:
+        from ckpttool.formats.state.compression import pinned_codec
         from ckpttool.state.side_by_side import side_by_side
-        from ckpttool.state_bodies import BodyReader, pinned_codec
+        from ckpttool.state_bodies import BodyReader
 
         reader = BodyReader(self.store, self.version, pinned_codec(self.conf))
         groups = [stores] if jobs == 1 else [[one] for one in stores]

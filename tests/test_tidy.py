@@ -20,7 +20,7 @@ LAYERS: list[tuple[str, ...]] = [
     ("formats", "connectors", "releases"),
     ("urls", "storage", "remote", "remote_errors", "buckets", "objects", "hdfs"),
     ("batches", "evidence", "restart", "rules", "checks", "protocol", "state_chain", "state_errors",
-     "state_verdict", "state.tables", "state.replay", "state.joined", "planner", "sinks.base",
+     "state_verdict", "state.tables", "state.decoding", "state.replay", "state.joined", "planner", "sinks.base",
      "sinks.compaction", "sinks.failures", "sinks.findings", "sinks.judge", "sinks.lineage", "sinks.skipped",
      "inputs.base", "inputs.judge", "inputs.delta_rules", "inputs.delta_schema", "inputs.delta_errors", "kafka"),
     ("io_plan", "recognise", "sinks", "ledger", "state_files", "state_bodies", "needed_state", "checkpoint",
@@ -48,6 +48,7 @@ PURE = tuple(
         "state_chain",
         "state_errors",
         "state_verdict",
+        "state.decoding",
         "state.joined",
         "state.replay",
         "state.tables",
@@ -178,8 +179,8 @@ OF_OTHER_COMMANDS = {
                      "ckpttool.state_bodies"),
     "inspect-text": ("ckpttool.report.json", "ckpttool.planner", "ckpttool.outlook", "ckpttool.state",
                      "ckpttool.state_bodies"),
-    "count": ("ckpttool.rules", "ckpttool.checks", "ckpttool.connectors", "ckpttool.evidence", "ckpttool.state.bulk",
-              "ckpttool.formats.state.spark_json", "ckpttool.formats.state.avro", "base64"),
+    "count": ("ckpttool.rules", "ckpttool.checks", "ckpttool.connectors", "ckpttool.evidence", "ckpttool.state.stores",
+              "ckpttool.state_bodies", "ckpttool.formats.state.layouts", "ckpttool.ledger", "decimal", "csv"),
 }  # fmt: skip
 TO_DRAW_TABLES = {"inspect-text": {"tabulate", "importlib.metadata", "tempfile"}}  # it asks for its own version
 
@@ -192,7 +193,7 @@ STATEFUL = "sample_checkpoints/4.2.0-windowed-agg-rocksdb-sound/checkpoint"
         ("help", ["--help"]),
         ("inspect-json", ["inspect", STATEFUL, "--format", "json"]),
         ("inspect-text", ["inspect", STATEFUL]),
-        ("count", ["state", "count", STATEFUL]),
+        ("count", ["state", "count", "sample_checkpoints/4.2.0-dedup-rocksdb-sound/checkpoint"]),
     ],
     ids=["help", "inspect-json", "inspect-text", "count"],
 )

@@ -15,7 +15,7 @@ from ckpttool.harness.place import JobPlace
 
 def read_state(place: JobPlace, batch: int, store: str) -> tuple[tuple[StateRow, ...] | None, str | None]:
     """The rows of these stores after a batch; or why they cannot be read."""
-    from ckpttool.report.state import line_renderer
+    from ckpttool.report.state_rows import line_renderer
     from ckpttool.state.reader import open_state
     from ckpttool.storage import open_store
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ckpttool.report.json import Fields, finding_fields, header
 from ckpttool.report.layout import table
-from ckpttool.report.state import line_renderer
+from ckpttool.report.state_rows import line_renderer
 from ckpttool.report.style import Style, plain
 from ckpttool.report.text import render_findings
 from ckpttool.state.difference import RowChange

@@ -11,9 +11,10 @@ import pyarrow as pa
 from ckpttool.state import bulk
 from ckpttool.state.arrow import record_batch, table_schema
 from ckpttool.state.columns import rows_of, struct_column
+from ckpttool.state.decoding import row_decoder
 from ckpttool.state.framing import Rows
 from ckpttool.state.reader import Row, StateReader
-from ckpttool.state.tables import TRANSFORM, Table, row_decoder
+from ckpttool.state.tables import TRANSFORM, Table
 
 _BATCH_ROWS = 65_536
 
@@ -28,14 +29,14 @@ def partition_batches(reader: StateReader, table: Table, partition: int) -> Iter
         return
     files = reader.files(table.operator, partition, table.store)
     if table.provider == "hdfs" and table.shape == "pairs" and not reader.conf.row_checksums:
-        records = bulk.newest_records(*reader.whole_files(files))
+        records = bulk.newest_records(*reader.stores.whole_files(files))
         if records is not None:
             batch = _columns(table, schema, partition, *records)
             del records  # they hold on to all that was read
             if batch is not None:
                 yield batch
                 return
-    with reader.entries(files, table.family) as pairs:
+    with reader.stores.entries(files, table.family) as pairs:
         while found := list(islice(pairs, _BATCH_ROWS)):
             yield _chunk(reader, table, schema, partition, found)
 

@@ -12,9 +12,10 @@ from typing import Any, Literal
 
 from ckpttool.errors import CkptError, Refused
 from ckpttool.frozen import frozen
+from ckpttool.state.decoding import row_decoder
 from ckpttool.state.reader import StateReader
 from ckpttool.state.replay import Changes, replay_map
-from ckpttool.state.tables import Table, row_decoder
+from ckpttool.state.tables import Table
 
 Change = Literal["added", "changed", "removed"]
 Values = tuple[Any, ...]
@@ -76,7 +77,7 @@ def touched_rows(
     if table.parts or table.family is not None or later.conf.row_checksums:
         return None
     files, files_before = (reader.files(table.operator, partition, table.store) for reader in (later, earlier))
-    since = later.changes_since(files, earlier.version, files_before.unique_id)
+    since = later.stores.changes_since(files, earlier.version, files_before.unique_id)
     if since is None:
         return None
     batches = [list(one) for one in since]
@@ -86,7 +87,7 @@ def touched_rows(
     keys = changes.keys()
     if keys is None:
         return None
-    with earlier.entries(files_before, only=keys) as pairs:
+    with earlier.stores.entries(files_before, only=keys) as pairs:
         old = {key: value for key, value in pairs if key in keys}
     if table.provider == "hdfs":
         new = replay_map([[("puts", list(old.items()))], *batches], row_checksums=False)

@@ -49,7 +49,7 @@ def measure_store(reader: StateReader, files: StoreFiles, retained: int) -> Stor
     tables: dict[str, int] = {}
     keys: int | None = None
     try:
-        chain, files = reader.chain(files)
+        chain, files = reader.stores.chain(files)
         base_version, changes = chain.base_version, len(chain.changes)
         if chain.base and files.provider == "rocksdb":
             snapshot = parse_snapshot_zip(reader.store.read(f"{files.path}/{chain.base}"))

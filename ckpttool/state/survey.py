@@ -9,7 +9,6 @@ from ckpttool.formats.state.names import parse_state_versions
 from ckpttool.formats.state.rocksdb import parse_snapshot_zip
 from ckpttool.frozen import frozen
 from ckpttool.state.reader import StateReader
-from ckpttool.state.rocksdb import MissingRocksdict
 from ckpttool.state.side_by_side import side_by_side
 from ckpttool.state.tables import Table
 from ckpttool.state_chain import StoreFiles
@@ -51,6 +50,8 @@ def _rows(reader: StateReader, table: Table, stores: list[StoreFiles], may_read:
         if None in recorded:
             return None, "counting would read all of it: ckpt state count"
         return sum(one or 0 for one in recorded), None
+    from ckpttool.state.rocksdb import MissingRocksdict
+
     before = len(reader.findings)
     try:
         counted = sum(count_rows(reader, table, exact=True).values())

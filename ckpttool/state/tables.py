@@ -1,4 +1,4 @@
-"""Which tables of rows an operator keeps, and how their entries decode. Pure.
+"""Which tables of rows an operator keeps. Pure.
 
 A table is what Spark's `statestore` source shows at a time: a store, one of the column families of a join that keeps
 all in one store, or a state variable of transformWithState. Where no metadata says what an operator is (before Spark
@@ -7,26 +7,19 @@ all in one store, or a state variable of transformWithState. Where no metadata s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from ckpttool.formats.state.layouts import (
-    Encoding,
-    ValueSchemas,
-    bare_row,
-    rocksdb_key,
-    rocksdb_value,
-    split_values,
-)
 from ckpttool.formats.state.types import BINARY, LONG, DataType, Field, parse_type
 from ckpttool.frozen import frozen, replace
 from ckpttool.model import ColumnFamilySchema, Json, Operator, OperatorStore, StateSchema
 from ckpttool.state_chain import Provider
 
+if TYPE_CHECKING:
+    from ckpttool.formats.state.layouts import Encoding
+
 Shape = Literal["pairs", "list", "map", "timers", "raw", "joined"]
-# What an entry, a key and a value, says: none, one or several rows of the table's columns.
-Decode = Callable[[bytes, bytes], Iterator[tuple[Any, ...]]]
 
 TRANSFORM = ("transformWithStateExec", "transformWithStateInPandasExec", "transformWithStateInPySparkExec")
 JOIN = "symmetricHashJoin"
@@ -252,36 +245,6 @@ def without_fields(kind: DataType, *names: str) -> DataType:
     """Without the last field, if it is called so."""
     last = kind.fields[-1:]
     return replace(kind, fields=kind.fields[:-1]) if last and last[0].name in names else kind
-
-
-# -- rows --------------------------------------------------------------------------------------------------------------
-
-
-def row_decoder(table: Table, conf: StateConf) -> Decode:
-    if table.shape == "raw":
-        return lambda key, value: iter([(key, value)])
-    schemas = ValueSchemas(table.value, table.value_schemas)
-    if table.provider == "hdfs":
-        key_of, value_of = bare_row(table.key), bare_row(table.value)
-    else:
-        encoding = conf.encoding if table.operator_name in TRANSFORM else "unsaferow"
-        key_of, value_of = rocksdb_key(table.key, table.encoder, encoding), rocksdb_value(schemas, encoding)
-    if table.is_multi_valued:
-        return _several(key_of, value_of, conf.delimiter)
-    if table.shape == "map":
-        return lambda key, value: iter([(*key_of(key), value_of(value))])
-    if table.shape == "timers":
-        return lambda key, _: iter([key_of(key)])
-    return lambda key, value: iter([(key_of(key), value_of(value))])
-
-
-def _several(key_of: Callable[[bytes], Any], value_of: Callable[[bytes], Any], delimiter: bytes) -> Decode:
-    def decode(key: bytes, value: bytes) -> Iterator[tuple[Any, ...]]:
-        columns = key_of(key)
-        for one in split_values(value, delimiter):
-            yield columns, value_of(one)
-
-    return decode
 
 
 # -- configuration -----------------------------------------------------------------------------------------------------

@@ -7,11 +7,10 @@ checksums are held against their rows, and a snapshot's entries are counted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from ckpttool.errors import CkptError, Unavailable
 from ckpttool.formats.state.names import parse_state_versions
-from ckpttool.frozen import frozen
+from ckpttool.frozen import frozen, replace
 from ckpttool.model import Finding
 from ckpttool.releases import NEWEST, Release
 from ckpttool.state.reader import StateReader, batched
@@ -80,7 +79,7 @@ def verify_state(
     checks = []
     for one, found in side_by_side(check, in_turn, jobs):
         checks.append(one)
-        reader.findings += found
+        reader.findings.extend(found)
     why = [*(one for one in verdict.why if one != TABLES_UNREAD), *(one.why for one in checks if one.why)]
     findings = [*check_state_files(files), *reader.findings]
     outcome = verdict.outcome
@@ -129,7 +128,7 @@ def _keys(reader: StateReader, store: StoreFiles) -> tuple[int | None, str | Non
     if reader.version <= 0:
         return 0, None
     try:
-        with reader.entries(store) as pairs:
+        with reader.stores.entries(store) as pairs:
             keys = sum(1 for _ in pairs)
     except MissingRocksdict as error:
         return None, f"tables of RocksDB were not read inside: {error.message}"

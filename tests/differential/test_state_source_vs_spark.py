@@ -13,7 +13,7 @@ import pytest
 from benchmarks import state_files
 from ckpttool import open_store
 from ckpttool.formats.state.ddl import parse_ddl
-from ckpttool.report.state import line_renderer
+from ckpttool.report.state_rows import line_renderer
 from ckpttool.state.reader import open_state
 from tests.differential.on_spark import OURS, WORKERS, clear_workers, run_on_spark
 from tests.samples.place import REPOSITORY

@@ -28,7 +28,7 @@ import pytest
 
 from ckpttool import open_store
 from ckpttool.releases import Release, parse_release
-from ckpttool.report.state import line_renderer
+from ckpttool.report.state_rows import line_renderer
 from ckpttool.state.reader import StateReader, open_state
 from ckpttool.state.tables import TRANSFORM
 from tests.parts.spark import ensure_python_state

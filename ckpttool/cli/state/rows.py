@@ -233,7 +233,7 @@ def _partitions(reader: StateReader, table: Table, asked: tuple[int, ...]) -> tu
 def _print_rows(
     reader: StateReader, table: Table, found: Iterator[Row], limit: int | None, form: str, color: str
 ) -> None:
-    from ckpttool.report import state as report
+    from ckpttool.report import state_rows as report
 
     if form in ("text", "table"):
         shown = _SHOWN_AS_TABLE if limit is None else limit

@@ -8,7 +8,7 @@ reads no further than it needs, as Spark does, does not meet it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from struct import Struct, unpack_from
 from typing import Literal, NamedTuple
 
@@ -24,6 +24,9 @@ MAGICS: dict[Codec, bytes] = {
     "snappy": b"\x82SNAPPY\x00",
     "lzf": b"ZV",
 }
+_CODECS = {
+    spelled.format(codec): codec for codec in MAGICS for spelled in ("{}", "org.apache.spark.io.{}compressioncodec")
+}
 EOF = SparkError("java.io.EOFException")
 IO = SparkError("java.io.IOException")
 
@@ -37,6 +40,11 @@ _LZ4_STORED, _LZ4_COMPRESSED = 0x10, 0x20
 _SNAPPY_HEADER_BYTES = 16
 _ZSTD_BLOCK_BYTES = 2**17
 _ZSTD_WIDE_WINDOW = 17 << 3  # 2^27 bytes, the largest that every decoder takes
+
+
+def pinned_codec(conf: Mapping[str, str]) -> Codec | None:
+    """The codec that state is written with under this configuration; None for a name that is none."""
+    return _CODECS.get(conf.get("spark.sql.streaming.stateStore.compression.codec", "lz4").lower())
 
 
 def sniff_compression(head: bytes) -> Codec | None:

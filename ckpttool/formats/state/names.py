@@ -27,3 +27,9 @@ def provider_of(names: Iterable[str]) -> str | None:
     """Which state store provider writes such files; None if no name tells."""
     found = {SUFFIXES.get(name.rpartition(".")[2]) for name in names if not name.startswith(".")} - {None}
     return found.pop() if len(found) == 1 else None
+
+
+def by_batch(name: str) -> tuple[int, str]:
+    """The order of schema files, `<batch>_<uuid>`."""
+    batch = name.partition("_")[0]
+    return (int(batch) if batch.isdecimal() and len(batch) < 19 else -1, name)

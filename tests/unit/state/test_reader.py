@@ -13,6 +13,7 @@ from ckpttool.errors import NotFound
 from ckpttool.formats.state.digests import crc32c
 from ckpttool.formats.state.hdfs import count_rows_of_one_size
 from ckpttool.state.reader import StateReader, open_state
+from ckpttool.state.stores import Stores
 from ckpttool.state.survey import count_rows
 from ckpttool.storage import open_store
 from tests.rocksdb_builders import snapshot
@@ -138,13 +139,13 @@ def test_large_tables_are_counted_all_at_once(
     reader = open_state(open_store(str(root)))
     (table,) = reader.tables
     one_by_one = count_rows(reader, table)
-    monkeypatch.setattr("ckpttool.state.reader._WORTH_NUMPY_BYTES", 0)
+    monkeypatch.setattr("ckpttool.state.stores._WORTH_NUMPY_BYTES", 0)
     torn = root / "state/0/2/7.delta"
     torn.write_bytes(torn.read_bytes()[:-40])
     assert count_rows(reader, table) == one_by_one | {2: 0}
     assert [finding.path for finding in reader.findings] == ["state/0/2/7.delta"]
     assert sum(one_by_one.values()) == 1000
-    monkeypatch.delattr(StateReader, "_replayed")  # nobody is there who would count one by one
+    monkeypatch.delattr(Stores, "_replayed")  # nobody is there who would count one by one
     assert reader.count(table, 0) == 250
 
 

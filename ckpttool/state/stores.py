@@ -1,0 +1,193 @@
+"""Opens the stores of one version of the state: keys and values, however they are kept.
+
+What is wrong with a file is raised with its path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import contextmanager
+
+from ckpttool.errors import MalformedFile, NotFound, told_of
+from ckpttool.formats.state.changelog import open_changelog
+from ckpttool.formats.state.compression import Codec, sniff_compression
+from ckpttool.formats.state.entries import Batch, changelog_entries, delta_entries, snapshot_entries
+from ckpttool.formats.state.hdfs import count_rows_of_one_size, sniffed
+from ckpttool.formats.state.layouts import checked_rocksdb_values
+from ckpttool.formats.state.rocksdb import METADATA, parse_snapshot_metadata, read_zip_entries
+from ckpttool.frozen import frozen, replace
+from ckpttool.state import rocksdb
+from ckpttool.state.replay import Changes, Pair, replay_map
+from ckpttool.state.tables import StateConf
+from ckpttool.state_chain import Chain, StoreFiles, chains
+from ckpttool.storage import Store, read_whole
+
+_WORTH_NUMPY_BYTES = 2**21  # of a table's compressed files; less is counted before numpy is loaded
+
+Parse = Callable[[bytes, Codec | None], Iterator[Batch]]
+
+
+@frozen
+class Stores:
+    """`codec`: the one that is pinned, None if that is none."""
+
+    store: Store
+    version: int
+    conf: StateConf
+    codec: Codec | None
+
+    def chain(self, files: StoreFiles) -> tuple[Chain, StoreFiles]:
+        """The newest way to load the version whose files are all there."""
+        files = self._with_lineage(files)
+        missing = None
+        for chain in chains(files, self.version):
+            if chain.missing is None and not chain.incomplete:
+                return chain, files
+            missing = missing or chain.missing
+        raise NotFound(f"{missing or 'a base'} is not there", "see which versions can be loaded: ckpt state verify")
+
+    def changes_since(self, files: StoreFiles, version: int, unique_id: str | None) -> list[Iterator[Batch]] | None:
+        """What was done to the store after an earlier version, batch by batch; None if not all of it is there, or does
+        not rest on the version of that id."""
+        files = self._with_lineage(files)
+        for chain in chains(files, self.version):
+            names = [name for name in (chain.base, *chain.changes) if name]
+            is_known = unique_id is None or any(name.startswith(f"{version}_{unique_id}.") for name in names)
+            if chain.base_version <= version < self.version and not (chain.missing or chain.incomplete) and is_known:
+                parse = delta_entries if files.provider == "hdfs" else changelog_entries
+                return [self._parsed_entries(files, name, parse) for name in chain.changes[version - self.version :]]
+        return None
+
+    def _with_lineage(self, files: StoreFiles) -> StoreFiles:
+        """With ids, a changelog names those that it goes back to; older ones are asked in turn."""
+        if files.unique_id is None or f"{self.version}_{files.unique_id}.zip" in files.names:
+            return files
+        asked: set[tuple[int, str]] = set()
+        oldest = (self.version, files.unique_id)
+        while oldest not in asked:
+            asked.add(oldest)
+            name = f"{oldest[0]}_{oldest[1]}.changelog"
+            if name not in files.names:
+                break
+            body = self._read(files, name)
+            with told_of(f"{files.path}/{name}"):
+                header, _, _ = open_changelog(body, self._codec(body))
+            if files.lineage is None:
+                files = replace(files, lineage=header.lineage or ())
+            else:
+                files = replace(files, ancestry=(*files.ancestry, *(header.lineage or ())))
+            known = (*(files.lineage or ()), *files.ancestry)
+            if any(f"{version}_{id}.zip" in files.names for version, id in known):
+                break
+            oldest = min(known, default=oldest)
+        return files
+
+    def _replayed(self, files: StoreFiles, chain: Chain, only: Container[bytes] | None = None) -> dict[bytes, bytes]:
+        base = [self._parsed_entries(files, chain.base, snapshot_entries)] if chain.base else []
+        changes = [self._parsed_entries(files, name, delta_entries) for name in chain.changes]
+        return replay_map([*base, *changes], self.conf.row_checksums, only)
+
+    @contextmanager
+    def _rocksdb(self, files: StoreFiles, chain: Chain, family: str | None) -> Iterator[Iterator[Pair]]:
+        changes = Changes(self.conf.delimiter, self.conf.row_checksums)
+        for name in chain.changes:
+            changes.apply(self._parsed_entries(files, name, changelog_entries))
+        if chain.base is None:
+            yield self._plain(changes.over((), _prefix(None, family)), family)
+            return
+        body = self._read(files, chain.base)
+        with told_of(f"{files.path}/{chain.base}"):
+            entries = read_zip_entries(body)
+            snapshot = parse_snapshot_metadata(entries.get(METADATA, b""), tuple(entries))
+        if family is not None and snapshot.column_families is not None and family not in snapshot.column_families:
+            yield iter(())  # one that the schema has and the store never made
+            return
+        prefix = _prefix(snapshot.column_families, family)
+        if not snapshot.files and not any(name.endswith(".log") and body for name, body in entries.items()):
+            yield self._plain(changes.over((), prefix), family)  # a snapshot of nothing
+            return
+        with rocksdb.opened_snapshot(self.store, files.path, snapshot, entries, self.conf.delimiter) as database:
+            yield self._plain(changes.over(rocksdb.pairs(database, prefix), prefix), family)
+
+    def _plain(self, pairs: Iterator[Pair], family: str | None) -> Iterator[Pair]:
+        """Without the number of the family before keys, and checksums before values."""
+        begin = 2 if family is not None else 0
+        for key, value in pairs:
+            if self.conf.row_checksums:
+                parts = checked_rocksdb_values(key, value, self.conf.delimiter)
+                value = self.conf.delimiter.join(parts)
+            yield key[begin:], value
+
+    def _read(self, files: StoreFiles, name: str) -> bytes:
+        with told_of(f"{files.path}/{name}"):
+            return read_whole(self.store, f"{files.path}/{name}")
+
+    def _parsed_entries(self, files: StoreFiles, name: str, parse: Parse) -> Iterator[Batch]:
+        body = self._read(files, name)
+        with told_of(f"{files.path}/{name}"):
+            yield from parse(body, self._codec(body))
+
+    def _codec(self, body: bytes) -> Codec | None:
+        """What the first bytes tell, and otherwise what is pinned: a session may have been told another codec since."""
+        return sniff_compression(body) or self.codec
+
+    @contextmanager
+    def entries(
+        self, files: StoreFiles, family: str | None = None, only: Container[bytes] | None = None
+    ) -> Iterator[Iterator[Pair]]:
+        """The keys and values of one store at the version; of a column family, without its number before the keys.
+        `only`: the keys that are wanted, so that others need not be kept; there may be more all the same."""
+        chain, files = self.chain(files)
+        if files.provider == "hdfs":
+            yield iter(self._replayed(files, chain, only).items())
+        else:
+            with self._rocksdb(files, chain, family) as pairs:
+                yield pairs
+
+    def whole_files(self, files: StoreFiles) -> tuple[list[tuple[bytes, Codec]], bool]:
+        """The snapshot and the deltas after it, of an HDFS-backed store, and whether there is a snapshot."""
+        chain, files = self.chain(files)
+        found = []
+        for name in (*([chain.base] if chain.base else ()), *chain.changes):
+            body = self._read(files, name)
+            with told_of(f"{files.path}/{name}"):
+                found.append((body, self._codec(body) or sniffed(body)))
+        return found, chain.base is not None
+
+    def count(self, files: StoreFiles, family: str | None, partitions: int) -> int:
+        """How many keys there are. `partitions`: how many like this one are counted."""
+        if files.provider == "hdfs":
+            chain, files = self.chain(files)
+            at_once = self._count_at_once(files, chain, partitions)
+            return len(self._replayed(files, chain)) if at_once is None else at_once
+        with self.entries(files, family) as pairs:
+            return sum(1 for _ in pairs)
+
+    def count_by_headers(self, files: StoreFiles) -> int | None:
+        """Of an HDFS-backed store of rows of one size, if it is a snapshot with nothing after it."""
+        chain, files = self.chain(files)
+        return None if chain.base is None or chain.changes else count_rows_of_one_size(self._read(files, chain.base))
+
+    def _count_at_once(self, files: StoreFiles, chain: Chain, partitions: int) -> int | None:
+        """Of large tables, where there is numpy and records are such that it can be done."""
+        stats = [self.store.stat(f"{files.path}/{name}") for name in (chain.base, *chain.changes) if name]
+        size = sum(one.size_bytes or 0 for one in stats if one) * partitions
+        if self.conf.row_checksums or size < _WORTH_NUMPY_BYTES:
+            return None
+        try:
+            from ckpttool.state.bulk import newest_records
+        except ImportError:
+            return None
+        records = newest_records(*self.whole_files(files))
+        return None if records is None else len(records[0].starts)
+
+
+def _prefix(families: Mapping[str, int] | None, family: str | None) -> bytes:
+    """What the keys of a column family begin with."""
+    if family is None:
+        return b""
+    if families is None or family not in families:
+        raise MalformedFile(
+            f"no snapshot tells the number of the column family {family!r}", expected="a zip whose metadata has it"
+        )
+    return families[family].to_bytes(2, "little", signed=True)
