@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-# pyarrow: Python data sources.
+# pyarrow: Python data sources, and groups with state in Python.
 SPARKS = {
     "3.3.4": ("pyspark==3.3.4",),
     "3.4.4": ("pyspark==3.4.4",),
-    "3.5.7": ("pyspark==3.5.7",),
+    "3.5.7": ("pyspark==3.5.7", "pyarrow==26.0.1"),
     "4.0.0": ("pyspark==4.0.0", "pyarrow==26.0.1"),
     "4.0.4": ("pyspark==4.0.4", "pyarrow==26.0.1"),
     "4.1.3": ("pyspark==4.1.3", "pyarrow==26.0.1"),
