@@ -21,6 +21,7 @@ Numbers = Any  # an array of numpy
 _WORD = 8
 _LONGEST_KEY = 1024  # bytes; longer ones are few, and cost more to hash here than elsewhere
 _TRIES = 16
+_AT_ONCE = 2**13  # keys
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 
@@ -43,8 +44,8 @@ def newest_records(files: Sequence[File], has_base: bool) -> tuple[Rows, Rows] |
         newest = _newest(Rows(data, records.keys, records.key_sizes))
         if newest is None:
             return None
-        newest &= records.value_sizes >= 0
-        records = Frames(*(one[newest] for one in records))
+        newest = np.flatnonzero(newest & (records.value_sizes >= 0))
+        records = Frames(*(one.take(newest) for one in records))
     keys = Rows(data, records.keys, records.key_sizes)
     return keys, Rows(data, records.keys + records.key_sizes + 4, records.value_sizes)
 
@@ -60,25 +61,25 @@ def _newest(keys: Rows) -> Numbers | None:
     for _ in range(_TRIES):
         if not len(left):
             return newest
-        found = _last_at_its_place(hashes, left)
-        is_same = hashes[found] == hashes[left]
-        superseded = is_same & (found != left)
-        if not _are_equal(keys, left[superseded], found[superseded]):
+        found = _last_at_its_place(hashes)
+        is_same = hashes.take(found) == hashes
+        superseded = np.flatnonzero(is_same & (found != np.arange(len(left), dtype=np.int32)))
+        if not _are_equal(keys, left.take(superseded), left.take(found.take(superseded))):
             return None
-        newest[left[superseded]] = False
-        left = left[~is_same]
-        hashes = hashes * _FACTOR
+        newest[left.take(superseded)] = False
+        others = np.flatnonzero(~is_same)
+        left, hashes = left.take(others), hashes.take(others) * _FACTOR
         hashes ^= hashes >> _HALF
     return None
 
 
-def _last_at_its_place(hashes: Numbers, left: Numbers) -> Numbers:
-    """Of these records, for each the last one whose hash begins with the same bits."""
-    bits = max(len(left).bit_length() + 1, 4)
-    places = ((hashes[left] * _FACTOR) >> np.uint64(64 - bits)).astype(np.intp)
+def _last_at_its_place(hashes: Numbers) -> Numbers:
+    """For each the last one whose hash begins with the same bits."""
+    bits = max(len(hashes).bit_length() + 1, 4)
+    places = ((hashes * _FACTOR) >> np.uint64(64 - bits)).astype(np.intp)
     table = np.empty(1 << bits, np.int32)
-    table[places] = left  # of several at a place, the last one stays
-    return table[places]
+    table[places] = np.arange(len(hashes), dtype=np.int32)  # of several at a place, the last one stays
+    return table.take(places)
 
 
 def _hashes(keys: Rows) -> Numbers | None:
@@ -86,19 +87,33 @@ def _hashes(keys: Rows) -> Numbers | None:
     if longest > _LONGEST_KEY or (keys.sizes % _WORD).any():
         return None
     hashes = keys.sizes.astype(np.uint64)
-    for word in _words(keys):
-        hashes ^= word.view(np.uint64)
-        hashes *= _FACTOR
-        hashes ^= hashes >> _HALF
+    for part in _parts(len(hashes)):
+        own = hashes[part]
+        for word in _words(_some(keys, part)):
+            own ^= word.view(np.uint64)
+            own *= _FACTOR
+            own ^= own >> _HALF
     return hashes
 
 
 def _are_equal(keys: Rows, some: Numbers, others: Numbers) -> bool:
     """Whether each of some keys is the same as its other."""
-    one, other = (Rows(keys.data, keys.starts[at], keys.sizes[at]) for at in (some, others))
-    if (one.sizes != other.sizes).any():
-        return False
-    return all((ours == theirs).all() for ours, theirs in zip(_words(one), _words(other), strict=True))
+    for part in _parts(len(some)):
+        one, other = _some(keys, some[part]), _some(keys, others[part])
+        if (one.sizes != other.sizes).any():
+            return False
+        if not all((ours == theirs).all() for ours, theirs in zip(_words(one), _words(other), strict=True)):
+            return False
+    return True
+
+
+def _parts(count: int) -> Iterator[slice]:
+    """So many that what their first words brought to the processor is still there for the next."""
+    return (slice(start, start + _AT_ONCE) for start in range(0, count, _AT_ONCE))
+
+
+def _some(keys: Rows, which: Numbers | slice) -> Rows:
+    return Rows(keys.data, keys.starts[which], keys.sizes[which])
 
 
 def _words(keys: Rows) -> Iterator[Numbers]:

@@ -26,7 +26,6 @@ _NARROW: dict[str, str] = {
     "byte": "<i1", "short": "<i2", "integer": "<i4", "date": "<i4", "float": "<f4",
 }  # fmt: skip
 _WIDE = ("long", "timestamp", "timestamp_ntz", "time", "day-time")
-_MICROSECONDS = ("timestamp", "timestamp_ntz", "day-time")
 
 
 class _NotHere(Exception):
@@ -63,22 +62,22 @@ def _struct(kind: DataType, rows: Rows, nulls: Numbers | None) -> pa.StructArray
     if int(rows.sizes[alive].min(initial=2**62)) < 8 * (words + count):
         raise _NotHere
     bits = [rows.word(at) for at in range(words)]
+    in_any = [int(np.bitwise_or.reduce(one)) for one in bits]
     arrays = []
     for at, field in enumerate(kind.fields):
-        missing = (bits[at // 64] >> (at % 64) & 1).astype(bool)
-        if nulls is not None:
-            missing |= nulls
+        missing = nulls
+        if in_any[at // 64] >> (at % 64) & 1:
+            of_field = (bits[at // 64] >> (at % 64) & 1).astype(bool)
+            missing = of_field if nulls is None else of_field | nulls
         arrays.append(_column(field.type, rows, words + at, missing))
     mask = None if nulls is None else pa.array(nulls)
     return pa.StructArray.from_arrays(arrays, names=field_names(kind.fields), mask=mask)
 
 
-def _column(kind: DataType, rows: Rows, at: int, missing: Numbers) -> pa.Array:
+def _column(kind: DataType, rows: Rows, at: int, mask: Numbers | None) -> pa.Array:
     word = rows.word(at)
-    mask = missing if missing.any() else None
     if kind.kind in _WIDE:
-        values = word * 1 if kind.kind != "time" else word
-        return pa.array(values, pa.int64(), mask=mask).view(arrow_type(kind))
+        return pa.array(word, pa.int64(), mask=mask).view(arrow_type(kind))
     if kind.kind == "double":
         return pa.array(word.view("<f8"), mask=mask)
     if kind.kind == "boolean":
@@ -90,27 +89,27 @@ def _column(kind: DataType, rows: Rows, at: int, missing: Numbers) -> pa.Array:
         return made.view(pa.date32()) if kind.kind == "date" else made
     if kind.kind == "void":
         return pa.nulls(len(word))
-    return _placed(kind, rows, word, missing, mask)
+    return _placed(kind, rows, word, mask)
 
 
-def _placed(kind: DataType, rows: Rows, word: Numbers, missing: Numbers, mask: Numbers | None) -> pa.Array:
+def _placed(kind: DataType, rows: Rows, word: Numbers, mask: Numbers | None) -> pa.Array:
     if kind.kind == "decimal" and kind.precision <= LARGEST_LONG_DECIMAL:
-        return _decimals(kind, word, missing)
+        return _decimals(kind, word, mask)
     make = _MAKERS.get(kind.kind)
     if make is None:
         raise _NotHere
     offsets, sizes = word >> 32, word & 0xFFFFFFFF
     if mask is not None:
-        offsets, sizes = np.where(missing, 0, offsets), np.where(missing, 0, sizes)
+        offsets, sizes = np.where(mask, 0, offsets), np.where(mask, 0, sizes)
     if (offsets < 0).any() or (offsets + sizes > rows.sizes).any():
         raise _NotHere
     return make(kind, Rows(rows.data, rows.starts + offsets, sizes), mask)
 
 
-def _decimals(kind: DataType, word: Numbers, missing: Numbers) -> pa.Array:
+def _decimals(kind: DataType, word: Numbers, mask: Numbers | None) -> pa.Array:
     limbs = np.empty((len(word), 2), "<i8")
     limbs[:, 0], limbs[:, 1] = word, word >> 63
-    validity = pa.array(~missing).buffers()[1]
+    validity = None if mask is None else pa.array(~mask).buffers()[1]
     return pa.Array.from_buffers(arrow_type(kind), len(word), [validity, pa.py_buffer(limbs)])
 
 
