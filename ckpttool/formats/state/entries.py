@@ -18,7 +18,7 @@ from ckpttool.errors import LeftUnread, MalformedFile
 from ckpttool.formats.state.changelog import open_changelog
 from ckpttool.formats.state.compression import Codec, bounded, decompress
 from ckpttool.formats.state.hdfs import sniffed
-from ckpttool.formats.state.records import EOF, LARGEST_RECORD_BYTES, PLAIN, SNAPSHOT, BadSize, Grammar
+from ckpttool.formats.state.records import EOF, LARGEST_RECORD_BYTES, PLAIN, SNAPSHOT, BadSize, Grammar, TooShort
 from ckpttool.model import Position, SparkError
 
 Kind = Literal["puts", "deletes", "merges", "range_deletes"]
@@ -46,23 +46,28 @@ def changelog_entries(data: bytes, codec: Codec | None = None) -> Iterator[Batch
 
 def read_entries(pieces: Iterator[bytes], grammar: Grammar, done: int = 0) -> Iterator[Batch]:
     """`done`: the bytes before the first piece, so that a fault says where it is in the uncompressed contents."""
-    waiting = b""
+    waiting: list[bytes] = []
+    missing = 0
     for piece in pieces:
-        data = waiting + piece if waiting else piece
-        at, is_whole = 0, True
-        while is_whole:
-            for kind, take in _STRETCHES.items():
-                pairs, at = take(data, at, grammar)
-                if pairs:
-                    yield kind, pairs
-            entry, following = _entry_at(data, at, grammar, done)
-            is_whole = following > at
-            if entry is not None:
+        waiting.append(piece)
+        missing -= len(piece)
+        if missing > 0:
+            continue
+        data, at = b"".join(waiting) if len(waiting) > 1 else piece, 0
+        waiting.clear()  # a record may be large
+        try:
+            while True:
+                for kind, take in _STRETCHES.items():
+                    pairs, at = take(data, at, grammar)
+                    if pairs:
+                        yield kind, pairs
+                entry, at = _entry_at(data, at, grammar, done)
+                if entry is None:
+                    return
                 yield entry[0], [(entry[1], entry[2])]
-            elif is_whole:
-                return
-            at = following
-        waiting = data[at:]
+        except TooShort as short:
+            missing = short.needed - (len(data) - at)
+        waiting.append(data[at:])
         done += at
     raise MalformedFile(
         "the contents end before the end mark",
@@ -156,15 +161,14 @@ _REMOVED = b"\xff\xff\xff\xff"
 
 
 def _entry_at(data: bytes, at: int, grammar: Grammar, done: int) -> tuple[tuple[Kind, bytes, bytes] | None, int]:
-    """The record at `at` and where the next one begins: nothing and the same place, if more bytes are needed; nothing
-    and what follows the end mark at the end."""
+    """The record at `at` and where the next one begins; nothing at the end mark."""
     if data.startswith(grammar.end, at):
         return None, at + len(grammar.end)
     tag_bytes = len(next(iter(grammar.kinds)))
     kind = grammar.kinds.get(data[at : at + tag_bytes])
     key_at = at + tag_bytes + 4
     if len(data) < key_at:
-        return None, at
+        raise TooShort(len(data) - at + 1)
     if kind is None:
         raise MalformedFile(
             f"a record of an unknown kind, 0x{data[at : at + tag_bytes].hex()}",
@@ -175,22 +179,22 @@ def _entry_at(data: bytes, at: int, grammar: Grammar, done: int) -> tuple[tuple[
     key_end = key_at + _size(data, key_at - 4, "key", done)
     value_at = key_end + 4
     if len(data) < value_at:
-        return _unfinished(at, value_at)
+        raise _unfinished(value_at - at)
     size = int.from_bytes(data[key_end:value_at], "big", signed=True)
     if size < 0:
         if not grammar.may_delete or (tag_bytes and kind != "deletes"):
             raise BadSize("value", size, done + key_end)
         return ("deletes", data[key_at:key_end], b""), value_at
     if len(data) < value_at + size:
-        return _unfinished(at, value_at + size)
+        raise _unfinished(value_at + size - at)
     return (kind, data[key_at:key_end], data[value_at : value_at + size]), value_at + size  # type: ignore[return-value]
 
 
-def _unfinished(at: int, end: int) -> tuple[None, int]:
+def _unfinished(needed: int) -> TooShort:
     """Nothing is gathered for a record that is not going to be kept."""
-    if end - at > LARGEST_RECORD_BYTES:
+    if needed > LARGEST_RECORD_BYTES:
         raise LeftUnread("a record is too large to be looked into", expected="a record of less than 256 MiB")
-    return None, at
+    return TooShort(needed)
 
 
 def _size(data: bytes, at: int, of: str, done: int) -> int:

@@ -83,7 +83,7 @@ def frame_records(pieces: Iterator[bytes], grammar: Grammar, done: int = 0) -> R
     )
 
 
-class _Short(Exception):
+class TooShort(Exception):
     """The record at hand needs so many bytes."""
 
     def __init__(self, needed: int) -> None:
@@ -132,7 +132,7 @@ class _Framer:
                     if data.startswith(end, at):
                         return at + len(end), True
                     at = self._step(data, at)
-        except _Short as short:
+        except TooShort as short:
             self._needed = short.needed
             return at, False
 
@@ -165,7 +165,7 @@ class _Framer:
     def _step(self, data: bytes, at: int) -> int:
         """Where the record at `at` ends."""
         if len(data) - at < self._tag_bytes:
-            raise _Short(self._tag_bytes)
+            raise TooShort(self._tag_bytes)
         tag = data[at : at + self._tag_bytes]
         kind = self.grammar.kinds.get(tag)
         if kind is None:
@@ -185,7 +185,7 @@ class _Framer:
             kind = self._removal(kind, value_size, value_at)
         end = value_at + 4 + max(value_size, 0)
         if end > len(data):
-            raise _Short(end - at)
+            raise TooShort(end - at)
         self._counts[kind] += 1
         if len(self._key_sizes) + len(self._value_sizes) <= _MOST_SIZES:
             self._key_sizes[key_size] = self._value_sizes[value_size] = None
@@ -204,7 +204,7 @@ _NEGATIVE = SparkError("java.lang.NegativeArraySizeException")
 
 def _size(data: bytes, start: int, at: int) -> int:
     if len(data) < at + 4:
-        raise _Short(at + 4 - start)
+        raise TooShort(at + 4 - start)
     size: int = _INT32.unpack_from(data, at)[0]
     return size
 
