@@ -146,7 +146,7 @@ def wanted_names(store: StoreFiles, version: int) -> tuple[str, ...]:
     for chain in chains(store, version):
         base = (chain.base, *sst_names(store, chain.base)) if chain.base else ()
         unopened = tuple(name for name in (*base, *chain.changes) if name not in store.opened)
-        if unopened or not (chain.incomplete or chain.base in store.sidecar_faults or base_faults(store, chain.base)):
+        if unopened or not (chain.incomplete or is_doubtful(store, chain.base)):
             return unopened
     oldest = min((*(store.lineage or ()), *store.ancestry), default=None)  # may name older ones
     name = f"{oldest[0]}_{oldest[1]}.changelog" if oldest else None
@@ -165,6 +165,12 @@ def base_versions(store: StoreFiles, version: int) -> list[int]:
     numbers = (parse_long(name.removesuffix(suffix)) for name in store.names if name.endswith(suffix))
     usable = {one for one in numbers if one is not None and 0 < one <= version and f"{one}{suffix}" in store.names}
     return [*sorted(usable, reverse=True), 0]
+
+
+def is_doubtful(store: StoreFiles, base: str | None) -> bool:
+    """Whether something is wrong with a base, at least for some releases."""
+    snapshot = store.snapshots.get(base or "")
+    return base in store.sidecar_faults or bool(base_faults(store, base)) or bool(snapshot and snapshot.version != 1)
 
 
 def base_faults(store: StoreFiles, base: str | None) -> tuple[tuple[str, Fault], ...]:

@@ -19,6 +19,7 @@ CHANGELOGS: Release = (3, 5, 0)  # state/StateStoreChangelog.scala
 CONDITIONS: Release = (4, 0, 0)  # errors of state loading have conditions
 UNIQUE_IDS: Release = (4, 0, 0)  # state/RocksDB.scala, loadWithCheckpointId
 OPERATOR_METADATA: Release = (4, 0, 0)  # state/OperatorStateMetadata.scala
+ONE_VERSION: Release = (4, 1, 0)  # state/RocksDBFileManager.scala: of a snapshot's description, whatever the format
 SIDECARS: Release = (4, 1, 0)  # checkpointing/ChecksumCheckpointFileManager.scala: of all files
 SIDECARS_WITH_IDS: Release = (4, 2, 0)  # state/StateStoreConf.scala: only where files have unique ids
 REPAIR: Release = (4, 2, 0)  # state/AutoSnapshotLoader.scala; its configuration claims 4.1, where nothing reads it
@@ -114,7 +115,7 @@ RAISED: dict[tuple[str, str], tuple[Raised, ...]] = {
     ("metadata-version", ".zip"): _changed(
         CONDITIONS,
         _raised(ILLEGAL_STATE, message="Cannot read RocksDB checkpoint metadata of version"),
-        _raised(SPARK, f"{_LOAD}CANNOT_READ_CHECKPOINT", "Expected v1, but found"),
+        _raised(SPARK, f"{_LOAD}CANNOT_READ_CHECKPOINT", "Cannot read RocksDB checkpoint metadata. Expected v"),
     ),
     # CheckpointFileManager renames a temporary file to what the batch leaves
     ("blocked", ""): _changed(

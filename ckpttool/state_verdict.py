@@ -13,7 +13,7 @@ from ckpttool.connectors.base import listed
 from ckpttool.formats.envelope import NULL_POINTER
 from ckpttool.formats.names import parse_long
 from ckpttool.frozen import frozen, replace
-from ckpttool.model import Finding, SparkError
+from ckpttool.model import Finding, Position, SparkError
 from ckpttool.releases import NEWEST, Release
 from ckpttool.rules import Conditions, Doubt, Failure
 from ckpttool.state_chain import (
@@ -33,12 +33,14 @@ from ckpttool.state_errors import (
     FILE_NOT_FOUND,
     NO_SUCH_ELEMENT,
     NUMBER_FORMAT,
+    ONE_VERSION,
     OPERATOR_METADATA,
     REPAIR,
     SCHEMA_FILES,
     SIDECARS,
     SIDECARS_WITH_IDS,
     STATE_DIRECTORY,
+    UNIQUE_IDS,
     UNREPAIRED,
     what_is_raised,
 )
@@ -252,12 +254,21 @@ class _Judge:
     def fault_met(self, store: StoreFiles, name: str) -> Fault | None:
         """The checksum beside a file is looked at when the file is closed, whatever went wrong in between. What stops
         Spark at the head of a changelog, or in a zip, comes before that."""
-        fault, sidecar = store.faults.get(name), store.sidecar_faults.get(name)
+        fault, sidecar = store.faults.get(name) or self.other_version(store, name), store.sidecar_faults.get(name)
         if sidecar is None or not self.reads_sidecar(store, name):
             return fault
         at_the_head = fault and fault.position and fault.position.byte == 0 and fault.spark != SparkError(EOF)
         comes_first = name.endswith(".zip") or (at_the_head and name.endswith(".changelog"))
         return fault if fault and comes_first else sidecar
+
+    def other_version(self, store: StoreFiles, name: str) -> Fault | None:
+        """4.0 has the version of the checkpoint's format in a snapshot's description; the others have 1."""
+        snapshot = store.snapshots.get(name)
+        expected = 2 if UNIQUE_IDS <= self.release < ONE_VERSION and store.unique_id is not None else 1
+        if snapshot is None or snapshot.version == expected:
+            return None
+        message = f"its `metadata` begins with v{snapshot.version}"
+        return Fault("metadata-version", message, f"`v{expected}`", Position(line=1))
 
     # -- what depends on release and configuration ---------------------------------------------------------------------
 

@@ -488,9 +488,11 @@ def _told(error: Exception) -> dict[str, str]:
 
 
 def _forget_state(spark: SparkSession) -> None:
-    """State stores stay loaded in the process, keyed by path; the next run must read the disk."""
+    """State stores stay loaded in the process, keyed by path; the next run must read the disk.
+
+    Their maintenance goes on: to stop it, Spark 4.0 may wait for a thread that waits for it, for five minutes."""
     with suppress(Exception):
-        spark._jvm.org.apache.spark.sql.execution.streaming.state.StateStore.stop()  # type: ignore[union-attr]
+        spark._jvm.org.apache.spark.sql.execution.streaming.state.StateStore.unloadAll()  # type: ignore[union-attr]
 
 
 def in_a_new_session(answer: Answer, spark: SparkSession, request: dict[str, Any]) -> dict[str, Any]:

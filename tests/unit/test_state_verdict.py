@@ -221,3 +221,21 @@ def test_findings(tmp_path: Path) -> None:
 
 def test_the_files_of_the_batch_that_runs_again_are_not_stale(tmp_path: Path) -> None:
     assert not list(check_state_files(load(made.checkpoint(tmp_path, made.deltas(1, 2, 3, 4)))))
+
+
+def test_a_snapshot_that_names_the_format_is_for_4_0_alone(tmp_path: Path) -> None:
+    """As real 4.0 writes it where names have ids; 4.2 and later have the changelogs to go back to."""
+    second = made.snapshot_zip(metadata=b'v2\n{"sstFiles":[],"numKeys":0}')
+    state = with_ids((1, "a", ()), (2, "b", ((1, "a"),)), (3, "c", ((2, "b"),))) | {"0/0/3_c.zip": second}
+    root = made.checkpoint(tmp_path / "both", state, provider=made.ROCKSDB, unique_ids=["c"])
+    assert error(root, "4.0.4") is None
+    assert error(root, "4.1.3") == ("SparkException", f"{LOAD}CANNOT_READ_CHECKPOINT")
+    assert error(root, "4.2.0") is None
+    assert load(root).stores[0].opened == {"3_c.zip", "3_c.changelog", "2_b.changelog", "1_a.changelog"}
+    alone = made.checkpoint(tmp_path / "alone", {"0/0/3_c.zip": second}, provider=made.ROCKSDB, unique_ids=["c"])
+    assert error(alone, "4.0.4") is None
+    assert error(alone, "4.3.0") == ("SparkException", f"{LOAD}CANNOT_READ_CHECKPOINT")
+    first = {"0/0/3_c.zip": made.snapshot_zip(metadata=b'v1\n{"sstFiles":[],"numKeys":0}')}
+    newer = made.checkpoint(tmp_path / "newer", first, provider=made.ROCKSDB, unique_ids=["c"])
+    assert error(newer, "4.0.4") == ("SparkException", f"{LOAD}CANNOT_READ_CHECKPOINT")
+    assert error(newer, "4.3.0") is None

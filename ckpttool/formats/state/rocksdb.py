@@ -21,6 +21,7 @@ from ckpttool.model import Json, Position, SparkError
 METADATA = "metadata"
 SST_MAGICS = (0x88E241B785F4CFF7, 0xDB4775248B80FB57)  # of block-based tables, and of the oldest ones
 
+_VERSIONS = {"v1": 1, "v2": 2}
 _LARGEST_ENTRY_BYTES = 2**26
 _LARGEST_ZIP_BYTES = 2**27  # all entries together
 _MOST_ENTRIES = 2**14
@@ -45,13 +46,15 @@ class ImmutableFile:
 
 @frozen
 class Snapshot:
-    """What a zip holds. `column_families`: name → id, None in stores without any."""
+    """What a zip holds. `column_families`: name → id, None in stores without any. `version`: of the description; only
+    4.0 writes 2, where names have ids, and no other release takes that."""
 
     files: tuple[ImmutableFile, ...]
     entries: tuple[str, ...]
     keys: int
     internal_keys: int = 0
     column_families: Mapping[str, int] | None = None
+    version: int = 1
 
 
 class NoMetadata(MalformedFile):
@@ -59,7 +62,7 @@ class NoMetadata(MalformedFile):
 
 
 class WrongVersion(MalformedFile):
-    """The first line of `metadata` is not the one version there is."""
+    """The first line of `metadata` is no version that any Spark writes."""
 
 
 def parse_snapshot_zip(data: bytes) -> Snapshot:
@@ -76,7 +79,8 @@ def parse_snapshot_zip(data: bytes) -> Snapshot:
 
 def parse_snapshot_metadata(data: bytes, entries: tuple[str, ...] = ()) -> Snapshot:
     first, _, rest = decode_utf8(data).partition("\n")
-    if first.rstrip("\r") != "v1":
+    version = _VERSIONS.get(first.rstrip("\r"))
+    if version is None:
         raise WrongVersion("`metadata` does not begin with its version", expected="`v1`", position=Position(line=1))
     values = parse_json_object(rest, line=2)
     fields = Fields(values, line=2)
@@ -86,6 +90,7 @@ def parse_snapshot_metadata(data: bytes, entries: tuple[str, ...] = ()) -> Snaps
         keys=fields.long("numKeys"),
         internal_keys=fields.long("numInternalKeys") if "numInternalKeys" in fields else 0,
         column_families=_ids(fields, values.get("columnFamilyMapping")),
+        version=version,
     )
 
 

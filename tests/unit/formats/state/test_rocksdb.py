@@ -44,9 +44,15 @@ def test_a_name_that_leads_elsewhere(name: str) -> None:
         parse_snapshot_metadata(described(sstFiles=[{"localFileName": "a", "dfsSstFileName": name, "sizeBytes": 1}]))
 
 
-def test_another_version() -> None:
+def test_the_two_versions_that_spark_writes() -> None:
+    assert parse_snapshot_metadata(described()).version == 1
+    assert parse_snapshot_metadata(described().replace(b"v1", b"v2", 1)).version == 2
+
+
+@pytest.mark.parametrize("version", ["v3", "v", "v02", " v1", ""])
+def test_another_version(version: str) -> None:
     with pytest.raises(WrongVersion):
-        parse_snapshot_metadata(b"v2\n{}")
+        parse_snapshot_metadata(f"{version}\n{{}}".encode())
 
 
 def test_the_directory_at_the_end_is_not_needed() -> None:
