@@ -23,6 +23,7 @@ _TEMPORARY = "ckpt-state-"
 _SMALL_FILES = r"(?:CURRENT|IDENTITY|(?:MANIFEST|OPTIONS)-[0-9]{1,20}|[0-9]{1,20}\.log)\Z"
 _TABLES = r"[0-9]{1,20}\.(?:sst|log)\Z"
 _MERGE_OPERATOR = rb"(?m)^(\s*merge_operator=).*$"
+_ELSEWHERE = rb"(?m)^\s*(?:wal_dir|db_log_dir)=.*$"  # directories of the machine that wrote it
 
 
 class MissingRocksdict(Refused):
@@ -46,7 +47,7 @@ def opened_snapshot(
     with tempfile.TemporaryDirectory(prefix=_TEMPORARY) as directory:
         for name, content in entries.items():
             if re.match(_SMALL_FILES, name):
-                fixed = _with_delimiter(content, delimiter) if name.startswith("OPTIONS-") else content
+                fixed = _fitting(content, delimiter) if name.startswith("OPTIONS-") else content
                 _place(f"{directory}/{name}", [fixed])
         for file in snapshot.files:
             _place_table(store, f"{path}/{file.path}", directory, file.local_name, file.size_bytes)
@@ -88,10 +89,11 @@ def _rocksdict() -> Any:
     return rocksdict
 
 
-def _with_delimiter(options: bytes, delimiter: bytes) -> bytes:
-    """Spark 4.2 joins merged values without a delimiter, and its file of options does not say so."""
+def _fitting(options: bytes, delimiter: bytes) -> bytes:
+    """Spark 4.2 joins merged values without a delimiter, and its file of options does not say so. That of 3.3 and
+    before says where the log of its RocksDB was."""
     operator = b"{id=StringAppendOperator;delimiter=" + delimiter + b";}"
-    return re.sub(_MERGE_OPERATOR, lambda found: found[1] + operator, options)
+    return re.sub(_ELSEWHERE, b"", re.sub(_MERGE_OPERATOR, lambda found: found[1] + operator, options))
 
 
 def _place_table(store: Store, path: str, directory: str, name: str, size: int) -> None:

@@ -31,9 +31,6 @@ COLUMNS = {
     "a_binary": "if(id = 1, binary(''), cast(concat(name, id) as binary))",
     "a_date": "date_add(date'1969-12-30', cast(id as int))",
     "a_timestamp": "timestamp_micros(unix_micros(at) + id * 1234)",
-    "a_timestamp_ntz": "cast(timestamp_micros(-1234567 * id) as timestamp_ntz)",
-    "a_year_month": "make_ym_interval(cast(id as int) - 2, 3)",
-    "a_day_time": "make_dt_interval(cast(id as int) - 2, 5, 6, 7.008009)",
     "a_struct": "named_struct('x', id, 'y', named_struct('z', if(id = 2, null, name), 'w', array(1.5D, null)))",
     "an_array": "array(name, null, cast(id as string))",
     "a_void": "null",
@@ -46,6 +43,9 @@ UNORDERED = {
     "an_array_of_booleans": "array(true, null, id % 2 = 0)",
 }
 SINCE = {
+    "a_timestamp_ntz": ((3, 4), "cast(timestamp_micros(-1234567 * id) as timestamp_ntz)"),
+    "a_day_time": ((3, 2), "make_dt_interval(cast(id as int) - 2, 5, 6, 7.008009)"),
+    "a_year_month": ((3, 5), "make_ym_interval(cast(id as int) - 2, 3)"),  # earlier ones cannot tell Python of it
     "a_calendar_interval": ((4, 0), "make_interval(1, -2, 0, cast(id as int), 4, 0, -5.25)"),
     "a_variant": (
         (4, 0),
@@ -54,6 +54,7 @@ SINCE = {
     "a_collated": ((4, 0), "concat(upper(name), id) collate UTF8_LCASE"),
     "a_time": ((4, 1), "time'12:34:56.789012'"),
 }
+NO_KEYS = ("a_calendar_interval", "a_variant", "a_collated")
 
 
 def typed(data: DataFrame, also_unordered: bool) -> DataFrame:
@@ -61,7 +62,7 @@ def typed(data: DataFrame, also_unordered: bool) -> DataFrame:
     columns = COLUMNS | (UNORDERED if also_unordered else {})
     newer = {name: text for name, (since, text) in SINCE.items() if version >= since}
     if not also_unordered:
-        newer = {name: text for name, text in newer.items() if name == "a_time"}  # the others cannot be keys
+        newer = {name: text for name, text in newer.items() if name not in NO_KEYS}
     return data.selectExpr("id", "name", "at", *(f"{text} AS {name}" for name, text in (columns | newer).items()))
 
 

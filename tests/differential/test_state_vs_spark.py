@@ -48,22 +48,28 @@ DATABASE = {f"{STATE}providerClass": f"{PACKAGE}RocksDBStateStoreProvider"}
 CHANGELOGS = {**DATABASE, **SNAPSHOTS, f"{STATE}rocksdb.changelogCheckpointing.enabled": "true"}
 WITH_IDS = {f"{STATE}checkpointFormatVersion": "2"}
 CHECKSUMS = {f"{STATE}rowChecksum.enabled": "true"}
-OLDEST, FOUR = "3.5.0", "4.0.0"
+OLDEST, FOUR = "3.1.0", "4.0.0"  # state has schemas since 3.1
 CONFS: dict[str, tuple[str, dict[str, str]]] = {
     "hdfs": (OLDEST, {}),
     "hdfs-zstd": (OLDEST, {**SNAPSHOTS, f"{STATE}compression.codec": "zstd"}),
     "hdfs-snappy": (OLDEST, {f"{STATE}compression.codec": "snappy"}),
     "hdfs-lzf": (OLDEST, {f"{STATE}compression.codec": "lzf"}),
     "hdfs-checksums": ("4.2.0", CHECKSUMS),
-    "rocksdb": (OLDEST, DATABASE),
-    "changelogs": (OLDEST, CHANGELOGS),
-    "changelogs-lzf": (OLDEST, {**CHANGELOGS, f"{STATE}compression.codec": "lzf"}),
+    "rocksdb": ("3.2.0", DATABASE),
+    "changelogs": ("3.5.0", CHANGELOGS),
+    "changelogs-lzf": ("3.5.0", {**CHANGELOGS, f"{STATE}compression.codec": "lzf"}),
     "checksums": ("4.2.0", {**CHANGELOGS, **CHECKSUMS}),
     "ids": (FOUR, {**CHANGELOGS, **WITH_IDS}),
     "ids-snapshots": (FOUR, {**DATABASE, **WITH_IDS}),
 }
-ANYWHERE = ("aggregation", "buffers", "keyless", "windows", "deduplication", "deduplication_with_expiry", "limit",
-            "sessions", "join", "two_operators", "groups_with_state")  # fmt: skip
+# Each with the first release that has it.
+ANYWHERE = {
+    **dict.fromkeys(("aggregation", "buffers", "keyless", "windows", "deduplication", "limit", "join"), OLDEST),
+    "two_operators": "3.5.0",
+    "deduplication_with_expiry": "3.5.0",
+    "sessions": "3.2.0",
+    "groups_with_state": "3.4.0",
+}
 
 
 @dataclass(frozen=True)
@@ -84,11 +90,11 @@ class Case:
 
 def every_case() -> Iterator[Case]:
     for conf, (since, _) in CONFS.items():
-        for workload in ANYWHERE:
-            yield Case(workload, conf, since)
+        for workload, first in ANYWHERE.items():
+            yield Case(workload, conf, max(since, first))
         yield Case("join", conf, since, {"how": "left_outer"}, variant="outer")
         yield Case("aggregation", conf, since, {}, {"spark.sql.streaming.aggregation.stateFormatVersion": "1"}, "1")
-        yield Case("groups_with_state", conf, since, {"timeout": "NoTimeout"}, variant="no-timeout")
+        yield Case("groups_with_state", conf, max(since, "3.4.0"), {"timeout": "NoTimeout"}, variant="no-timeout")
         if "hdfs" in conf:
             continue
         yield Case("join", conf, max(since, "4.1.0"), {}, {JOIN_FORMAT: "3"}, "3")
@@ -236,7 +242,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 
 def started(version: str) -> SparkProcess:
-    path = [JOBS.parent, REPOSITORY, ensure_python_state(version)]
+    path = [JOBS.parent, REPOSITORY]
+    if release_of(version) >= release_of(ANYWHERE["groups_with_state"]):
+        path.append(ensure_python_state(version))
     return SparkProcess(version, script=SCRIPT, path=path, conf={"spark.sql.timeType.enabled": "true"})
 
 

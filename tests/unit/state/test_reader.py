@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,11 +14,13 @@ from benchmarks import state_files
 from ckpttool.errors import NotFound
 from ckpttool.formats.state.digests import crc32c
 from ckpttool.formats.state.hdfs import count_rows_of_one_size
-from ckpttool.state.reader import StateReader, open_state
+from ckpttool.formats.state.rocksdb import read_zip_entries
+from ckpttool.state.reader import Row, StateReader, open_state
 from ckpttool.state.stores import Stores
 from ckpttool.state.survey import count_rows
 from ckpttool.storage import open_store
 from tests.rocksdb_builders import snapshot
+from tests.samples.place import REPOSITORY
 from tests.state_builders import HDFS, ROCKSDB, checkpoint, lineage, lz4, plain, typed, utf
 from tests.unsafe_rows import row, schema
 
@@ -328,3 +332,24 @@ def test_texts_have_any_size_and_are_read(tmp_path: Path) -> None:
     (table,) = reader.tables
     assert reader.count_by_headers(table, 0) is None
     assert count_rows(reader, table) == {0: 2}
+
+
+def test_options_that_name_directories_of_another_machine(tmp_path: Path) -> None:
+    """As RocksDB had them in Spark 3.2 and 3.3."""
+    sample = REPOSITORY / "4.2.0-dedup-rocksdb-sound" / "checkpoint"
+    root = tmp_path / "checkpoint"
+    shutil.copytree(sample, root)
+    for path in root.glob("state/0/*/*.zip"):
+        entries = read_zip_entries(path.read_bytes())
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as written:
+            for name, body in entries.items():
+                place = b"[DBOptions]\n  wal_dir=/gone/workingDir\n  db_log_dir=/gone\n"
+                written.writestr(name, body.replace(b"[DBOptions]\n", place) if name.startswith("OPTIONS-") else body)
+    assert rows_of_all(root) == rows_of_all(sample) != []
+
+
+def rows_of_all(root: Path) -> list[Row]:
+    reader = open_state(open_store(str(root)))
+    found = [row for table in reader.tables for row in reader.rows(table)]
+    assert reader.findings == []
+    return found
