@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import jobs  # tests/samples, which the process has on its path
+import pyspark
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -44,7 +45,7 @@ UNORDERED = {
 }
 SINCE = {
     "a_timestamp_ntz": ((3, 4), "cast(timestamp_micros(-1234567 * id) as timestamp_ntz)"),
-    "a_day_time": ((3, 2), "make_dt_interval(cast(id as int) - 2, 5, 6, 7.008009)"),
+    "a_day_time": ((3, 3), "make_dt_interval(cast(id as int) - 2, 5, 6, 7.008009)"),
     "a_year_month": ((3, 5), "make_ym_interval(cast(id as int) - 2, 3)"),  # earlier ones cannot tell Python of it
     "a_calendar_interval": ((4, 0), "make_interval(1, -2, 0, cast(id as int), 4, 0, -5.25)"),
     "a_variant": (
@@ -58,7 +59,7 @@ NO_KEYS = ("a_calendar_interval", "a_variant", "a_collated")
 
 
 def typed(data: DataFrame, also_unordered: bool) -> DataFrame:
-    version = tuple(int(part) for part in data.sparkSession.version.split(".")[:2])
+    version = tuple(int(part) for part in pyspark.__version__.split(".")[:2])
     columns = COLUMNS | (UNORDERED if also_unordered else {})
     newer = {name: text for name, (since, text) in SINCE.items() if version >= since}
     if not also_unordered:

@@ -306,6 +306,21 @@ def test_rows_of_a_spark_without_a_reader_are_those_that_a_later_one_reads(
     assert list(differences(place, cases_of("3.5.7")[name], without_reader)) == []
 
 
+def test_sessions_of_a_spark_without_a_reader_are_the_same_in_every_provider(without_reader: Place) -> None:
+    """Spark 4.2 reads them where they are files, but not in a RocksDB that no metadata describes."""
+    in_files, *others = (
+        rows_of(without_reader.run(Case("sessions", conf))) for conf in ("hdfs", "rocksdb", "changelogs")
+    )
+    assert sum(in_files.values()) == 7
+    assert others == [in_files, in_files]
+
+
+def rows_of(root: Path) -> Counter[Any]:
+    reader = open_state(open_store(str(root / "checkpoint")))
+    (table,) = reader.tables
+    return Counter(map(line_renderer(table), reader.rows(table)))
+
+
 # -- 3.5: the input once more ------------------------------------------------------------------------------------------
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 # pyarrow: Python data sources, and groups with state in Python.
 SPARKS = {
-    "3.1.3": ("pyspark==3.1.3",),
     "3.2.4": ("pyspark==3.2.4",),
     "3.3.4": ("pyspark==3.3.4",),
     "3.4.4": ("pyspark==3.4.4", "pyarrow==26.0.1"),
@@ -17,8 +16,7 @@ SPARKS = {
 }
 NEWER_PYTHONS = ("3.11", "3.12", "3.13")
 PYTHONS = {
-    "3.1.3": ("3.8", "3.7", "3.6"),
-    "3.2.4": ("3.9", "3.8", "3.7"),
+    "3.2.4": ("3.9",),
     "3.3.4": ("3.10",),
     "3.4.4": ("3.11",),
     "3.5.7": ("3.11",),

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyspark
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -55,6 +56,11 @@ Answer = Callable[[SparkSession, dict[str, Any]], dict[str, Any]]
 
 
 def until_caught_up(writer: Any) -> Any:
+    if pyspark.__version__ < "3.3":  # which has no such trigger
+        query = writer.start()
+        query.processAllAvailable()
+        query.stop()
+        return query
     query = writer.trigger(availableNow=True).start()
     query.awaitTermination()
     return query

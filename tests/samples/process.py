@@ -13,11 +13,18 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any
 
+from ckpttool.releases import parse_release
 from tests.parts.kafka import Broker
 from tests.parts.spark import ensure_jars, ensure_java, ensure_spark
 
 JOBS = Path(__file__).with_name("jobs.py")
 QUICK_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+# What Spark has opened to itself on Java 17 since 3.3.
+_PACKAGES = (
+    *("java.lang", "java.lang.invoke", "java.io", "java.net", "java.nio", "java.util", "java.util.concurrent"),
+    *("java.util.concurrent.atomic", "sun.nio.ch", "sun.nio.cs", "sun.security.action", "sun.util.calendar"),
+)
+OPENED = " ".join(f"--add-opens=java.base/{one}=ALL-UNNAMED" for one in _PACKAGES)
 
 
 class SparkDied(Exception):
@@ -50,6 +57,8 @@ class SparkProcess:
             "SPARK_LOCAL_IP": "127.0.0.1",
         }
         environment.pop("SPARK_HOME", None)
+        if parse_release(spark) < (3, 3, 0):
+            environment["JDK_JAVA_OPTIONS"] = OPENED
         if path:
             environment["PYTHONPATH"] = os.pathsep.join(map(str, path))
         with self.log.open("wb") as log:
