@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import cached_property, partial
 
 from ckpttool.checks import check_checkpoint, worst_first
 from ckpttool.evidence import Evidence, gather_evidence
@@ -30,7 +30,7 @@ class Inspection:
     def checkpoint(self) -> Checkpoint:
         return self.evidence.checkpoint
 
-    @property
+    @cached_property
     def loadable(self) -> Mapping[int, tuple[int | None, int]]:
         """By operator: how many of its partitions the newest release that may have written them loads, and of how
         many. None: that is not known."""
