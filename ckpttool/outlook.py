@@ -27,7 +27,7 @@ from ckpttool.sinks.findings import KEEPS_NOTHING
 from ckpttool.sinks.judge import judge_sink
 from ckpttool.sinks.skipped import fails_once, never_committed
 from ckpttool.state_chain import StateFiles
-from ckpttool.state_verdict import check_state_files
+from ckpttool.state_verdict import TABLES_UNREAD, check_state_files
 
 if TYPE_CHECKING:
     from ckpttool.kafka.base import Reason, SourceView
@@ -233,6 +233,8 @@ def _more_assumed(scene: Scene, seen: Seen) -> Iterator[str]:
     yield from _not_looked_at(scene.checkpoint)
     if any(files.mode == "quick" for files in seen.states):
         yield STATE_NOT_READ
+    if any(not files.tables_read and any(store.snapshots for store in files.stores) for files in seen.states[:1]):
+        yield TABLES_UNREAD
     if _reads_kafka(scene.evidence) and seen.kafka is None:
         yield KAFKA_NOT_ASKED
     elif seen.kafka is not None:

@@ -64,7 +64,8 @@ class StoreFiles:
     its name is known. `sidecar_faults`: files that do not match Spark's checksum beside them, if Spark looks at it.
     `lineage`: versions and ids that the changelog with `unique_id` goes back to; `ancestry`: those that it does not
     name, but the changelogs that it names do. `has_families`: a changelog holds the records of column families.
-    `blocked`: a directory that has the name of the file which the next batch writes."""
+    `blocked`: a directory that has the name of the file which the next batch writes. `damage`: what was met when the
+    tables of the newest base were read through."""
 
     operator: int
     partition: int
@@ -81,6 +82,7 @@ class StoreFiles:
     ancestry: tuple[tuple[int, str], ...] = ()
     has_families: bool = False
     blocked: str | None = None
+    damage: str | None = None
     opened: frozenset[str] = frozenset()
 
 
@@ -102,7 +104,8 @@ class OperatorFiles:
 class StateFiles:
     """The files that `version` of the state needs. `entries`: how many names are in `state/`, None if it is not there.
 
-    `is_stateful`: something tells that the query has state. `unreachable`: directories that could not be listed."""
+    `is_stateful`: something tells that the query has state. `unreachable`: directories that could not be listed.
+    `tables_read`: those of RocksDB were read through."""
 
     version: int
     mode: Mode
@@ -111,6 +114,7 @@ class StateFiles:
     entries: int | None = None
     is_stateful: bool = True
     unreachable: tuple[str, ...] = ()
+    tables_read: bool = False
 
 
 @frozen

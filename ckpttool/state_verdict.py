@@ -81,7 +81,7 @@ class StateVerdict:
         return self.failures[0] if self.failures else None
 
 
-TABLES_UNREAD = "RocksDB's tables were not read inside: damage there shows when Spark reads the place"
+TABLES_UNREAD = "RocksDB's tables, which were not read inside, are sound"
 
 
 def predict_state(files: StateFiles, release: Release, conf: Mapping[str, str] | None = None) -> StateVerdict:
@@ -135,7 +135,7 @@ def _grounds(files: StateFiles) -> Iterator[str]:
         yield f"all files that version {files.version} needs are there; none was opened"
         return
     yield f"all files that version {files.version} needs were read to their end"
-    if any(store.snapshots for store in files.stores):
+    if not files.tables_read and any(store.snapshots for store in files.stores):
         yield TABLES_UNREAD
 
 
@@ -174,6 +174,12 @@ class _Judge:
     # -- while a store is loaded, in a task ----------------------------------------------------------------------------
 
     def load(self, store: StoreFiles) -> StateFailure | None:
+        failure = self.load_files(store)
+        if failure is None and store.damage:
+            self.doubts.append(f"{store.path}: {store.damage}; the batch fails if it comes to the place")
+        return failure
+
+    def load_files(self, store: StoreFiles) -> StateFailure | None:
         failure = self.no_number(store) or self.other_spelling(store)
         if failure and failure.error.class_name in _BEYOND_REPAIR:
             return failure
@@ -321,6 +327,7 @@ def _check(files: StateFiles) -> Iterator[Finding]:
     for store in files.stores:
         yield from _missing_files(judge, store)
         yield from _corrupt_files(judge, store)
+        yield from _damaged_tables(store)
         yield from _stale_files(store, files.version)
 
 
@@ -337,6 +344,18 @@ def _corrupt_files(judge: _Judge, store: StoreFiles) -> Iterator[Finding]:
     for name, fault in {**store.sidecar_faults, **store.faults}.items():
         if fault.kind not in ("missing", "unread"):
             yield _finding("state-file-corrupt", judge.failure(f"{store.path}/{name}", fault), fault)
+
+
+def _damaged_tables(store: StoreFiles) -> Iterator[Finding]:
+    if store.damage:
+        yield Finding(
+            id="state-unreadable",
+            severity="error",
+            path=store.path,
+            message=store.damage,
+            expected="tables as Spark left them",
+            next_step=_NEXT_STEPS["state-file-corrupt"],
+        )
 
 
 def _finding(id: str, failure: StateFailure, fault: Fault | None) -> Finding:

@@ -35,7 +35,6 @@ KNOWN_WRONGLY_FINE = {
     "file-one-batch/75d1b2c135": "a path in the source's log leads out of its directory, which no file names",
     "with-state-changelog-each/c084930bc5": "state/ is gone, and nothing else shows that the query had state",
     "count-hdfs-each/f51a9a567f": "state/ is gone, and nothing else shows that the query had state",
-    "join-rocksdb-noop/7398ea5d76": "a byte inside a table of RocksDB, which is not read inside",
     "join-hdfs-failed-after/31c4711f68": "a state file in the place of another, whose rows do not fit the others'",
 }
 
