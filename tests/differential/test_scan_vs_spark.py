@@ -26,10 +26,14 @@ KEY, SECRET = "GIVENKEY", "planted/secret+key="
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every sample, and a directory that looks like a checkpoint and is none."""
+    """Every sample, one whose newest offsets are a link that leads out, and one that looks like a checkpoint."""
     root = tmp_path_factory.mktemp("fleet")
     for name in sample_names():
         place_sample(name, root / name)
+    place_sample("4.2.0-file-to-parquet-sound", root / "linked")
+    newest = root / "linked/checkpoint/offsets/4"
+    newest.rename(root / "outside")
+    newest.symlink_to(root / "outside")
     (root / "hollow").mkdir()
     for name in ("metadata", "offsets", "commits"):
         (root / "hollow" / name).write_text("{}")

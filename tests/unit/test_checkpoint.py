@@ -250,7 +250,7 @@ import os, sys
 sys.path[:0] = {[path for path in sys.path if path]!r}
 from ckpttool.cli import main
 from ckpttool.cli import inspect, log, diff
-import ckpttool.checkpoint, ckpttool.inspection, ckpttool.report.json, ckpttool.report.text
+import ckpttool.checkpoint, ckpttool.inspection, ckpttool.ledger, ckpttool.report.json, ckpttool.report.text
 if os.getuid() == 0:
     os.setgroups([])
     os.setgid({NOBODY})
