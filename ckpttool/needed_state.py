@@ -8,7 +8,6 @@ from ckpttool.rules import Conditions, Scene
 from ckpttool.state_chain import Mode, StateFiles
 from ckpttool.state_files import load_state_files
 from ckpttool.storage import Store
-from ckpttool.urls import is_local
 
 
 def look_at_needed_state(store: Store, evidence: Evidence) -> StateFiles | None:
@@ -24,15 +23,14 @@ def asks_for_state(scene: Scene) -> bool:
 
 
 def load_state_at(store: Store, scene: Scene, version: int, mode: Mode) -> StateFiles:
-    """Spark asks for the ids of the last commit, whichever version it needs. Tables of RocksDB are read through only
-    where that moves nothing."""
+    """Spark asks for the ids of the last commit, whichever version it needs."""
     commits = scene.checkpoint.commits
     commit = commits.get(version - 1) if version != scene.next_id else commits.get(scene.committed or 0)
     pinned = partition_count(scene.evidence, scene.planned or 0)
     partitions = int(pinned) if pinned and pinned.isdecimal() and len(pinned) < 10 else None
     unique_ids = commit.state_unique_ids if commit else None
     files = load_state_files(store, scene.checkpoint, version, partitions, unique_ids, mode)
-    if mode == "quick" or not is_local(store.url) or not any(one.snapshots for one in files.stores):
+    if mode == "quick" or not any(one.snapshots for one in files.stores):
         return files
     from ckpttool.state.inside import with_tables_read
 
