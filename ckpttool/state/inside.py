@@ -7,7 +7,7 @@ from ckpttool.formats.state.rocksdb import read_zip_entries
 from ckpttool.frozen import replace
 from ckpttool.state import rocksdb
 from ckpttool.state_chain import StateFiles, StoreFiles, chains, is_doubtful
-from ckpttool.storage import Store
+from ckpttool.storage import Store, read_whole
 
 _DELIMITER = b","  # of merged values, which nobody looks at here
 
@@ -27,7 +27,7 @@ def _read_through(store: Store, files: StoreFiles, version: int) -> StoreFiles:
     if snapshot is None or not snapshot.files or is_doubtful(files, base):
         return files
     try:
-        entries = read_zip_entries(store.read(f"{files.path}/{base}"))
+        entries = read_zip_entries(read_whole(store, f"{files.path}/{base}"))
         with rocksdb.opened_snapshot(store, files.path, snapshot, entries, _DELIMITER) as database:
             for _ in rocksdb.pairs(database):
                 pass
