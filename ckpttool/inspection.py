@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property, partial
+from functools import cached_property
 
 from ckpttool.checks import check_checkpoint, worst_first
 from ckpttool.evidence import Evidence, gather_evidence
@@ -12,7 +12,7 @@ from ckpttool.model import Checkpoint, Finding
 from ckpttool.needed_state import look_at_needed_state
 from ckpttool.restart import Restart, choose_release, predict_next_batch, untold_failure
 from ckpttool.state_chain import StateFiles
-from ckpttool.state_verdict import check_state_files, count_loadable, obstacle_of
+from ckpttool.state_verdict import check_state_files, count_loadable
 from ckpttool.storage import Store
 
 
@@ -55,6 +55,6 @@ def inspect_checkpoint(checkpoint: Checkpoint, now_ms: int | None = None, store:
     `store`: where it was loaded from, to see by names and sizes whether its state can be loaded too."""
     evidence = gather_evidence(checkpoint)
     state = look_at_needed_state(store, evidence) if store else None
-    next_batch = predict_next_batch(evidence, partial(obstacle_of, state) if state else None)
+    next_batch = predict_next_batch(evidence, state)
     findings = worst_first([*check_checkpoint(evidence, now_ms), *(check_state_files(state) if state else ())])
     return Inspection(evidence, next_batch, (*untold_failure(next_batch, findings), *findings), state)

@@ -30,7 +30,7 @@ def load_state_at(store: Store, scene: Scene, version: int, mode: Mode) -> State
     partitions = int(pinned) if pinned and pinned.isdecimal() and len(pinned) < 10 else None
     unique_ids = commit.state_unique_ids if commit else None
     files = load_state_files(store, scene.checkpoint, version, partitions, unique_ids, mode)
-    if mode == "quick" or not any(one.snapshots for one in files.stores):
+    if not files.has_unread_tables:
         return files
     from ckpttool.state.inside import with_tables_read
 

@@ -233,7 +233,7 @@ def _more_assumed(scene: Scene, seen: Seen) -> Iterator[str]:
     yield from _not_looked_at(scene.checkpoint)
     if any(files.mode == "quick" for files in seen.states):
         yield STATE_NOT_READ
-    if any(not files.tables_read and any(store.snapshots for store in files.stores) for files in seen.states[:1]):
+    if any(files.has_unread_tables for files in seen.states[:1]):
         yield TABLES_UNREAD
     if _reads_kafka(scene.evidence) and seen.kafka is None:
         yield KAFKA_NOT_ASKED

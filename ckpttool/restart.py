@@ -7,7 +7,7 @@ first that Spark comes to; where the files leave it open, the answer is "unknown
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from ckpttool.batches import Batch, SourceProgress, offset_json
@@ -19,6 +19,8 @@ from ckpttool.releases import NEWEST, NEWEST_PATCHES, OLDEST, OLDEST_RUN, Releas
 from ckpttool.rules import Conditions, Doubt, Failure, Scene, first_obstacle
 from ckpttool.rules.base import ASSERTION
 from ckpttool.rules.sources import can_be_called
+from ckpttool.state_chain import StateFiles
+from ckpttool.state_verdict import obstacle_of
 
 GOES_ON = ("replay", "new_batch", "fresh_start")
 Outcome = Literal["replay", "new_batch", "fresh_start", "error", "unknown"]
@@ -67,14 +69,12 @@ def predict_restart(
     return _continuous(scene) if scene.is_continuous else _micro_batch(scene)
 
 
-def predict_next_batch(
-    evidence: Evidence, obstacle: Callable[[Conditions], Failure | Doubt | None] | None = None
-) -> Restart:
+def predict_next_batch(evidence: Evidence, state: StateFiles | None = None) -> Restart:
     """The restart under the releases that may have written the checkpoint: "unknown" where they do not agree.
 
-    `obstacle`: why the state cannot be loaded under these conditions."""
+    `state`: the files that the next batch begins with, if anybody looked at them."""
     every = [Conditions(release) for release in possible_releases(evidence)]
-    predictions = [predict_restart(evidence, one, obstacle(one) if obstacle else None) for one in every]
+    predictions = [predict_restart(evidence, one, obstacle_of(state, one) if state else None) for one in every]
     newest = predictions[-1]
     if len({(one.outcome, None if one.outcome == "error" else one.batch_id) for one in predictions}) == 1:
         return newest

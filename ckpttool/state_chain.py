@@ -116,6 +116,10 @@ class StateFiles:
     unreachable: tuple[str, ...] = ()
     tables_read: bool = False
 
+    @property
+    def has_unread_tables(self) -> bool:
+        return not self.tables_read and any(store.snapshots for store in self.stores)
+
 
 @frozen
 class Chain:

@@ -135,7 +135,7 @@ def _grounds(files: StateFiles) -> Iterator[str]:
         yield f"all files that version {files.version} needs are there; none was opened"
         return
     yield f"all files that version {files.version} needs were read to their end"
-    if not files.tables_read and any(store.snapshots for store in files.stores):
+    if files.has_unread_tables:
         yield TABLES_UNREAD
 
 

@@ -167,8 +167,10 @@ def _state(inspection: Inspection, style: Style) -> list[str]:
         for operator in operators
     ]
     head = ["State", "Operator", "Stores", "Partitions", "Provider", "Needs version", "Loadable"]
-    hint = ["  Told by names and sizes; ckpt state verify reads the files."] if inspection.state else []
-    return [*table(head, rows, style, right={3, 5, 6}), *(style(line, "faint") for line in hint)]
+    lines = table(head, rows, style, right={3, 5, 6})
+    if inspection.state:
+        lines.append(style("  Told by names and sizes; ckpt state verify reads the files.", "faint"))
+    return lines
 
 
 def _operator(operator: Operator) -> list[str]:

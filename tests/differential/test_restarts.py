@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from ckpttool import inspect_checkpoint, open_checkpoint, open_store
-from ckpttool.inspection import Inspection
 from tests.samples.place import about, sample_names
 from tests.samples.restart import Restart, restart_all
+from tests.test_samples import inspect
 
 pytestmark = pytest.mark.spark
 
@@ -28,11 +27,6 @@ def restarted() -> dict[str, Restart]:
     # A query that was stopped before it ran anything, on a busy machine, tells nothing: it is started once more.
     silent = [name for name, done in first.items() if done.outcome == "unknown"]
     return first | {done.name: done for done in restart_all(silent)}
-
-
-def inspect(name: str, sample: Callable[[str], Path]) -> Inspection:
-    url = str(sample(name) / about(name)["checkpoint"])
-    return inspect_checkpoint(open_checkpoint(url), store=open_store(url))
 
 
 @pytest.mark.parametrize("name", STARTABLE)

@@ -16,9 +16,8 @@ from ckpttool.inspection import Inspection
 from ckpttool.storage import LocalStore, Names
 from tests import state_builders as made
 from tests.conftest import run_ckpt
-from tests.samples.place import REPOSITORY, about, sample_names
-
-STATEFUL = [name for name in sample_names() if any((REPOSITORY / name).glob("*/state/0"))]
+from tests.samples.place import REPOSITORY, about
+from tests.unit.test_state_files import STATEFUL
 
 
 def told(root: Path, *command: str) -> dict[str, Any]:

@@ -65,28 +65,24 @@ def _commit_without_offsets_repeats(facts: Facts, outcomes: Outcomes) -> bool:
 
 
 def _foreign_state_is_taken(facts: Facts, outcomes: Outcomes) -> bool:
-    edited = _is_edited(facts, "checkpoint/state/", "replaced")
-    return edited and _first_failure(facts) is None and bool(_invalid(outcomes) & {"P1", "P6"})
+    return _goes_wrong_after(facts, outcomes, "checkpoint/state/", "replaced", "P1", "P6")
 
 
 def _empty_entry_is_taken(facts: Facts, outcomes: Outcomes) -> bool:
-    edited = _is_edited(facts, "checkpoint/sources/", "cut-to-version")
-    return edited and _first_failure(facts) is None and bool(_invalid(outcomes) & {"P1", "P5", "P6"})
+    return _goes_wrong_after(facts, outcomes, "checkpoint/sources/", "cut-to-version", "P1", "P5", "P6")
 
 
 def _another_plan_is_skipped(facts: Facts, outcomes: Outcomes) -> bool:
-    edited = _is_edited(facts, "checkpoint/offsets/", "gone") or _is_edited(facts, "checkpoint/sources/", "gone")
-    return edited and facts.run.sink.ledger and _first_failure(facts) is None and "P1" in _invalid(outcomes)
+    logs = ("checkpoint/offsets/", "checkpoint/sources/")
+    return facts.run.sink.ledger and any(_goes_wrong_after(facts, outcomes, log, "gone", "P1") for log in logs)
 
 
 def _new_id_writes_again(facts: Facts, outcomes: Outcomes) -> bool:
-    edited = _is_edited(facts, "checkpoint/metadata", "gone")
-    return edited and _first_failure(facts) is None and bool(_invalid(outcomes) & {"P1", "P5"})
+    return _goes_wrong_after(facts, outcomes, "checkpoint/metadata", "gone", "P1", "P5")
 
 
 def _lost_record_is_not_missed(facts: Facts, outcomes: Outcomes) -> bool:
-    edited = _is_edited(facts, "sink/", "gone")
-    return edited and _first_failure(facts) is None and bool(_invalid(outcomes) & {"P1", "P5"})
+    return _goes_wrong_after(facts, outcomes, "sink/", "gone", "P1", "P5")
 
 
 def _first_plan_cut_short(facts: Facts, outcomes: Outcomes) -> bool:
@@ -101,9 +97,11 @@ def _first_plan_cut_short(facts: Facts, outcomes: Outcomes) -> bool:
     )
 
 
-def _is_edited(facts: Facts, place: str, how: str) -> bool:
+def _goes_wrong_after(facts: Facts, outcomes: Outcomes, place: str, how: str, *properties: str) -> bool:
+    """Something was edited, nothing failed, and one of these properties does not hold."""
     edits = (crash.edit or "" for crash in facts.case.crashes)
-    return any(edit.startswith(place) and how in edit for edit in edits)
+    edited = any(edit.startswith(place) and how in edit for edit in edits)
+    return edited and _first_failure(facts) is None and bool(_invalid(outcomes) & set(properties))
 
 
 def _no_watermark_of_a_skipped_batch(facts: Facts, outcomes: Outcomes) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ckpttool.checks.sources import EMPTY_ENTRY
 from ckpttool.harness.history import Failure, Fields, Prediction, Restart
 from ckpttool.harness.judge.base import (
     Facts,
@@ -22,7 +23,6 @@ from ckpttool.harness.judge.rows import surplus_after
 
 Agreement = Literal["agrees", "differs", "unknown", "not asked"]
 GOES_ON = ("replay", "new_batch", "fresh_start")
-READ_AGAIN = "source-log-entry-empty"
 SKIPPED, LOSES, DOUBLES = "skipped_already_written", "skipped_rows_lost", "duplicated"
 
 
@@ -141,7 +141,7 @@ def _difference_of_sink(prediction: Prediction, facts: Facts, rows: Outcome) -> 
     seen = {DOUBLES: bool(extra) or "row-duplicated" in names, LOSES: "row-lost" in names}
     told = " and ".join(prediction.sinks)
     for word, happened in seen.items():
-        if word == DOUBLES and happened and READ_AGAIN in prediction.findings:
+        if word == DOUBLES and happened and EMPTY_ENTRY in prediction.findings:
             continue  # by a later batch than the one that the sink's verdict is about
         if happened != (word in prediction.sinks):
             return f"predicted {told}, and {'' if happened else 'no '}rows are {'lost' if word == LOSES else 'doubled'}"
