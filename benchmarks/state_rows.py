@@ -21,7 +21,7 @@ from ckpttool.formats.state.records import SNAPSHOT
 from ckpttool.state.contents import PADDING, filled_by_arrow
 from ckpttool.state.framing import frame
 from ckpttool.state.reader import open_state
-from ckpttool.storage import open_store
+from ckpttool.storage.store import open_store
 
 KINDS: tuple[Kind, ...] = ("bigint", "string")
 SMALL, MIDDLE, LARGE = 10_000, 300_000, 3_000_000

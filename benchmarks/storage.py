@@ -14,9 +14,9 @@ import fsspec
 
 from benchmarks.measure import CKPT, Gate, cpu_seconds
 from benchmarks.s3_stub import BUCKET, FLEET, LONG, SMALL
-from ckpttool.checkpoint import ONLY_OPENED, load_checkpoint
-from ckpttool.scan import scan_checkpoints
-from ckpttool.storage import open_store
+from ckpttool.fleet.scan import scan_checkpoints
+from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
+from ckpttool.storage.store import open_store
 from tests.parts.delay import delayed
 from tests.parts.kafka import free_ports
 from tests.parts.stores import AzureServer

@@ -13,43 +13,43 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ckpttool.checkpoint import load_checkpoint as load_checkpoint
-    from ckpttool.checkpoint import open_checkpoint as open_checkpoint
-    from ckpttool.evidence import Evidence as Evidence
-    from ckpttool.evidence import gather_evidence as gather_evidence
     from ckpttool.inspection import Inspection as Inspection
     from ckpttool.inspection import inspect_checkpoint as inspect_checkpoint
+    from ckpttool.laws.restart import Restart as Restart
+    from ckpttool.laws.restart import predict_restart as predict_restart
     from ckpttool.outlook import Outlook as Outlook
-    from ckpttool.planner import Plan as Plan
-    from ckpttool.planner import Wish as Wish
+    from ckpttool.plan import Plan as Plan
+    from ckpttool.plan import Wish as Wish
+    from ckpttool.reading.checkpoint import load_checkpoint as load_checkpoint
+    from ckpttool.reading.checkpoint import open_checkpoint as open_checkpoint
     from ckpttool.recovery import Restarted as Restarted
     from ckpttool.recovery import plan_restart as plan_restart
     from ckpttool.releases import parse_release as parse_release
-    from ckpttool.restart import Restart as Restart
-    from ckpttool.restart import predict_restart as predict_restart
-    from ckpttool.rules import Conditions as Conditions
-    from ckpttool.storage import open_store as open_store
+    from ckpttool.scene.evidence import Evidence as Evidence
+    from ckpttool.scene.evidence import gather_evidence as gather_evidence
+    from ckpttool.scene.scene import Conditions as Conditions
+    from ckpttool.storage.store import open_store as open_store
 
 __version__ = "0.1.0"
 
 # Public name → its module; loaded on first use, so that importing the package costs nothing.
 _PUBLIC = {
-    "open_checkpoint": "ckpttool.checkpoint",
-    "load_checkpoint": "ckpttool.checkpoint",
+    "open_checkpoint": "ckpttool.reading.checkpoint",
+    "load_checkpoint": "ckpttool.reading.checkpoint",
     "inspect_checkpoint": "ckpttool.inspection",
     "Inspection": "ckpttool.inspection",
-    "open_store": "ckpttool.storage",
-    "gather_evidence": "ckpttool.evidence",
-    "Evidence": "ckpttool.evidence",
+    "open_store": "ckpttool.storage.store",
+    "gather_evidence": "ckpttool.scene.evidence",
+    "Evidence": "ckpttool.scene.evidence",
     "parse_release": "ckpttool.releases",
-    "Conditions": "ckpttool.rules",
-    "predict_restart": "ckpttool.restart",
-    "Restart": "ckpttool.restart",
+    "Conditions": "ckpttool.scene.scene",
+    "predict_restart": "ckpttool.laws.restart",
+    "Restart": "ckpttool.laws.restart",
     "plan_restart": "ckpttool.recovery",
     "Restarted": "ckpttool.recovery",
-    "Wish": "ckpttool.planner",
+    "Wish": "ckpttool.plan",
     "Outlook": "ckpttool.outlook",
-    "Plan": "ckpttool.planner",
+    "Plan": "ckpttool.plan",
 }
 __all__ = [
     "Conditions",

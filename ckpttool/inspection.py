@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
-from ckpttool.checks import check_checkpoint, worst_first
-from ckpttool.evidence import Evidence, gather_evidence
 from ckpttool.frozen import frozen
+from ckpttool.laws.checks import check_checkpoint, worst_first
+from ckpttool.laws.restart import Restart, choose_release, predict_next_batch, untold_failure
+from ckpttool.laws.state_verdict import check_state_files, count_loadable
 from ckpttool.model import Checkpoint, Finding
-from ckpttool.needed_state import look_at_needed_state
-from ckpttool.restart import Restart, choose_release, predict_next_batch, untold_failure
-from ckpttool.state_chain import StateFiles
-from ckpttool.state_verdict import check_state_files, count_loadable
-from ckpttool.storage import Store
+from ckpttool.reading.needed_state import look_at_needed_state
+from ckpttool.scene.evidence import Evidence, gather_evidence
+from ckpttool.scene.state_chain import StateFiles
+from ckpttool.storage.store import Store
 
 
 @frozen

@@ -5,34 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ckpttool.checks import check_checkpoint, worst_first
-from ckpttool.checks.logs import FIRST_PLACE_TAKEN
-from ckpttool.checks.sources import EMPTY_ENTRY
-from ckpttool.connectors.base import listed
 from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.errors import Refused
-from ckpttool.evidence import Evidence
 from ckpttool.frozen import frozen, replace
-from ckpttool.inputs.base import DeltaInput, InputEvidence
-from ckpttool.inputs.judge import judge_inputs
+from ckpttool.laws.checks import check_checkpoint, worst_first
+from ckpttool.laws.checks.logs import FIRST_PLACE_TAKEN
+from ckpttool.laws.checks.sources import EMPTY_ENTRY
+from ckpttool.laws.inputs.judge import judge_inputs
+from ckpttool.laws.restart import GOES_ON, Choice, Restart, possible_releases, predict_restart, stopped, untold_failure
+from ckpttool.laws.sinks.failures import skips, what_stops
+from ckpttool.laws.sinks.findings import KEEPS_NOTHING
+from ckpttool.laws.sinks.judge import judge_sink
+from ckpttool.laws.sinks.skipped import fails_once, never_committed
+from ckpttool.laws.state_verdict import TABLES_UNREAD, check_state_files
 from ckpttool.model import Checkpoint, Finding
-from ckpttool.planner.states import by_version, obstacle
+from ckpttool.plan.states import by_version, obstacle
 from ckpttool.releases import Release, spell_release
-from ckpttool.restart import GOES_ON, Choice, Restart, possible_releases, predict_restart, stopped, untold_failure
-from ckpttool.rules import Conditions, Doubt, Failure, Scene
-from ckpttool.rules.base import PHASES
-from ckpttool.sinks.base import RestartFacts, SinkEvidence, SinkVerdict
-from ckpttool.sinks.failures import skips, what_stops
-from ckpttool.sinks.findings import KEEPS_NOTHING
-from ckpttool.sinks.judge import judge_sink
-from ckpttool.sinks.skipped import fails_once, never_committed
-from ckpttool.state_chain import StateFiles
-from ckpttool.state_verdict import TABLES_UNREAD, check_state_files
+from ckpttool.scene.evidence import Evidence
+from ckpttool.scene.inputs import DeltaInput, InputEvidence
+from ckpttool.scene.scene import PHASES, Conditions, Doubt, Failure, Scene
+from ckpttool.scene.sinks import RestartFacts, SinkEvidence, SinkVerdict
+from ckpttool.scene.state_chain import StateFiles
+from ckpttool.words import listed
 
 if TYPE_CHECKING:
     from ckpttool.kafka.base import Reason, SourceView
     from ckpttool.kafka.diff import KafkaEvidence
-    from ckpttool.kafka.rules import KafkaVerdict
+    from ckpttool.laws.kafka import KafkaVerdict
 
 HAVE_A_RECORD = ("delta", "file", "iceberg")
 STATE_NOT_READ = "state bodies not read"
@@ -215,7 +214,7 @@ def _at_the_sources(seen: Seen, scene: Scene) -> Failure | Doubt | None:
 def _look_at_kafka(scene: Scene, seen: Seen) -> KafkaVerdict | None:
     if seen.kafka is None:
         return None
-    from ckpttool.kafka.rules import judge_kafka
+    from ckpttool.laws.kafka import judge_kafka
 
     return judge_kafka(seen.kafka, scene, reads=_asks_for_rows(seen, scene))
 

@@ -6,23 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from ckpttool.checkpoint import ONLY_OPENED, load_checkpoint
-from ckpttool.evidence import Evidence, gather_evidence
 from ckpttool.frozen import frozen, replace
-from ckpttool.inputs import load_inputs
+from ckpttool.laws.restart import choose_release
+from ckpttool.laws.state_verdict import predict_state
 from ckpttool.model import Checkpoint
-from ckpttool.needed_state import asks_for_state, load_state_at
 from ckpttool.outlook import Outlook, Seen, look_ahead
-from ckpttool.planner import Plan, Wish, plan_recovery, versions_to_look_at
+from ckpttool.plan import Plan, Wish, plan_recovery, versions_to_look_at
+from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
+from ckpttool.reading.inputs import load_inputs
+from ckpttool.reading.needed_state import asks_for_state, load_state_at
+from ckpttool.reading.sinks import load_sink
 from ckpttool.releases import Release
-from ckpttool.restart import choose_release
-from ckpttool.rules import Conditions, Scene
-from ckpttool.rules.base import Trigger
-from ckpttool.sinks import SinkEvidence, load_sink
-from ckpttool.state_chain import Mode, StateFiles
-from ckpttool.state_verdict import predict_state
-from ckpttool.storage import Store, open_store
-from ckpttool.urls import is_local
+from ckpttool.scene.evidence import Evidence, gather_evidence
+from ckpttool.scene.scene import Conditions, Scene, Trigger
+from ckpttool.scene.sinks import SinkEvidence
+from ckpttool.scene.state_chain import Mode, StateFiles
+from ckpttool.storage.store import Store, open_store
+from ckpttool.storage.urls import is_local
 
 if TYPE_CHECKING:
     from ckpttool.kafka.diff import KafkaEvidence

@@ -1,4 +1,5 @@
-"""Writes the generated blocks of the documents: every command's `--help` in docs/cli.md, screens in README.md.
+"""Writes the generated blocks of the documents: every command's `--help` in docs/cli.md, screens in README.md, the
+layers in docs/architecture.md.
 
 `python docs/generate.py` writes, `python docs/generate.py --check` fails if a block is stale. A block stands between
 `<!-- help: ckpt inspect -->` and `<!-- /help -->`, or `<!-- screen: ckpt inspect … -->` and `<!-- /screen -->`;
@@ -22,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # run as a script, this file sees docs/ only
 
 from ckpttool.cli import cli  # noqa: E402
+from tests.layers import LAYERS  # noqa: E402
 from tests.samples.place import place_sample  # noqa: E402
 
 CLI_PAGE = ROOT / "docs" / "cli.md"
@@ -80,7 +82,22 @@ def _screen(command: str) -> str:
     return _trimmed(f"$ {command}\n{ran.stdout}")
 
 
-PAGES: dict[Path, Callable[[str], str]] = {CLI_PAGE: refreshed, ROOT / "README.md": with_screens}
+def with_layers(page: str) -> str:
+    """The page with the table of who may import whom."""
+    rows = [(_named(layer.modules), layer.touches, "pure" if layer.pure else "") for layer in LAYERS]
+    lines = ["| modules | what they may touch | |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows)]
+    return re.sub(r"(<!-- layers -->\n).*?(<!-- /layers -->)", rf"\1{chr(10).join(lines)}\n\2", page, flags=re.DOTALL)
+
+
+def _named(modules: tuple[str, ...]) -> str:
+    return ", ".join(f"`{module or 'ckpttool'}`" for module in modules)
+
+
+PAGES: dict[Path, Callable[[str], str]] = {
+    CLI_PAGE: refreshed,
+    ROOT / "README.md": with_screens,
+    ROOT / "docs" / "architecture.md": with_layers,
+}
 
 
 def main(arguments: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/recovery-rules.md from `ckpttool.rules`.
+"""Writes the tables of docs/recovery-rules.md from `ckpttool.laws.order`.
 
 `python docs/generate_rules.py` writes, `python docs/generate_rules.py --check` fails if a table is stale. A table
 stands between `<!-- rules: start -->` and `<!-- /rules -->`, with the phase's name; the rest is written by hand.
@@ -14,8 +14,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # run as a script, this file sees docs/ only
 
+from ckpttool.laws import batch, logs, places, sources, start  # noqa: E402
+from ckpttool.laws.base import Rule  # noqa: E402
+from ckpttool.laws.order import rules_in_order  # noqa: E402
 from ckpttool.releases import NEWEST, OLDEST, spell_release  # noqa: E402
-from ckpttool.rules import Rule, batch, logs, places, rules_in_order, sources, start  # noqa: E402
 
 PAGE = ROOT / "docs" / "recovery-rules.md"
 BLOCK = re.compile(r"(<!-- rules: (?P<phase>\w+) -->\n).*?(<!-- /rules -->)", re.DOTALL)

@@ -22,7 +22,6 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ckpttool.evidence import PINNED_DEFAULTS, PINNED_SINCE
 from ckpttool.formats.commits import encode_commit_log
 from ckpttool.formats.file_log import encode_source_log
 from ckpttool.formats.initial_offset import encode_initial_offset
@@ -38,6 +37,7 @@ from ckpttool.model import (
     SinkCommit,
     SourceOffset,
 )
+from ckpttool.scene.evidence import PINNED_DEFAULTS, PINNED_SINCE
 
 QUERY_ID = "0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"
 EPOCH_MS = 1_700_000_000_000

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ckpttool.evidence import Evidence, partition_count
-from ckpttool.planner import Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Wish, Write, versions_to_look_at
-from ckpttool.rules import Conditions
-from ckpttool.state_chain import Mode, StateFiles
-from ckpttool.state_files import load_state_files
-from ckpttool.state_verdict import predict_state
-from ckpttool.storage import LocalStore
+from ckpttool.laws.state_verdict import predict_state
+from ckpttool.plan import Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Wish, Write, versions_to_look_at
+from ckpttool.reading.state_files import load_state_files
+from ckpttool.scene.evidence import Evidence, partition_count
+from ckpttool.scene.scene import Conditions
+from ckpttool.scene.state_chain import Mode, StateFiles
+from ckpttool.storage.store import LocalStore
 
 
 def take_steps(checkpoint: Path, steps: Iterable[Step]) -> None:

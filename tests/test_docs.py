@@ -20,11 +20,11 @@ import pytest
 from click.testing import CliRunner
 
 import ckpttool
-from ckpttool.checks.query import _MODES
 from ckpttool.cli import EXIT_STATUS, cli
 from ckpttool.connectors import ALL, recognise_offset
 from ckpttool.errors import CkptError
 from ckpttool.inspection import inspect_checkpoint
+from ckpttool.laws.checks.query import _MODES
 from tests.samples.place import about, sample_names
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -392,7 +392,7 @@ def test_changelog_counts_the_sources() -> None:
 
 
 def test_pinned_configuration_is_complete() -> None:
-    from ckpttool.evidence import PINNED_SINCE
+    from ckpttool.scene.evidence import PINNED_SINCE
 
     section = read(FORMAT).partition("### Pinned configuration")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `([^`]+)` \| ([\d., ]+) \|", section, re.MULTILINE)

@@ -9,8 +9,9 @@ from types import ModuleType
 
 import pytest
 
+from ckpttool.laws.base import Rule
+from ckpttool.laws.order import rules_in_order
 from ckpttool.releases import NEWEST, OLDEST
-from ckpttool.rules import Rule, rules_in_order
 from tests.differential.sweep.load import cases_file
 from tests.samples.place import sample_names
 

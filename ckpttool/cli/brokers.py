@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ckpttool.kafka.diff import KnownIds
     from ckpttool.kafka.lookup import Brokers
     from ckpttool.kafka.moments import Samples
-    from ckpttool.rules import Scene
+    from ckpttool.scene.scene import Scene
 
 _LARGEST_JSON = 256 * 2**20
 
@@ -68,11 +68,11 @@ def broker_options(*, required: bool) -> Callable[[F], F]:
 
 def open_scene(path: str, storage: dict[str, str], given: dict[str, Any]) -> Scene:
     """The checkpoint, and how its query will be started again."""
-    from ckpttool.checkpoint import ONLY_OPENED, load_checkpoint
-    from ckpttool.evidence import gather_evidence
-    from ckpttool.restart import choose_release
-    from ckpttool.rules import Conditions, Scene
-    from ckpttool.storage import open_store
+    from ckpttool.laws.restart import choose_release
+    from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
+    from ckpttool.scene.evidence import gather_evidence
+    from ckpttool.scene.scene import Conditions, Scene
+    from ckpttool.storage.store import open_store
 
     evidence = gather_evidence(load_checkpoint(open_store(path, storage), batches=ONLY_OPENED))
     release, _ = choose_release(evidence, given_release(given["spark_version"]))

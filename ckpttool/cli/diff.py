@@ -18,8 +18,8 @@ from ckpttool.cli.options import (
 from ckpttool.errors import NotFound, Unavailable
 
 if TYPE_CHECKING:
-    from ckpttool.batches import Batch
     from ckpttool.inspection import Inspection
+    from ckpttool.scene.batches import Batch
 
 
 @click.command(
@@ -45,7 +45,7 @@ def diff(
     Without a batch number the newest batch of that checkpoint is taken. Exit status 0 whether or not there are
     differences.
     """
-    from ckpttool.comparison import compare_batches
+    from ckpttool.fleet.comparison import compare_batches
 
     options = gather_storage_options(storage_option, storage_options_file)
     with refusals_as_json("diff", a, form):
@@ -73,9 +73,9 @@ def split_batch(argument: str) -> tuple[str, int | None]:
 
 
 def _open(argument: str, options: dict[str, str]) -> tuple[Inspection, Batch]:
-    from ckpttool.checkpoint import ONLY_OPENED, load_checkpoint
     from ckpttool.inspection import inspect_checkpoint
-    from ckpttool.storage import open_store
+    from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
+    from ckpttool.storage.store import open_store
 
     path, number = split_batch(argument)
     also = () if number is None else (number - 1, number)

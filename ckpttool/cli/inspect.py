@@ -75,9 +75,9 @@ def inspect(
 def _inspect(
     path: str, options: dict[str, str], batches: int | None, batch: int | None, now_ms: int, full: bool
 ) -> Inspection:
-    from ckpttool.checkpoint import load_checkpoint
     from ckpttool.inspection import inspect_checkpoint
-    from ckpttool.storage import open_store
+    from ckpttool.reading.checkpoint import load_checkpoint
+    from ckpttool.storage.store import open_store
 
     also = () if batch is None else (batch - 1, batch)
     store = open_store(path, options)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ckpttool.kafka.lookup import Brokers
     from ckpttool.kafka.moments import Samples
     from ckpttool.report.kafka import KafkaReport
-    from ckpttool.rules import Scene
+    from ckpttool.scene.scene import Scene
 
 
 @click.group(
@@ -97,9 +97,9 @@ def diff(path: str, form: str, color: str, everything: bool, **given: Any) -> in
 def _compare(scene: Scene, given: dict[str, Any]) -> KafkaReport:
     from ckpttool.kafka.diff import views_of
     from ckpttool.kafka.lookup import look_at_kafka
-    from ckpttool.kafka.rules import judge_views
+    from ckpttool.laws.kafka import judge_views
+    from ckpttool.laws.restart import predict_restart
     from ckpttool.report.kafka import KafkaReport
-    from ckpttool.restart import predict_restart
 
     brokers = given_brokers(given)
     samples = dict(brokers.samples)

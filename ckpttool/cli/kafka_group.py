@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ckpttool.kafka.client import Connection
     from ckpttool.kafka.groups import Group, Partition
     from ckpttool.kafka.starting import StartingOffsets
-    from ckpttool.rules import Scene
+    from ckpttool.scene.scene import Scene
 
 _SHOWN = 20
 

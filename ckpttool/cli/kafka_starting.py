@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ckpttool.cli.kafka_group import GroupOutcome
     from ckpttool.kafka.base import SourcePosition
     from ckpttool.kafka.starting import StartingOffsets
-    from ckpttool.rules import Scene
+    from ckpttool.scene.scene import Scene
 
 
 @click.command(
@@ -141,9 +141,9 @@ def _print(scene: Scene, offsets: StartingOffsets, group: GroupOutcome | None, f
     if form == "text":
         echo(offsets.option)
         return
+    from ckpttool.laws.restart import predict_restart
     from ckpttool.report.json import render_json
     from ckpttool.report.kafka_starting import starting_fields
-    from ckpttool.restart import predict_restart
 
     next_batch = predict_restart(scene.evidence, scene.conditions, kafka_asked=True)
     fields = starting_fields(scene.checkpoint.url, next_batch, offsets)

@@ -19,8 +19,8 @@ from ckpttool.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from ckpttool.batches import Batch
     from ckpttool.inspection import Inspection
+    from ckpttool.scene.batches import Batch
 
 
 @click.command(
@@ -78,9 +78,9 @@ def log(
 
 
 def _look(path: str, options: dict[str, str], batches: int | None) -> Inspection:
-    from ckpttool.checkpoint import load_checkpoint
     from ckpttool.inspection import inspect_checkpoint
-    from ckpttool.storage import open_store
+    from ckpttool.reading.checkpoint import load_checkpoint
+    from ckpttool.storage.store import open_store
 
     return inspect_checkpoint(load_checkpoint(open_store(path, options), batches=batches, beside=False))
 

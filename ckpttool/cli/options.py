@@ -178,7 +178,7 @@ def refusals_as_json(command: str, path: str, form: str) -> Iterator[None]:
     except CkptError as error:
         if form == "json":
             from ckpttool.report.json import refusal_fields, render_json
-            from ckpttool.urls import redact_url
+            from ckpttool.storage.urls import redact_url
 
             echo(render_json(refusal_fields(command, redact_url(path), error)))
         raise

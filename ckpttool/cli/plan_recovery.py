@@ -23,7 +23,7 @@ from ckpttool.cli.options import (
 
 if TYPE_CHECKING:
     from ckpttool.outlook import Outlook
-    from ckpttool.planner import Plan, Wish
+    from ckpttool.plan import Plan, Wish
     from ckpttool.recovery import Restarted
 
 
@@ -96,7 +96,7 @@ def _look(path: str, restarted: Restarted, options: dict[str, str], form: str) -
         if form == "json":
             from ckpttool.report.json import render_json
             from ckpttool.report.outlook import no_outlook_fields
-            from ckpttool.urls import redact_url
+            from ckpttool.storage.urls import redact_url
 
             echo(render_json(no_outlook_fields(redact_url(path), restarted.release, error)))
         raise
@@ -120,7 +120,7 @@ def _restarted(given: dict[str, Any]) -> Restarted:
 
 
 def _wish(to_batch: int | None, to_time: str | None) -> Wish | None:
-    from ckpttool.planner import Wish
+    from ckpttool.plan import Wish
 
     if to_batch is not None and to_time is not None:
         raise click.UsageError("--to-batch and --to-time exclude each other")

@@ -19,7 +19,7 @@ from ckpttool.cli.options import (
 from ckpttool.errors import Refused
 
 if TYPE_CHECKING:
-    from ckpttool.scan import Inspector
+    from ckpttool.fleet.scan import Inspector
 
 
 @click.command(
@@ -59,8 +59,8 @@ def scan(
 
     Of each is read what a restart opens; ckpt inspect shows more. Checkpoints and tables are not descended into.
     """
-    from ckpttool.scan import inspect_here, scan_checkpoints
-    from ckpttool.storage import open_store
+    from ckpttool.fleet.scan import inspect_here, scan_checkpoints
+    from ckpttool.storage.store import open_store
 
     options = gather_storage_options(storage_option, storage_options_file)
     now_ms = int(time.time() * 1000)

@@ -12,7 +12,8 @@ from typing import Any, ClassVar, cast
 
 from ckpttool.connectors.base import Connector, Offset, OpaqueOffset
 from ckpttool.errors import MalformedFile
-from ckpttool.formats.envelope import parse_json, quote
+from ckpttool.formats.envelope import parse_json
+from ckpttool.words import quote
 
 # The first that recognises an offset has it: shapes that prove their writer come before shapes that others share. Kafka
 # is asked first of all: most queries read it, nobody else's objects have objects of numbers under numbers, and the

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ckpttool.connectors.base import CounterOffset, is_long, longs_of, shown
+from ckpttool.connectors.base import CounterOffset, is_long, longs_of
 from ckpttool.frozen import frozen
 from ckpttool.model import Json
+from ckpttool.words import shown
 
 KIND = "auto-loader"
 TITLE = "Databricks Auto Loader"

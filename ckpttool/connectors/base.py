@@ -12,9 +12,10 @@ from dataclasses import field
 from enum import Enum
 from typing import ClassVar, Literal, Protocol, TypeGuard, TypeVar
 
-from ckpttool.formats.envelope import INT_MAX, LONG_MAX, LONG_MIN, quote
+from ckpttool.formats.envelope import INT_MAX, LONG_MAX, LONG_MIN
 from ckpttool.frozen import frozen
 from ckpttool.model import Json
+from ckpttool.words import counted, shown
 
 Certainty = Literal["certain", "likely", "ambiguous"]
 
@@ -202,25 +203,6 @@ def topics_of(value: Json) -> dict[str, dict[int, int]] | None:
 def certainty_by(hint: str | None, kind: str, otherwise: Certainty) -> Certainty:
     """A hint that names the kind settles what the shape alone leaves open."""
     return "certain" if hint == kind else otherwise
-
-
-# -- words -------------------------------------------------------------------------------------------------------------
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def shown(text: str, limit: int = 60) -> str:
-    """Something read from a file, short and printable, without the quotes that messages put around it."""
-    return quote(text, limit)[1:-1]
-
-
-def listed(names: Iterable[str], limit: int = 3) -> str:
-    """`a, b, c and 4 more`"""
-    every = [shown(name) for name in names]
-    more = f" and {len(every) - limit:,} more" if len(every) > limit else ""
-    return ", ".join(every[:limit]) + more
 
 
 # -- shapes that several systems share ---------------------------------------------------------------------------------

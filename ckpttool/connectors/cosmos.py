@@ -10,20 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ckpttool.connectors.base import (
-    OTHER_KIND,
-    START_UNKNOWN,
-    Offset,
-    Order,
-    Step,
-    counted,
-    is_long,
-    order_of_parts,
-    shown,
-    went_down,
-)
+from ckpttool.connectors.base import OTHER_KIND, START_UNKNOWN, Offset, Order, Step, is_long, order_of_parts, went_down
 from ckpttool.frozen import frozen
 from ckpttool.model import Json
+from ckpttool.words import counted, shown
 
 KIND = "cosmos"
 TITLE = "Azure Cosmos DB change feed"

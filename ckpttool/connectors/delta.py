@@ -10,20 +10,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ckpttool.connectors.base import (
-    OTHER_KIND,
-    START_UNKNOWN,
-    Offset,
-    Order,
-    Step,
-    longs_of,
-    order_of_parts,
-    shown,
-    went_down,
-)
+from ckpttool.connectors.base import OTHER_KIND, START_UNKNOWN, Offset, Order, Step, longs_of, order_of_parts, went_down
 from ckpttool.formats.envelope import LONG_MAX
 from ckpttool.frozen import frozen
 from ckpttool.model import Json
+from ckpttool.words import shown
 
 KIND = "delta"
 TITLE = "Delta Lake table"

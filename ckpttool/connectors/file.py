@@ -10,8 +10,9 @@ from typing import ClassVar
 
 from ckpttool.connectors.base import CounterOffset, is_long
 from ckpttool.errors import MalformedFile
-from ckpttool.formats.envelope import MAPPING, NULL_POINTER, parse_json, quote, whole_number
+from ckpttool.formats.envelope import MAPPING, NULL_POINTER, parse_json, whole_number
 from ckpttool.model import Json, SparkError
+from ckpttool.words import quote
 
 KIND = "file"
 TITLE = "Files in a directory"

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ckpttool.connectors.base import OTHER_KIND, START_UNKNOWN, Offset, Order, Step, shown, uncountable_step
+from ckpttool.connectors.base import OTHER_KIND, START_UNKNOWN, Offset, Order, Step, uncountable_step
 from ckpttool.frozen import frozen
 from ckpttool.model import Json
+from ckpttool.words import shown
 
 KIND = "hudi"
 TITLE = "Apache Hudi table"

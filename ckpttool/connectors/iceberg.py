@@ -9,19 +9,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ckpttool.connectors.base import (
-    OTHER_KIND,
-    START_UNKNOWN,
-    Offset,
-    Order,
-    Step,
-    counted,
-    longs_of,
-    order_of,
-    step_of_number,
-)
+from ckpttool.connectors.base import OTHER_KIND, START_UNKNOWN, Offset, Order, Step, longs_of, order_of, step_of_number
 from ckpttool.frozen import frozen
 from ckpttool.model import Json
+from ckpttool.words import counted
 
 KIND = "iceberg"
 TITLE = "Apache Iceberg table"

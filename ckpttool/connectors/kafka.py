@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ckpttool.connectors.base import TopicOffset, certainty_by, listed, topics_of
+from ckpttool.connectors.base import TopicOffset, certainty_by, topics_of
 from ckpttool.model import Json
+from ckpttool.words import listed
 
 KIND = "kafka"
 TITLE = "Apache Kafka"

@@ -20,15 +20,14 @@ from ckpttool.connectors.base import (
     Offset,
     Order,
     Step,
-    counted,
     missing_in,
     order_of_parts,
-    shown,
     uncountable_step,
     went_down,
 )
 from ckpttool.frozen import frozen
 from ckpttool.model import Json
+from ckpttool.words import counted, shown
 
 KIND = "kinesis"
 TITLE = "Amazon Kinesis"

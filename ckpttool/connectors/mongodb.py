@@ -17,11 +17,11 @@ from ckpttool.connectors.base import (
     is_long,
     longs_of,
     order_of,
-    shown,
     uncountable_step,
 )
 from ckpttool.frozen import frozen
 from ckpttool.model import Json
+from ckpttool.words import shown
 
 KIND = "mongodb"
 TITLE = "MongoDB change stream"

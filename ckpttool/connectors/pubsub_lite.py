@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ckpttool.connectors.base import VectorOffset, certainty_by, counted, listed, partitions_of
+from ckpttool.connectors.base import VectorOffset, certainty_by, partitions_of
 from ckpttool.frozen import frozen
 from ckpttool.model import Json
+from ckpttool.words import counted, listed
 
 KIND = "pubsub-lite"
 TITLE = "Google Pub/Sub Lite"

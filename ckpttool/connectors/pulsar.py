@@ -16,15 +16,14 @@ from ckpttool.connectors.base import (
     Order,
     Step,
     certainty_by,
-    counted,
     missing_in,
     order_of_parts,
-    shown,
     went_down,
 )
 from ckpttool.formats.envelope import LONG_MAX
 from ckpttool.frozen import frozen
 from ckpttool.model import Json
+from ckpttool.words import counted, shown
 
 KIND = "pulsar"
 TITLE = "Apache Pulsar"

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 from typing import ClassVar
 
-from ckpttool.connectors.base import OpaqueOffset, shown
+from ckpttool.connectors.base import OpaqueOffset
 from ckpttool.model import Json
+from ckpttool.words import shown
 
 KIND = "python"
 TITLE = "Python data source"

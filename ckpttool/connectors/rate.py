@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ckpttool.connectors.base import CounterOffset, counted, is_long
+from ckpttool.connectors.base import CounterOffset, is_long
 from ckpttool.model import Json
+from ckpttool.words import counted
 
 KIND = "rate"
 TITLE = "Spark's rate source"

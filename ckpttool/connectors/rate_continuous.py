@@ -15,7 +15,6 @@ from ckpttool.connectors.base import (
     Order,
     Step,
     certainty_by,
-    counted,
     is_partition_number,
     longs_of,
     order_of_parts,
@@ -23,6 +22,7 @@ from ckpttool.connectors.base import (
 )
 from ckpttool.frozen import frozen
 from ckpttool.model import Json
+from ckpttool.words import counted
 
 KIND = "rate-continuous"
 TITLE = "Spark's rate source, continuous"

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ckpttool.connectors.base import CounterOffset, certainty_by, counted, longs_of
+from ckpttool.connectors.base import CounterOffset, certainty_by, longs_of
 from ckpttool.frozen import frozen
 from ckpttool.model import Json
+from ckpttool.words import counted
 
 KIND = "rate-micro-batch"
 TITLE = "Spark's rate-micro-batch source"

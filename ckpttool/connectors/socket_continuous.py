@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ckpttool.connectors.base import VectorOffset, certainty_by, counted, is_long
+from ckpttool.connectors.base import VectorOffset, certainty_by, is_long
 from ckpttool.frozen import frozen
 from ckpttool.model import Json
+from ckpttool.words import counted
 
 KIND = "socket-continuous"
 TITLE = "Spark's socket source, continuous"

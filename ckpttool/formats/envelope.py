@@ -13,6 +13,7 @@ from itertools import accumulate
 
 from ckpttool.errors import MalformedFile, UnsupportedVersion
 from ckpttool.model import Json, Position, SparkError
+from ckpttool.words import quote
 
 ILLEGAL_STATE = "java.lang.IllegalStateException"
 # Its subclass, since Spark 4.0, for the errors that have a condition.
@@ -153,12 +154,6 @@ def whole_number(value: Json) -> Json:
 def json_type(value: Json) -> str:
     names = {dict: "object", list: "array", str: "string", bool: "boolean", int: "number", float: "number"}
     return names.get(type(value), "null")
-
-
-def quote(text: str, limit: int = 60) -> str:
-    """A short, printable rendering of something read from a file, for messages."""
-    shown = text if len(text) <= limit else text[:limit] + "…"
-    return "`" + shown.encode("unicode_escape").decode("ascii") + "`" if not shown.isprintable() else f"`{shown}`"
 
 
 def _jackson_error(text: str, rest: str, cut_off: bool) -> str:

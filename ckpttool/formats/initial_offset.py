@@ -12,9 +12,10 @@
 from __future__ import annotations
 
 from ckpttool.errors import MalformedFile
-from ckpttool.formats.envelope import ILLEGAL_STATE, LONG_MAX, LONG_MIN, parse_json_object, parse_version, quote
+from ckpttool.formats.envelope import ILLEGAL_STATE, LONG_MAX, LONG_MIN, parse_json_object, parse_version
 from ckpttool.formats.values import decode_utf8
 from ckpttool.model import InitialOffset, Position, SparkError
+from ckpttool.words import quote
 
 NEWEST_VERSION = 1
 _AFTER_OPENING_BRACE = b'"} \t\r\n'

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 
 from ckpttool.errors import MalformedFile
-from ckpttool.formats.envelope import JACKSON_NOTHING, MAPPING, NULL_POINTER, parse_json_object, quote
+from ckpttool.formats.envelope import JACKSON_NOTHING, MAPPING, NULL_POINTER, parse_json_object
 from ckpttool.model import Position, QueryMetadata, SparkError
+from ckpttool.words import quote
 
 EXPECTED = '`{"id":"<uuid>"}`'
 

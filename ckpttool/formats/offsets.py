@@ -18,9 +18,9 @@ from ckpttool.formats.envelope import (
     parse_json_fields,
     parse_lines,
     parse_version,
-    quote,
 )
 from ckpttool.model import Json, OffsetLogEntry, OffsetMetadata, Position, SourceOffset, SparkError
+from ckpttool.words import quote
 
 NEWEST_VERSION = 2
 NO_OFFSET = "-"

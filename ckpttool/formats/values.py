@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ckpttool.errors import MalformedFile
-from ckpttool.formats.envelope import INT_MAX, LONG_MAX, LONG_MIN, json_type, quote, whole_number
+from ckpttool.formats.envelope import INT_MAX, LONG_MAX, LONG_MIN, json_type, whole_number
 from ckpttool.model import Json, Position, SparkError
+from ckpttool.words import quote
 
 MAPPING = SparkError("org.json4s.MappingException")  # what Spark's JSON library raises
 

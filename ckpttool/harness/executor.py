@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from ckpttool.errors import Refused
 from ckpttool.harness.scratch import Scratch
-from ckpttool.planner.steps import SET_ASIDE, Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Write, spell
-from ckpttool.sinks.compaction import LOG
-from ckpttool.urls import parse_url
+from ckpttool.plan.steps import SET_ASIDE, Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Write, spell
+from ckpttool.scene.compaction import LOG
+from ckpttool.storage.urls import parse_url
 
 if TYPE_CHECKING:
     from deltalake import CommitProperties, DeltaTable

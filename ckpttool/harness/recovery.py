@@ -17,7 +17,7 @@ from ckpttool.harness.session import Answer, Died, Late, Session
 
 if TYPE_CHECKING:
     from ckpttool.outlook import Outlook
-    from ckpttool.planner import Plan
+    from ckpttool.plan import Plan
     from ckpttool.recovery import Restarted
 
 WRAPPERS = {"STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR", "FOREACH_USER_FUNCTION_ERROR"}

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import ckpttool
-from ckpttool.connectors.base import counted
 from ckpttool.harness.history import STEPS, Case, Crash
 from ckpttool.harness.judge import Control, Invalid, Judged, Judgement, Unknown, Valid
 from ckpttool.harness.judge.base import Anomaly, Outcome, Word
@@ -16,6 +15,7 @@ from ckpttool.harness.judge.known import Defect
 from ckpttool.harness.shrink import Smallest
 from ckpttool.report.layout import printable, table
 from ckpttool.report.style import Style, plain
+from ckpttool.words import counted
 
 Fields = dict[str, Any]
 # Witnesses that are told; all of them are in the history.

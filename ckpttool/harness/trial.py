@@ -38,7 +38,7 @@ from ckpttool.harness.sources import Input, given_input, input_of
 from ckpttool.harness.tears import ALL, Action, tear, tears
 from ckpttool.harness.topics import Topics
 from ckpttool.harness.witness import read_state, say_the_same
-from ckpttool.planner import Wish
+from ckpttool.plan import Wish
 from ckpttool.recovery import Restarted
 from ckpttool.releases import parse_release
 

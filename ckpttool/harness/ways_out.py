@@ -19,8 +19,8 @@ from ckpttool.harness.place import PARTS, JobPlace
 from ckpttool.harness.recovery import Spark, look_ahead
 from ckpttool.harness.tears import Tear, tear, tears
 from ckpttool.harness.trial import Trial
-from ckpttool.planner import Manual, Plan, SetAside, Step, WayOut, Wish, Write
-from ckpttool.planner.steps import SET_ASIDE
+from ckpttool.plan import Manual, Plan, SetAside, Step, WayOut, Wish, Write
+from ckpttool.plan.steps import SET_ASIDE
 
 # Losses of files that a restart may not get over by itself.
 TORN = ("metadata", "offsets", "offsets-before", "commits", "commits-before", "source-log", "state-delta",

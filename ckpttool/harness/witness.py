@@ -17,7 +17,7 @@ def read_state(place: JobPlace, batch: int, store: str) -> tuple[tuple[StateRow,
     """The rows of these stores after a batch; or why they cannot be read."""
     from ckpttool.report.state_rows import line_renderer
     from ckpttool.state.reader import open_state
-    from ckpttool.storage import open_store
+    from ckpttool.storage.store import open_store
 
     found = []
     try:

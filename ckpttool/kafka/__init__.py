@@ -2,6 +2,3 @@
 
 `positions` tells what a checkpoint has, `client` asks a broker, `diff` compares the two, `rules` says what Spark does.
 """
-
-from ckpttool.kafka.base import Clusters as Clusters
-from ckpttool.kafka.lookup import Brokers as Brokers

@@ -26,7 +26,7 @@ from ckpttool.kafka.base import (
 )
 from ckpttool.kafka.positions import is_subscribed, meant_for, positions
 from ckpttool.model import Json
-from ckpttool.rules.base import Scene
+from ckpttool.scene.scene import Scene
 
 KnownIds = Mapping[tuple[int, str], str]  # source and topic → the id that it had
 

@@ -12,7 +12,7 @@ from ckpttool.kafka.client import Connection, ask, first_bytes
 from ckpttool.kafka.diff import KafkaEvidence, Knowledge, KnownIds
 from ckpttool.kafka.positions import positions, questions, subscription_of
 from ckpttool.kafka.settings import Settings, translate
-from ckpttool.rules.base import Scene
+from ckpttool.scene.scene import Scene
 
 if TYPE_CHECKING:
     from ckpttool.kafka.moments import Samples, TimesAnswer

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from ckpttool.batches import Batch, SourceProgress
 from ckpttool.connectors import recognise_offset
 from ckpttool.connectors.base import is_partition_number
 from ckpttool.connectors.kafka import KIND, KafkaOffset
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.envelope import parse_json
 from ckpttool.kafka.base import Isolation, Offsets, Question, SourcePosition, Subscription
-from ckpttool.rules.base import Scene
+from ckpttool.scene.batches import Batch, SourceProgress
+from ckpttool.scene.scene import Scene
 
 
 def positions(scene: Scene) -> tuple[SourcePosition, ...]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 
-from ckpttool.connectors.base import counted
 from ckpttool.frozen import frozen, replace
 from ckpttool.kafka.base import (
     EARLIEST,
@@ -22,6 +21,7 @@ from ckpttool.kafka.base import (
     TopicView,
     spell,
 )
+from ckpttool.words import counted
 
 _SAFE: tuple[Status, ...] = ("ok", "added")
 

@@ -11,10 +11,10 @@ from ckpttool.errors import CkptError, NotACheckpoint
 from ckpttool.model import CommitLogEntry, Finding, LogNames, Operator, SinkLedger, SourceLog
 
 if TYPE_CHECKING:
-    from ckpttool.batches import Batch, SourceProgress
-    from ckpttool.comparison import Difference
     from ckpttool.connectors.base import Step
+    from ckpttool.fleet.comparison import Difference
     from ckpttool.inspection import Inspection
+    from ckpttool.scene.batches import Batch, SourceProgress
 
 Fields = dict[str, Any]
 
@@ -43,7 +43,7 @@ def refusal_fields(command: str, checkpoint: str, error: CkptError) -> Fields:
 
 
 def inspection_fields(inspection: Inspection) -> Fields:
-    from ckpttool.evidence import unusual_confs
+    from ckpttool.scene.evidence import unusual_confs
 
     checkpoint, evidence = inspection.checkpoint, inspection.evidence
     batches = [batch for batch in evidence.batches if batch.entry]
@@ -78,8 +78,8 @@ def inspection_fields(inspection: Inspection) -> Fields:
 
 def batch_fields(inspection: Inspection, batch_id: int) -> Fields:
     """One batch in full, as `--batch` adds it."""
-    from ckpttool.batches import Batch
-    from ckpttool.protocol import protocol_steps
+    from ckpttool.scene.batches import Batch
+    from ckpttool.scene.protocol import protocol_steps
 
     empty = Batch(batch_id, None, None, (), None, None, None)
     batch = next((found for found in inspection.evidence.batches if found.id == batch_id), empty)
@@ -165,7 +165,7 @@ def offset_fields(batch: Batch) -> Fields:
 
 
 def source_fields(source: SourceProgress) -> Fields:
-    from ckpttool.batches import offset_json
+    from ckpttool.scene.batches import offset_json
 
     return {
         "index": source.index,
@@ -204,7 +204,7 @@ def commit_fields(entry: CommitLogEntry) -> Fields:
 
 
 def source_log_fields(log: SourceLog) -> Fields:
-    from ckpttool.batches import offset_json
+    from ckpttool.scene.batches import offset_json
 
     return {
         "name": log.name,

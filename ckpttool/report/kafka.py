@@ -6,18 +6,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ckpttool.connectors.base import counted, listed
 from ckpttool.frozen import frozen
 from ckpttool.kafka.base import PartitionTimes, PartitionView, SourceView, TopicView, spell
-from ckpttool.kafka.rules import KafkaVerdict, Verdict
+from ckpttool.laws.kafka import KafkaVerdict, Verdict
+from ckpttool.laws.restart import Restart
 from ckpttool.model import Finding
 from ckpttool.releases import Release, spell_release
 from ckpttool.report.json import finding_fields, header
 from ckpttool.report.layout import printable, spell_duration, spell_time, table
 from ckpttool.report.style import Style, plain
 from ckpttool.report.text import render_findings
-from ckpttool.restart import Restart
-from ckpttool.rules.base import Doubt, Failure
+from ckpttool.scene.scene import Doubt, Failure
+from ckpttool.words import counted, listed
 
 Fields = dict[str, Any]
 _ROWS_SHOWN = 40

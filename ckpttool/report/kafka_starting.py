@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ckpttool.kafka.starting import Start, StartingOffsets
+from ckpttool.laws.restart import Restart
 from ckpttool.report.json import Fields, header
-from ckpttool.restart import Restart
 
 
 def starting_fields(checkpoint: str, next_batch: Restart, offsets: StartingOffsets) -> Fields:

@@ -7,15 +7,15 @@ from itertools import groupby
 from typing import Any
 
 from ckpttool.errors import CkptError
+from ckpttool.laws.restart import Restart, SourceRange
 from ckpttool.outlook import KAFKA_NOT_ASKED, STATE_NOT_READ, Outlook
-from ckpttool.planner import Plan, SetAside, Step, WayOut
-from ckpttool.planner.steps import spell
+from ckpttool.plan import Plan, SetAside, Step, WayOut
+from ckpttool.plan.steps import spell
 from ckpttool.releases import NEWEST, Release, spell_release
 from ckpttool.report.json import finding_fields, header, refusal_fields
 from ckpttool.report.layout import printable, spell_time, table
 from ckpttool.report.style import Style, plain
 from ckpttool.report.text import render_findings, spell_step
-from ckpttool.restart import Restart, SourceRange
 
 Fields = dict[str, Any]
 

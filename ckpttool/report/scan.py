@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ckpttool.fleet.scan import Scan, Sighting
 from ckpttool.report.json import header
 from ckpttool.report.layout import printable, spell_duration, table
 from ckpttool.report.style import Style
-from ckpttool.scan import Scan, Sighting
 
 _WORST_FIRST = ("error", "no access", "unknown", "warning", "sound")
 _VERDICTS = {1: "error", 3: "unknown"}

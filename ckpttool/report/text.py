@@ -13,11 +13,11 @@ from ckpttool.report.layout import duration_between, printable, signed_duration,
 from ckpttool.report.style import Style, plain
 
 if TYPE_CHECKING:
-    from ckpttool.batches import Batch, SourceProgress
-    from ckpttool.comparison import Difference
     from ckpttool.connectors.base import Step
-    from ckpttool.evidence import Evidence
+    from ckpttool.fleet.comparison import Difference
     from ckpttool.inspection import Inspection
+    from ckpttool.scene.batches import Batch, SourceProgress
+    from ckpttool.scene.evidence import Evidence
 
 MODES = {
     "microbatch": "micro-batch",
@@ -203,7 +203,7 @@ def _ledgers(checkpoint: Checkpoint, style: Style) -> list[str]:
 
 
 def _settings(evidence: Evidence) -> list[str]:
-    from ckpttool.evidence import unusual_confs
+    from ckpttool.scene.evidence import unusual_confs
 
     newest = evidence.newest
     if newest is None:
@@ -257,8 +257,8 @@ def _place(finding: Finding) -> str:
 
 
 def render_batch(inspection: Inspection, batch_id: int, style: Style = plain) -> str:
-    from ckpttool.batches import Batch
-    from ckpttool.protocol import protocol_steps
+    from ckpttool.scene.batches import Batch
+    from ckpttool.scene.protocol import protocol_steps
 
     batch = _find(inspection.evidence, batch_id) or Batch(batch_id, None, None, (), None, None, None)
     steps = protocol_steps(inspection.evidence, batch)

@@ -17,11 +17,11 @@ from pyspark.accumulators import Accumulator
 from pyspark.sql import SparkSession
 
 from ckpttool.errors import Unavailable
+from ckpttool.fleet.scan import AT_ONCE, Inspector, Sighting, inspect_here
 from ckpttool.frozen import replace
-from ckpttool.remote_errors import harmless
-from ckpttool.scan import AT_ONCE, Inspector, Sighting, inspect_here
-from ckpttool.storage import Store, open_store
-from ckpttool.urls import parse_url
+from ckpttool.storage.remote_errors import harmless
+from ckpttool.storage.store import Store, open_store
+from ckpttool.storage.urls import parse_url
 
 _PER_TASK = 2 * AT_ONCE
 _LOOK_S = 0.5  # how often the finished tasks are counted

@@ -25,7 +25,7 @@ from ckpttool.errors import CkptError, NotFound
 from ckpttool.formats.state.types import DataType
 from ckpttool.state.reader import StateReader, open_state
 from ckpttool.state.tables import Table
-from ckpttool.storage import open_store
+from ckpttool.storage.store import open_store
 
 NAME = "ckpt-state"
 STORAGE_PREFIX = "storage."

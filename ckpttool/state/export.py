@@ -16,7 +16,7 @@ from ckpttool.report.state_rows import cell_names, cell_renderer, csv_line, line
 from ckpttool.state.reader import Row, StateReader
 from ckpttool.state.side_by_side import side_by_side
 from ckpttool.state.tables import Table
-from ckpttool.storage import LocalStore
+from ckpttool.storage.store import LocalStore
 
 Form = Literal["parquet", "arrow", "csv", "jsonl"]
 SUFFIXES: dict[Form, str] = {"parquet": "parquet", "arrow": "arrow", "csv": "csv", "jsonl": "jsonl"}

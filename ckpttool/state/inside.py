@@ -5,9 +5,9 @@ from __future__ import annotations
 from ckpttool.errors import CkptError, MalformedFile
 from ckpttool.formats.state.rocksdb import read_zip_entries
 from ckpttool.frozen import replace
+from ckpttool.scene.state_chain import StateFiles, StoreFiles, chains, is_doubtful
 from ckpttool.state import rocksdb
-from ckpttool.state_chain import StateFiles, StoreFiles, chains, is_doubtful
-from ckpttool.storage import Store, read_whole
+from ckpttool.storage.store import Store, read_whole
 
 _DELIMITER = b","  # of merged values, which nobody looks at here
 

@@ -10,7 +10,6 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ckpttool.checkpoint import ONLY_OPENED, load_checkpoint
 from ckpttool.errors import CkptError, InFile, MalformedFile, NotFound, Refused, Unavailable
 from ckpttool.formats.names import parse_log_names
 from ckpttool.formats.state.operator import parse_operator_metadata
@@ -18,10 +17,11 @@ from ckpttool.formats.state.schema import parse_state_schema
 from ckpttool.formats.state.types import has_one_size
 from ckpttool.frozen import frozen, replace
 from ckpttool.model import Checkpoint, Finding, Operator, OperatorMetadata, OperatorStore, StateSchema
+from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
+from ckpttool.reading.state_files import StateLoader, expected_partitions, expected_stores
+from ckpttool.scene.state_chain import StoreFiles
 from ckpttool.state.tables import Schemas, StateConf, Table, state_conf, tables_of
-from ckpttool.state_chain import StoreFiles
-from ckpttool.state_files import StateLoader, expected_partitions, expected_stores
-from ckpttool.storage import READ_LIMIT_BYTES, Store
+from ckpttool.storage.store import READ_LIMIT_BYTES, Store
 
 if TYPE_CHECKING:
     from ckpttool.state.stores import Stores

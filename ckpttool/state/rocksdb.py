@@ -16,7 +16,7 @@ from ckpttool.errors import MalformedFile, Refused
 from ckpttool.formats.state.names import LOG_DIRECTORY
 from ckpttool.formats.state.rocksdb import Snapshot
 from ckpttool.model import SparkError
-from ckpttool.storage import LocalStore, Store, read_pieces
+from ckpttool.storage.store import LocalStore, Store, read_pieces
 
 _TEMPORARY = "ckpt-state-"
 # Compiled by `re` when first used.

@@ -9,8 +9,8 @@ from ckpttool.errors import CkptError
 from ckpttool.formats.state.names import SST_DIRECTORY, parse_state_versions
 from ckpttool.formats.state.rocksdb import parse_snapshot_zip
 from ckpttool.frozen import frozen
+from ckpttool.scene.state_chain import BASE_SUFFIX, StoreFiles
 from ckpttool.state.reader import StateReader
-from ckpttool.state_chain import BASE_SUFFIX, StoreFiles
 
 DEFAULT_RETAINED = 100  # spark.sql.streaming.minBatchesToRetain
 

@@ -16,11 +16,11 @@ from ckpttool.formats.state.hdfs import count_rows_of_one_size, sniffed
 from ckpttool.formats.state.layouts import checked_rocksdb_values
 from ckpttool.formats.state.rocksdb import METADATA, parse_snapshot_metadata, read_zip_entries
 from ckpttool.frozen import frozen, replace
+from ckpttool.scene.state_chain import Chain, StoreFiles, chains
 from ckpttool.state import rocksdb
 from ckpttool.state.replay import Changes, Pair, replay_map
 from ckpttool.state.tables import StateConf
-from ckpttool.state_chain import Chain, StoreFiles, chains
-from ckpttool.storage import Store, read_whole
+from ckpttool.storage.store import Store, read_whole
 
 _WORTH_NUMPY_BYTES = 2**21  # of a table's compressed files; less is counted before numpy is loaded
 

@@ -8,10 +8,10 @@ from ckpttool.errors import CkptError, Refused
 from ckpttool.formats.state.names import parse_state_versions
 from ckpttool.formats.state.rocksdb import parse_snapshot_zip
 from ckpttool.frozen import frozen
+from ckpttool.scene.state_chain import StoreFiles
 from ckpttool.state.reader import StateReader
 from ckpttool.state.side_by_side import side_by_side
 from ckpttool.state.tables import Table
-from ckpttool.state_chain import StoreFiles
 
 CHEAP_BYTES = 2**24  # of one table's files; up to here rows are counted by reading them
 

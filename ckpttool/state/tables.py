@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ckpttool.formats.state.types import BINARY, LONG, DataType, Field, parse_type
 from ckpttool.frozen import frozen, replace
 from ckpttool.model import ColumnFamilySchema, Json, Operator, OperatorStore, StateSchema
-from ckpttool.state_chain import Provider
+from ckpttool.scene.state_chain import Provider
 
 if TYPE_CHECKING:
     from ckpttool.formats.state.layouts import Encoding

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from ckpttool.errors import CkptError, Unavailable
 from ckpttool.formats.state.names import parse_state_versions
 from ckpttool.frozen import frozen, replace
+from ckpttool.laws.state_verdict import TABLES_UNREAD, Outcome, StateFailure, check_state_files, predict_state
 from ckpttool.model import Finding
+from ckpttool.reading.state_files import load_state_files
 from ckpttool.releases import NEWEST, Release
+from ckpttool.scene.state_chain import Chain, Mode, StateFiles, StoreFiles, chains
 from ckpttool.state.reader import StateReader, batched
 from ckpttool.state.rocksdb import MissingRocksdict
 from ckpttool.state.side_by_side import side_by_side
-from ckpttool.state_chain import Chain, Mode, StateFiles, StoreFiles, chains
-from ckpttool.state_files import load_state_files
-from ckpttool.state_verdict import TABLES_UNREAD, Outcome, StateFailure, check_state_files, predict_state
 
 
 @frozen

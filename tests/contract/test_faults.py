@@ -106,7 +106,7 @@ def test_what_passes_is_waited_out_elsewhere_too(
     proxied: tuple[Proxy, str], fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proxy, url = proxied
-    monkeypatch.setattr("ckpttool.hdfs._PATIENCE_S", 1)
+    monkeypatch.setattr("ckpttool.storage.hdfs._PATIENCE_S", 1)
     sound = run(proxy, "inspect", url)
     answer = {"too many": Answer(429), "reset": Answer(broken="reset"), "still": Answer(broken="still")}[fault]
     proxy.instead = on_body("/offsets/2", answer, times=1)

@@ -17,11 +17,11 @@ from uuid import uuid4
 import pytest
 from fsspec.asyn import get_loop
 
-from ckpttool.buckets import BUCKETS, Entry, Page
-from ckpttool.checkpoint import ONLY_OPENED, load_checkpoint
-from ckpttool.objects import ObjectStore
-from ckpttool.remote import Backend
-from ckpttool.storage import Store, open_store
+from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
+from ckpttool.storage.buckets import BUCKETS, Entry, Page
+from ckpttool.storage.objects import ObjectStore
+from ckpttool.storage.remote import Backend
+from ckpttool.storage.store import Store, open_store
 from tests.conftest import Outcome, run_ckpt
 from tests.parts.proxy import Proxy
 from tests.parts.stores import SERVERS, ObjectServer

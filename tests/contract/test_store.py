@@ -17,12 +17,12 @@ from uuid import uuid4
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from ckpttool import storage
-from ckpttool.checkpoint import load_checkpoint
 from ckpttool.errors import CkptError, MalformedFile, NotFound
 from ckpttool.inspection import inspect_checkpoint
+from ckpttool.reading.checkpoint import load_checkpoint
 from ckpttool.report.json import inspection_fields
-from ckpttool.storage import Store, open_store
+from ckpttool.storage import store as storage
+from ckpttool.storage.store import Store, open_store
 from tests.conftest import AT_LENGTH, HEAVY
 from tests.parts.stores import SERVERS
 

@@ -26,11 +26,12 @@ from typing import Any
 import pytest
 
 from ckpttool import load_checkpoint, open_store
-from ckpttool.evidence import gather_evidence
-from ckpttool.inputs import judge_inputs, load_inputs
+from ckpttool.laws.inputs.judge import judge_inputs
 from ckpttool.model import Finding
+from ckpttool.reading.inputs import load_inputs
 from ckpttool.releases import Release, parse_release
-from ckpttool.rules.base import Conditions, Doubt, Failure, Scene
+from ckpttool.scene.evidence import gather_evidence
+from ckpttool.scene.scene import Conditions, Doubt, Failure, Scene
 from tests.samples.process import JOBS, SparkProcess
 
 pytestmark = pytest.mark.spark

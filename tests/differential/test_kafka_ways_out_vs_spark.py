@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from ckpttool.planner import Conf
+from ckpttool.plan import Conf
 from tests.conftest import run_ckpt
 from tests.differential.test_kafka_vs_spark import REPOSITORY, SCRIPT, SPARKS
 from tests.differential.test_ways_out_vs_spark import files_listed

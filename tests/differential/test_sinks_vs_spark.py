@@ -29,7 +29,9 @@ import pytest
 from ckpttool.formats.file_log import parse_source_log
 from ckpttool.formats.metadata import parse_metadata
 from ckpttool.formats.offsets import parse_offset_log
-from ckpttool.sinks import RestartFacts, SinkVerdict, judge_sink, load_sink
+from ckpttool.laws.sinks.judge import judge_sink
+from ckpttool.reading.sinks import load_sink
+from ckpttool.scene.sinks import RestartFacts, SinkVerdict
 from tests.samples.process import JOBS, SparkProcess
 
 pytestmark = pytest.mark.spark

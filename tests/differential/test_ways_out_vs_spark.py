@@ -19,14 +19,14 @@ import pyarrow.parquet
 import pytest
 
 from ckpttool import open_checkpoint
-from ckpttool.evidence import gather_evidence
 from ckpttool.formats.file_log import parse_sink_log
-from ckpttool.planner import Plan, WayOut, Wish, plan_recovery
-from ckpttool.planner.steps import crc_of
+from ckpttool.laws.restart import Restart, predict_restart
+from ckpttool.plan import Plan, WayOut, Wish, plan_recovery
+from ckpttool.plan.steps import crc_of
+from ckpttool.reading.sinks import load_sink
 from ckpttool.releases import parse_release
-from ckpttool.restart import Restart, predict_restart
-from ckpttool.rules import Conditions
-from ckpttool.sinks import load_sink
+from ckpttool.scene.evidence import gather_evidence
+from ckpttool.scene.scene import Conditions
 from tests.samples.place import REPOSITORY, about, sample_at_home, sample_names
 from tests.samples.process import SparkProcess
 from tests.take_steps import look_at_states, take_steps

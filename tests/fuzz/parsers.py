@@ -24,7 +24,7 @@ from ckpttool.formats.dstreams import parse_dstream_names, parse_wal_names, snif
 from ckpttool.formats.names import holes, parse_log_names
 from ckpttool.formats.state.names import parse_state_versions, provider_of
 from ckpttool.report.text import printable
-from ckpttool.urls import parse_url, redact_url
+from ckpttool.storage.urls import parse_url, redact_url
 from tests.property.test_format_laws import FORMATS
 from tests.samples.place import REPOSITORY
 

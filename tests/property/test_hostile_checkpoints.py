@@ -14,10 +14,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ckpttool.checkpoint import load_checkpoint
 from ckpttool.inspection import inspect_checkpoint
+from ckpttool.reading.checkpoint import load_checkpoint
 from ckpttool.report.json import inspection_fields
-from ckpttool.storage import LocalStore
+from ckpttool.storage.store import LocalStore
 from tests.conftest import Outcome, run_ckpt
 from tests.samples.place import place_sample
 

@@ -22,16 +22,16 @@ from hypothesis import strategies as st
 
 from ckpttool import open_checkpoint
 from ckpttool.errors import NotACheckpoint, NotFound
-from ckpttool.evidence import Evidence, gather_evidence
+from ckpttool.laws.restart import Restart, predict_restart
 from ckpttool.model import Finding
-from ckpttool.planner import DeltaRestore, DeltaTxn, Plan, SetAside, Step, WayOut, Wish, Write, plan_recovery
-from ckpttool.planner.situation import scene_of
-from ckpttool.planner.states import by_version
+from ckpttool.plan import DeltaRestore, DeltaTxn, Plan, SetAside, Step, WayOut, Wish, Write, plan_recovery
+from ckpttool.plan.situation import scene_of
+from ckpttool.plan.states import by_version
+from ckpttool.reading.sinks import load_sink
 from ckpttool.releases import Release, parse_release
-from ckpttool.restart import Restart, predict_restart
-from ckpttool.rules import Conditions
-from ckpttool.sinks import load_sink
-from ckpttool.sinks.base import LedgerEntry, SinkEvidence, SinkWrite
+from ckpttool.scene.evidence import Evidence, gather_evidence
+from ckpttool.scene.scene import Conditions
+from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkWrite
 from tests.builders import EPOCH_MS, QUERY_ID, build
 from tests.differential.sweep.load import load_cases, recorded_versions
 from tests.take_steps import look_at_states, take_steps

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ckpttool.state.difference import compare_rows, touched_rows
 from ckpttool.state.reader import open_state
-from ckpttool.storage import LocalStore
+from ckpttool.storage.store import LocalStore
 from tests.state_builders import ROCKSDB, checkpoint, lineage, lz4, plain, snappy, typed, utf, zstd
 
 pytestmark = pytest.mark.property

@@ -13,11 +13,11 @@ import pytest
 from ckpttool import inspect_checkpoint, open_checkpoint, open_store
 from ckpttool.errors import Unavailable
 from ckpttool.inspection import Inspection
-from ckpttool.storage import LocalStore, Names
+from ckpttool.storage.store import LocalStore, Names
 from tests import state_builders as made
 from tests.conftest import run_ckpt
 from tests.samples.place import REPOSITORY, about
-from tests.unit.test_state_files import STATEFUL
+from tests.unit.reading.test_state_files import STATEFUL
 
 
 def told(root: Path, *command: str) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def schema_option(command: F) -> F:
 def open_reader(path: str, options: dict[str, str], batch: int | None, batches: int = 0) -> StateReader:
     """`batches`: beyond those that a restart opens."""
     from ckpttool.state.reader import open_state
-    from ckpttool.storage import open_store
+    from ckpttool.storage.store import open_store
 
     os.environ.setdefault(
         "OPENBLAS_NUM_THREADS", "1"

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ckpttool.connectors.base import counted
 from ckpttool.harness.fold import Folded
 from ckpttool.harness.history import Crash, Fields
 from ckpttool.harness.judge.base import Anomaly, Facts, Invalid, Outcome, Unknown, conclude
 from ckpttool.harness.judge.rows import Expected, expect, rows_are_there_once, surplus_after, surplus_at_crash
+from ckpttool.words import counted
 
 
 def control_bites(facts: Facts) -> Outcome:

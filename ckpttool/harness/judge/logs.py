@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from ckpttool.connectors import recognise_offset
-from ckpttool.connectors.base import Offset, Order, counted
+from ckpttool.connectors.base import Offset, Order
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.metadata import parse_metadata
 from ckpttool.formats.offsets import parse_offset_log
@@ -27,6 +27,7 @@ from ckpttool.harness.judge.base import (
     some,
 )
 from ckpttool.harness.reading import last_commit, last_planned, next_watermark
+from ckpttool.words import counted
 
 
 def ranges_tile(facts: Facts) -> Outcome:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ckpttool.checks.sources import EMPTY_ENTRY
 from ckpttool.harness.history import Failure, Fields, Prediction, Restart
 from ckpttool.harness.judge.base import (
     Facts,
@@ -20,6 +19,7 @@ from ckpttool.harness.judge.base import (
 )
 from ckpttool.harness.judge.recovery import spell_failure
 from ckpttool.harness.judge.rows import surplus_after
+from ckpttool.laws.checks.sources import EMPTY_ENTRY
 
 Agreement = Literal["agrees", "differs", "unknown", "not asked"]
 GOES_ON = ("replay", "new_batch", "fresh_start")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ckpttool.connectors.base import counted
 from ckpttool.harness.history import Case, Crash, Failure
 from ckpttool.harness.judge.base import Anomaly, Facts, Outcome, Unknown, Valid, conclude, some
+from ckpttool.words import counted
 
 
 def first_restart_succeeds(facts: Facts) -> Outcome:

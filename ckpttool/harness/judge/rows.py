@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ckpttool.connectors.base import counted
 from ckpttool.harness.history import Disk, Fields
 from ckpttool.harness.judge.base import (
     UNKNOWN_JOB,
@@ -26,6 +25,7 @@ from ckpttool.harness.judge.base import (
     live_commits,
 )
 from ckpttool.harness.reading import last_commit
+from ckpttool.words import counted
 
 
 @dataclass(frozen=True, slots=True)

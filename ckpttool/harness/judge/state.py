@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from ckpttool.connectors.base import counted
 from ckpttool.harness.fold import Leaves, Stored
 from ckpttool.harness.history import StateRow
 from ckpttool.harness.judge.base import UNKNOWN_JOB, Anomaly, Facts, Outcome, Unknown, Valid, canonical, conclude
 from ckpttool.model import Json
+from ckpttool.words import counted
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

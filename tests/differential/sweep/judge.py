@@ -17,14 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from ckpttool import load_checkpoint, open_store
-from ckpttool.evidence import Evidence, gather_evidence
-from ckpttool.inputs import load_inputs
+from ckpttool.laws.restart import GOES_ON, Restart
 from ckpttool.outlook import Outlook, Seen, look_ahead
+from ckpttool.reading.inputs import load_inputs
+from ckpttool.reading.sinks import load_sink
 from ckpttool.recovery import look_at_states
 from ckpttool.releases import parse_release
-from ckpttool.restart import GOES_ON, Restart
-from ckpttool.rules import Conditions
-from ckpttool.sinks import SinkEvidence, load_sink
+from ckpttool.scene.evidence import Evidence, gather_evidence
+from ckpttool.scene.scene import Conditions
+from ckpttool.scene.sinks import SinkEvidence
 from tests.differential.sweep.load import load_cases, recorded_versions
 
 NOW_MS = 1_795_000_000_000  # the day on which the cases were recorded

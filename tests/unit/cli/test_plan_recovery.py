@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ckpttool.errors import MalformedFile, Unavailable
-from ckpttool.storage import LocalStore
+from ckpttool.storage.store import LocalStore
 from tests.builders import EPOCH_MS, MINUTE_MS, QUERY_ID, build, write
 from tests.conftest import Outcome, run_ckpt
 from tests.samples.place import REPOSITORY, about, sample_names

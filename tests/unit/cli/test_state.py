@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ckpttool import storage
+from ckpttool.storage import store as storage
 from tests.conftest import run_ckpt
 from tests.rocksdb_builders import snapshot
 from tests.state_builders import ROCKSDB as ROCKSDB_PROVIDER

@@ -18,7 +18,7 @@ from ckpttool.harness.executor import take_steps
 from ckpttool.harness.judge.base import live_commits
 from ckpttool.harness.place import JobPlace
 from ckpttool.harness.scratch import Scratch
-from ckpttool.planner.steps import Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Write, session_conf, write
+from ckpttool.plan.steps import Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Write, session_conf, write
 from tests.builders import build
 from tests.take_steps import files_below
 

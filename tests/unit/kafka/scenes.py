@@ -6,11 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ckpttool.evidence import gather_evidence
 from ckpttool.kafka.base import BrokerAnswer, Fault, PartitionAnswer, SourceView, TopicAnswer
 from ckpttool.kafka.diff import KafkaEvidence, Knowledge, views_of
 from ckpttool.kafka.positions import positions, subscription_of
-from ckpttool.kafka.rules import KafkaVerdict, judge_kafka
+from ckpttool.laws.kafka import KafkaVerdict, judge_kafka
 from ckpttool.model import (
     Checkpoint,
     CommitLogEntry,
@@ -24,7 +23,8 @@ from ckpttool.model import (
     SourceOffset,
 )
 from ckpttool.releases import Release
-from ckpttool.rules.base import Conditions, Doubt, Failure, Scene
+from ckpttool.scene.evidence import gather_evidence
+from ckpttool.scene.scene import Conditions, Doubt, Failure, Scene
 from tests.builders import pinned_conf
 
 Offsets = Mapping[str, Mapping[int, int]]

@@ -11,11 +11,11 @@ import pytest
 from ckpttool.cli.brokers import parse_clusters
 from ckpttool.kafka.base import BrokerAnswer, Clusters, Fault, SourceView
 from ckpttool.kafka.moments import Moment, TimesAnswer, TopicSettings
-from ckpttool.kafka.rules import judge_views
 from ckpttool.kafka.when import with_times
+from ckpttool.laws.kafka import judge_views
+from ckpttool.laws.restart import predict_restart
 from ckpttool.report.json import render_json
 from ckpttool.report.kafka import KafkaReport, headline, kafka_fields, render_kafka
-from ckpttool.restart import predict_restart
 from tests.unit.kafka.scenes import broker, judged, look, query
 
 START: Any = {"orders": {3: 100}}

@@ -9,11 +9,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from ckpttool.kafka.base import BrokerAnswer, Fault
 from ckpttool.kafka.moments import Moment, TimesAnswer, TopicSettings
-from ckpttool.kafka.rules import judge_views
 from ckpttool.kafka.when import with_times
+from ckpttool.laws.kafka import judge_views
+from ckpttool.laws.restart import predict_restart
 from ckpttool.report.kafka import KafkaReport
 from ckpttool.report.metrics import render_metrics
-from ckpttool.restart import predict_restart
 from tests.unit.kafka.scenes import GONE, broker, look, query
 
 NOW, DAY = 1_700_000_000_000, 86_400_000

@@ -18,7 +18,7 @@ from ckpttool.formats.state.rocksdb import read_zip_entries
 from ckpttool.state.reader import Row, StateReader, open_state
 from ckpttool.state.stores import Stores
 from ckpttool.state.survey import count_rows
-from ckpttool.storage import open_store
+from ckpttool.storage.store import open_store
 from tests.rocksdb_builders import snapshot
 from tests.samples.place import REPOSITORY
 from tests.state_builders import HDFS, ROCKSDB, checkpoint, lineage, lz4, plain, typed, utf

@@ -1,0 +1,1 @@
+"""Many checkpoints at a time."""

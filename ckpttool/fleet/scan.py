@@ -1,0 +1,154 @@
+"""`scan_checkpoints`: the checkpoints below a place, told by their shape, each inspected by what a restart opens of it.
+
+Directories are looked into level by level, several at once. What lies inside a checkpoint or a table is not looked at,
+but for the checkpoints that a table keeps under a name of its own. Who inspects what was found can be chosen: threads
+of this process (`inspect_here`), or the workers of a Spark cluster (`ckpttool.spark.scan`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from ckpttool.errors import CkptError
+from ckpttool.frozen import frozen
+from ckpttool.inspection import Inspection, inspect_checkpoint
+from ckpttool.model import Finding
+from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
+from ckpttool.storage.store import Store, is_directory
+
+AT_ONCE = 16
+_TABLES = ("_delta_log", "_spark_metadata", ".hoodie")
+_WITHIN_TABLES = ("_checkpoint", "_checkpoints", "checkpoint", "checkpoints")
+_RANKS = {1: 0, 5: 1, 4: 2, 6: 2, 3: 3}
+
+
+@frozen
+class Sighting:
+    """One checkpoint in few plain values, which travel between machines; or (`error`) a directory that could not be
+    looked at, of which nothing else is known."""
+
+    url: str
+    exit_code: int
+    query_id: str | None = None
+    mode: str | None = None
+    last_offset_batch: int | None = None
+    last_commit_batch: int | None = None
+    newest_ms: int | None = None  # when the newest batch was planned or committed
+    next_outcome: str | None = None
+    next_batch_id: int | None = None
+    findings: tuple[Finding, ...] = ()
+    error: str | None = None
+    next_step: str | None = None
+
+
+@frozen
+class Scan:
+    """The worst first."""
+
+    url: str
+    sightings: Sequence[Sighting]
+
+    @property
+    def exit_code(self) -> int:
+        codes = {one.exit_code if one.exit_code in (0, 1, 3) else 5 for one in self.sightings}
+        return next((code for code in (1, 5, 3) if code in codes), 0) if codes else 4
+
+
+# Given what was found, by its path below the root, the clock, and whom to tell how many are done: the sightings.
+Inspector = Callable[[Mapping[str, Store], int, Callable[[int], None]], Iterable[Sighting]]
+
+
+def inspect_here(found: Mapping[str, Store], now_ms: int, progress: Callable[[int], None]) -> Iterator[Sighting]:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for done, sighting in enumerate(pool.map(lambda one: _look(one, now_ms), found.values()), 1):
+            progress(done)
+            yield sighting
+
+
+def scan_checkpoints(
+    store: Store,
+    depth: int,
+    now_ms: int,
+    progress: Callable[[int, int], None],
+    inspect: Inspector = inspect_here,
+) -> Scan:
+    """`progress` is told how many checkpoints were found, and how many of them are done."""
+    store.list()  # a place that is not there is said to be so
+    found, blind = _find(store, depth)
+    seen = inspect(found, now_ms, lambda done: progress(len(found), done))
+    return Scan(store.url, sorted([*blind, *seen], key=_worst_first))
+
+
+def _find(root: Store, depth: int) -> tuple[dict[str, Store], list[Sighting]]:
+    found: dict[str, Store] = {}
+    blind: list[Sighting] = []
+    level = {"": root}
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for _ in range(depth + 1):
+            deeper: dict[str, Store] = {}
+            for (path, store), names in zip(level.items(), pool.map(_names, level.values()), strict=True):
+                if isinstance(names, CkptError):
+                    blind.append(_blind(store.url, names))
+                elif _has_the_shape(names):
+                    found[path] = store
+                else:
+                    worth = sorted(_worth_a_look(store, names))
+                    deeper.update({f"{path}/{name}".lstrip("/"): store.at(name) for name in worth})
+            level = deeper
+    return found, blind
+
+
+def _has_the_shape(names: Collection[str]) -> bool:
+    return len({"metadata", "offsets", "commits"} & set(names)) >= 2
+
+
+def _worth_a_look(store: Store, names: Collection[str]) -> Iterator[str]:
+    if any(mark in names for mark in _TABLES):
+        yield from (name for name in names if name in _WITHIN_TABLES)
+        return
+    for name in names:
+        hidden = name.startswith((".", "_")) and name not in _WITHIN_TABLES
+        if not hidden and "=" not in name and is_directory(store, name):
+            yield name
+
+
+def _names(store: Store) -> list[str] | CkptError:
+    try:
+        return store.list()
+    except CkptError as error:
+        return error
+
+
+def _look(store: Store, now_ms: int) -> Sighting:
+    try:
+        inspection = inspect_checkpoint(load_checkpoint(store, batches=ONLY_OPENED), now_ms, store)
+        return _sighting(inspection, store.url)
+    except CkptError as error:
+        return _blind(store.url, error)
+
+
+def _sighting(inspection: Inspection, url: str) -> Sighting:
+    checkpoint, evidence = inspection.checkpoint, inspection.evidence
+    newest = [(batch.planned_ms, batch.committed_ms) for batch in evidence.batches[-1:]]
+    return Sighting(
+        url,
+        inspection.exit_code,
+        query_id=checkpoint.metadata.id if checkpoint.metadata else None,
+        mode=evidence.mode,
+        last_offset_batch=checkpoint.last_offset_batch,
+        last_commit_batch=checkpoint.last_commit_batch,
+        newest_ms=max((moment for moments in newest for moment in moments if moment), default=None),
+        next_outcome=inspection.next_batch.outcome,
+        next_batch_id=inspection.next_batch.batch_id,
+        findings=inspection.findings,
+    )
+
+
+def _blind(url: str, error: CkptError) -> Sighting:
+    return Sighting(url, error.exit_code, error=error.message, next_step=error.next_step)
+
+
+def _worst_first(sighting: Sighting) -> tuple[int, int, str]:
+    warnings = sum(finding.severity != "info" for finding in sighting.findings)
+    return _RANKS.get(sighting.exit_code, 4), -warnings, sighting.url

@@ -1,0 +1,79 @@
+"""What a rule is, and what several of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ckpttool.formats.envelope import ILLEGAL_STATE, SPARK_ILLEGAL_STATE
+from ckpttool.frozen import frozen
+from ckpttool.model import Finding, SparkError
+from ckpttool.releases import Release
+from ckpttool.scene.scene import Doubt, Failure, Phase, Scene
+
+ASSERTION = "java.lang.AssertionError"
+REQUIREMENT = "java.lang.IllegalArgumentException"
+RENAME_REFUSED = "org.apache.hadoop.fs.FileAlreadyExistsException"
+PARENT_NOT_DIRECTORY = "org.apache.hadoop.fs.ParentNotDirectoryException"
+NO_DIRECTORY = "not-a-directory"  # the finding of a file in the place of a directory
+FILE_NOT_FOUND = "java.io.FileNotFoundException"
+SPARK_EXCEPTION = "org.apache.spark.SparkException"
+LOCATION_NOT_EMPTY = "org.apache.spark.sql.execution.streaming.state.StateStoreCheckpointLocationNotEmpty"
+SPARK_RUNTIME = "org.apache.spark.SparkRuntimeException"
+
+
+@frozen
+class Complaint:
+    """What a source says when it does not go on. `message`: the fixed part of Spark's text. `finding`: the id under
+    which we tell of it."""
+
+    class_name: str
+    condition: str | None
+    message: str
+    finding: str
+    next_step: str
+
+    @property
+    def error(self) -> SparkError:
+        return SparkError(self.class_name, self.condition)
+
+
+Check = Callable[[Scene], Failure | Doubt | None]
+
+
+@frozen
+class Rule:
+    """One thing that can stop a restart. `until`: the first release without it. `source`: where in Spark it is."""
+
+    id: str
+    says: str
+    source: str
+    check: Check
+    since: Release = (2, 4, 0)
+    until: Release | None = None
+
+    def holds_for(self, release: Release) -> bool:
+        return self.since <= release and (self.until is None or release < self.until)
+
+
+def no_directory(scene: Scene, name: str, phase: Phase, *, sink_written_first: bool = False) -> Failure | None:
+    """A file lies where one of the checkpoint's directories belongs, and something is to be written into it."""
+    fault = scene.fault(name)
+    if fault is None or fault.id != NO_DIRECTORY:
+        return None
+    batch = scene.next_id if phase == "batch" else None
+    message, why = "is not a dir", f"a file lies in the place of {name}/"
+    return Failure(phase, PARENT_NOT_DIRECTORY, None, message, why, batch, sink_written_first)
+
+
+def concurrent_use(release: Release) -> str | None:
+    """The condition around a refused rename in a metadata log: Spark takes it for a second query at work."""
+    return "_LEGACY_ERROR_TEMP_2207" if release >= (3, 4, 0) else None
+
+
+def error_of(fault: Finding, release: Release) -> tuple[str, str | None]:
+    """The class and condition that this release gives to what is wrong in a file."""
+    if fault.spark is None:
+        return ILLEGAL_STATE, None
+    if release < (4, 0, 0) and fault.spark.class_name == SPARK_ILLEGAL_STATE:
+        return ILLEGAL_STATE, None
+    return fault.spark.class_name, fault.spark.condition

@@ -1,0 +1,250 @@
+"""`metadata`, and the two logs held against each other and against what Spark makes of their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ckpttool.formats.names import COMPACT_SUFFIX, holes, parse_long
+from ckpttool.laws.base import LOCATION_NOT_EMPTY
+from ckpttool.model import Checkpoint, Finding, LogNames, SparkError
+from ckpttool.scene.evidence import Evidence, left_in_logs
+
+ILLEGAL_STATE = "java.lang.IllegalStateException"
+ASSERTION = "java.lang.AssertionError"
+FIRST_PLACE_TAKEN = "location-not-empty"
+REQUIREMENT_FAILED = "java.lang.IllegalArgumentException"
+SPARK_EXCEPTION = "org.apache.spark.SparkException"
+SPARK_RUNTIME_EXCEPTION = "org.apache.spark.SparkRuntimeException"
+
+
+def check_metadata(evidence: Evidence) -> Iterator[Finding]:
+    checkpoint = evidence.checkpoint
+    if "metadata" in checkpoint.root_names or not (checkpoint.offset_names.ids or checkpoint.commit_names.ids):
+        return
+    yield Finding(
+        id="metadata-missing",
+        severity="error",
+        path="metadata",
+        message="the query's id is lost; Spark up to 4.1 silently takes a new one, and a sink that knows the query by "
+        "its id then writes a replayed batch twice",
+        expected='`{"id":"<uuid>"}`',
+        next_step="write the file with the old id: from a backup, the sink's ledger, or the driver's log",
+        spark=SparkError(SPARK_RUNTIME_EXCEPTION, "STREAMING_CHECKPOINT_MISSING_METADATA_FILE"),
+    )
+
+
+def check_heads(evidence: Evidence) -> Iterator[Finding]:
+    checkpoint = evidence.checkpoint
+    planned, committed = checkpoint.last_offset_batch, checkpoint.last_commit_batch
+    if committed is None or evidence.mode == "continuous" or is_unread(checkpoint, "offsets"):
+        return
+    if planned is None:
+        yield Finding(
+            id="offset-log-lost",
+            severity="error",
+            path="offsets",
+            message=f"no offsets are left, and commits/ reaches batch {committed}",
+            expected=f"offsets/{committed}",
+            next_step="restore offsets/ from a backup: the two newest files are enough",
+            spark=SparkError(ASSERTION),
+        )
+    elif committed > planned:
+        yield Finding(
+            id="commit-ahead-of-offset",
+            severity="error",
+            path=f"commits/{committed}",
+            message=f"the newest offsets are those of batch {planned}: Spark runs that batch again, writes it to the "
+            "sink, and only then fails, at every restart",
+            expected=f"offsets/{committed}",
+            next_step=f"restore offsets/{planned + 1} and later, or set the commits above {planned} aside",
+            spark=SparkError(SPARK_EXCEPTION, "CONCURRENT_STREAM_LOG_UPDATE"),
+        )
+    elif planned > committed + 1 and planned - 1 not in checkpoint.offset_names.ids:
+        yield Finding(
+            id="stray-batch-file",
+            severity="error",
+            path=f"offsets/{planned}",
+            message=f"Spark takes it for the newest batch, and the log before it ends near {committed}",
+            expected=f"{committed} or {committed + 1} as the highest number",
+            next_step="find out who wrote it; if it was not Spark, set it aside",
+        )
+    elif planned > committed + 1 and evidence.mode == "microbatch":
+        yield Finding(
+            id="offset-ahead-by-two-or-more",
+            severity="error",
+            path=f"offsets/{planned}",
+            message=f"the newest commit is {committed}: Spark runs batch {planned} again and never "
+            f"{committed + 1} to {planned - 1}; their rows are lost unless they had been written",
+            expected=f"commits/{planned - 1}",
+            next_step="compare with what the sink has before restarting",
+        )
+
+
+def check_previous_offset(evidence: Evidence) -> Iterator[Finding]:
+    names = evidence.checkpoint.offset_names
+    if evidence.mode not in ("microbatch", "realtime") or not names.last or names.last - 1 in names.ids:
+        return
+    yield Finding(
+        id="previous-offset-missing",
+        severity="error",
+        path=f"offsets/{names.last - 1}",
+        message=f"Spark needs the offsets of batch {names.last - 1} to start batch {names.last} or the one after",
+        expected=f"offsets/{names.last - 1}",
+        next_step="restore the file, or set aside what lies above the hole",
+        spark=SparkError(REQUIREMENT_FAILED if _asked_by_repartition_check(evidence) else ILLEGAL_STATE),
+    )
+
+
+def _asked_by_repartition_check(evidence: Evidence) -> bool:
+    """Since 4.2 an uncommitted batch is first compared with the one before, which fails in its own way."""
+    low = evidence.written_by.min
+    uncommitted = evidence.checkpoint.last_offset_batch != evidence.checkpoint.last_commit_batch
+    return uncommitted and low is not None and tuple(map(int, low.split("."))) >= (4, 2, 0)
+
+
+def check_holes(evidence: Evidence) -> Iterator[Finding]:
+    """Holes that no restart looks into; the one just below the newest offsets has its own finding."""
+    if evidence.mode in ("async", "continuous"):
+        return
+    for directory, names in _two_logs(evidence.checkpoint):
+        gaps = [gap for gap in holes(names.ids) if directory == "commits" or gap.stop != names.last]
+        if gaps:
+            yield Finding(
+                id=f"{directory[:-1]}-log-hole",
+                severity="warning",
+                path=directory,
+                message=f"{spell_gaps(gaps)} missing between the first and the last batch",
+                expected="consecutive numbers",
+                next_step="nothing for a restart, which does not open these files; find out who deletes here",
+            )
+
+
+def check_names(evidence: Evidence) -> Iterator[Finding]:
+    for directory, names in _two_logs(evidence.checkpoint):
+        if names.unlisted_below is not None:
+            yield Finding(
+                id="ids-probed",
+                severity="info",
+                path=directory,
+                message=f"too many files to list: known are the ids {names.unlisted_below} to {names.last}, and no "
+                "hole is assumed before the last one",
+                next_step="--listing full lists them all; Spark purges old batches unless it was told not to",
+            )
+        for name in names.non_canonical:
+            yield from _non_canonical(directory, name, names)
+        for name in names.directories:
+            yield Finding(
+                id="directory-in-log",
+                severity="warning",
+                path=f"{directory}/{name}",
+                message="a directory stands where a batch file belongs",
+                expected="a file",
+                next_step="set it aside; Spark before 3.4.4 and 3.5.1 takes it for a batch",
+            )
+        foreign = [*names.foreign, *names.checksums]
+        if foreign:
+            yield Finding(
+                id="foreign-file",
+                severity="info",
+                path=f"{directory}/{foreign[0]}",
+                message=f"not a name that Spark writes here, and ignored by it{_and_more(foreign)}",
+            )
+
+
+def _non_canonical(directory: str, name: str, names: LogNames) -> Iterator[Finding]:
+    number = parse_long(name)
+    if number is None or number < 0:
+        return
+    fatal = names.last is None or number > names.last
+    yield Finding(
+        id="non-canonical-batch-name",
+        severity="error" if fatal else "warning",
+        path=f"{directory}/{name}",
+        message=f"Spark counts this file as batch {number} and then opens {directory}/{number}",
+        expected=f"{directory}/{number}",
+        next_step="set the file aside, or give it the plain number",
+        spark=SparkError("java.io.FileNotFoundException") if fatal else None,
+    )
+
+
+def check_leftovers(evidence: Evidence) -> Iterator[Finding]:
+    source_logs = ((f"sources/{log.name}", log.names) for log in evidence.checkpoint.source_logs)
+    for directory, names in (*_two_logs(evidence.checkpoint), *source_logs):
+        if names.temporary:
+            yield Finding(
+                id="leftover-temporary-file",
+                severity="info",
+                path=f"{directory}/{names.temporary[0]}",
+                message=f"left by a write that was cut short; Spark never reads it{_and_more(names.temporary)}",
+            )
+        for name in names.orphan_crcs:
+            yield _orphan_crc(directory, name, names)
+
+
+def check_first_place(evidence: Evidence) -> Iterator[Finding]:
+    """Only before the first batch anybody minds what else is in a log."""
+    checkpoint = evidence.checkpoint
+    left = left_in_logs(checkpoint)
+    if checkpoint.offset_names.ids or checkpoint.commit_names.ids or not left:
+        return
+    yield Finding(
+        id=FIRST_PLACE_TAKEN,
+        severity="error",
+        path=left[0],
+        message=f"no batch was planned yet, and this is there: Spark 4.1 and later do not start{_and_more(left)}",
+        expected="offsets/ and commits/ without any file",
+        next_step="set it aside",
+        spark=SparkError(LOCATION_NOT_EMPTY, "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY"),
+    )
+
+
+def _orphan_crc(directory: str, name: str, names: LogNames) -> Finding:
+    """Only the checksum of a file yet to be written matters: renaming the new one onto it fails."""
+    stem = name[1:-4]
+    number = parse_long(stem.removesuffix(COMPACT_SUFFIX))
+    matters = number is not None and (names.last is None or number > names.last)
+    consequence = "; on a local disk the next write of that file fails" if matters else ""
+    return Finding(
+        id="orphan-crc",
+        severity="warning" if matters else "info",
+        path=f"{directory}/{name}",
+        message=f"Hadoop's checksum of {directory}/{stem}, which is gone{consequence}",
+        expected=f"{directory}/{stem}",
+        next_step="set it aside; removing such a checksum is always safe",
+        spark=SparkError("org.apache.hadoop.fs.FileAlreadyExistsException", "_LEGACY_ERROR_TEMP_2207")
+        if matters
+        else None,
+    )
+
+
+def check_commit_versions(evidence: Evidence) -> Iterator[Finding]:
+    versions = sorted({commit.version for commit in evidence.checkpoint.commits.values()})
+    if len(versions) > 1:
+        yield Finding(
+            id="mixed-commit-versions",
+            severity="info",
+            path="commits",
+            message=f"the log holds versions {', '.join(f'v{version}' for version in versions)}",
+            expected="one version",
+            next_step="a restart looks at the newest only; Spark's state reader refuses such a range",
+        )
+
+
+def spell_gaps(gaps: Sequence[range]) -> str:
+    """`3 is`, `3 to 5 are`, `3, 7 are`: the subject and verb of a sentence about missing numbers."""
+    shown = [str(gap.start) if len(gap) == 1 else f"{gap.start} to {gap.stop - 1}" for gap in gaps[:5]]
+    more = f" and {len(gaps) - 5} more gaps" if len(gaps) > 5 else ""
+    return f"{', '.join(shown)}{more} {'is' if sum(map(len, gaps)) == 1 else 'are'}"
+
+
+def is_unread(checkpoint: Checkpoint, path: str) -> bool:
+    """Whether nothing can be said about it, because there is a fault already."""
+    return any(fault.path == path for fault in checkpoint.faults)
+
+
+def _and_more(names: Sequence[str]) -> str:
+    return f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+
+
+def _two_logs(checkpoint: Checkpoint) -> tuple[tuple[str, LogNames], ...]:
+    return (("offsets", checkpoint.offset_names), ("commits", checkpoint.commit_names))

@@ -1,0 +1,82 @@
+"""The query as a whole: watermark, kind of execution, path, and whether it seems to run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from ckpttool.model import Finding
+from ckpttool.scene.evidence import Evidence
+
+DAY_MS = 86_400_000
+ALIVE_AT_LEAST_MS = 60_000
+
+_MODES = {
+    "async": "batches between the logged ones are not recorded, so a restart repeats work (at least once); without "
+    "asynchronous progress tracking it fails unless the two newest batches are consecutive",
+    "continuous": "batch ids are epochs, and a micro-batch query cannot start from here",
+    "realtime": "offsets without a commit are deleted at a restart, and their rows are read again",
+}
+
+
+def check_watermark(evidence: Evidence) -> Iterator[Finding]:
+    for before, batch in pairwise(batch for batch in evidence.batches if batch.watermark_ms is not None):
+        if (batch.watermark_ms or 0) < (before.watermark_ms or 0):
+            yield Finding(
+                id="watermark-regression",
+                severity="warning",
+                path=f"offsets/{batch.id}",
+                message=f"the watermark goes back from batch {before.id} to this one",
+                expected="a watermark that never falls",
+                next_step="an offline rewind or a hand edit: late rows are accepted again",
+            )
+    newest = evidence.newest
+    if newest and newest.watermark_ms and newest.planned_ms and newest.watermark_ms > newest.planned_ms + DAY_MS:
+        yield Finding(
+            id="watermark-in-the-future",
+            severity="warning",
+            path=f"offsets/{newest.id}",
+            message="the watermark is more than a day ahead of the batch: one future row makes the others late",
+            expected="a watermark behind the clock",
+            next_step="filter such rows before withWatermark; within this checkpoint it never moves back",
+        )
+
+
+def check_mode(evidence: Evidence) -> Iterator[Finding]:
+    if meaning := _MODES.get(evidence.mode):
+        message = f"{evidence.mode_reason}; {meaning}"
+        yield Finding(id=f"mode-{evidence.mode}", severity="info", path="offsets", message=message)
+
+
+def check_escaped_path(evidence: Evidence) -> Iterator[Finding]:
+    if "%25" in evidence.checkpoint.url:
+        yield Finding(
+            id="legacy-escaped-checkpoint-path",
+            severity="warning",
+            path="",
+            message="the path was escaped more than once, as Spark up to 2.4 did",
+            expected="the path as the query spells it",
+            next_step="move the checkpoint to the unescaped path before starting with Spark 3 or later",
+        )
+
+
+def check_alive(evidence: Evidence, now_ms: int) -> Iterator[Finding]:
+    """A query is taken for alive while its newest batch is younger than three of its batches, or than a minute."""
+    planned = [batch.planned_ms for batch in evidence.batches if batch.planned_ms is not None]
+    if not planned:
+        return
+    intervals = sorted(later - earlier for earlier, later in pairwise(planned))
+    limit_ms = max(ALIVE_AT_LEAST_MS, 3 * intervals[len(intervals) // 2] if intervals else 0)
+    newest_ms = planned[-1]
+    vanished = any(fault.id == "file-vanished" for fault in evidence.checkpoint.faults)
+    if vanished or 0 <= now_ms - newest_ms < limit_ms:
+        yield Finding(
+            id="looks-alive",
+            severity="warning",
+            path="offsets",
+            message="files vanished while they were read"
+            if vanished
+            else f"the newest batch is {(now_ms - newest_ms) // 1000} s old",
+            expected="a stopped query",
+            next_step="what is shown may be outdated already; stop the query to be sure",
+        )

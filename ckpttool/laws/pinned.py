@@ -1,0 +1,116 @@
+"""The configuration that the newest offsets pin: forced on the session, and then on the state."""
+
+from __future__ import annotations
+
+from ckpttool.formats.names import parse_long
+from ckpttool.laws.base import REQUIREMENT
+from ckpttool.releases import Release
+from ckpttool.scene.scene import Doubt, Failure, Scene
+
+PARTITIONS = "spark.sql.shuffle.partitions"
+WHOLE_NUMBERS = frozenset(
+    {
+        PARTITIONS,
+        "spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion",
+        "spark.sql.streaming.aggregation.stateFormatVersion",
+        "spark.sql.streaming.join.stateFormatVersion",
+        "spark.sql.streaming.stateStore.rocksdb.formatVersion",
+        "spark.sql.streaming.stateStore.rocksdb.mergeOperatorVersion",
+    }
+)
+SWITCHES = frozenset(
+    {
+        "spark.sql.streaming.statefulOperator.useStrictDistribution",
+        "spark.sql.optimizer.pruneFiltersCanPruneStreamingSubplan",
+        "spark.sql.streaming.stateStore.rowChecksum.enabled",
+        "spark.sql.function.protobufExtensions.enabled",
+        "spark.sql.streaming.queryEvolution.enableSourceEvolution",
+        "spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled",
+        "spark.sql.dropDuplicates.deterministicKeyOrder.enabled",
+    }
+)
+
+
+def pinned_values(scene: Scene) -> Failure | Doubt | None:
+    """The newest offsets' configuration is forced on the session: each value must be one that its key takes."""
+    entry = scene.entry(scene.planned)
+    for key, value in entry.metadata.conf.items() if entry and entry.metadata else ():
+        why = f"offsets/{scene.planned} pins {key} = {value}"
+        number = parse_long(value.strip())
+        whole = number is not None and -(2**31) <= number < 2**31
+        if (key in WHOLE_NUMBERS and not whole) or (key in SWITCHES and value.strip().lower() not in ("true", "false")):
+            return _invalid_value(scene, "TYPE_MISMATCH", f"{key} should be", why)
+        if key == PARTITIONS and int(value) <= 0:
+            return _invalid_value(scene, "REQUIREMENT", "must be positive", why)
+        if (known := VALID.get(key)) and value.strip().lower() not in known:
+            return _invalid_value(scene, "REQUIREMENT", "is invalid", why)
+        if key == _ENCODING and value not in ("unsaferow", "avro") and scene.is_stateful:
+            return Doubt(f"{why}: nobody knows here what that does")
+    return None
+
+
+def state_settings(scene: Scene) -> Failure | Doubt | None:
+    """What only a query with state looks at, when a task opens its store."""
+    entry = scene.entry(scene.planned)
+    pinned = entry.metadata.conf if entry and entry.metadata else {}
+    provider = pinned.get(f"{_STREAMING}.stateStore.providerClass", PROVIDERS)
+    if scene.is_stateful and not provider.startswith(PROVIDERS):
+        why = f"offsets/{scene.planned} pins the provider {provider}, which Spark does not have"
+        if provider.startswith(_PLATFORM):
+            return Doubt(why)
+        return Failure("batch", "java.lang.ClassNotFoundException", None, provider, why, scene.next_id)
+    codec = pinned.get(f"{_STREAMING}.stateStore.compression.codec", "lz4")
+    for key, operator in UNPINNED.items():
+        before = scene.batch(scene.previous)
+        earlier = before.entry.metadata.conf if before and before.entry and before.entry.metadata else {}
+        if entry and key not in pinned and earlier.get(key, "1") != "1" and operator in scene.operator_names:
+            return _other_layout(scene, key)
+    if scene.is_stateful and "." not in codec and codec.lower() not in CODECS:
+        why = f"offsets/{scene.planned} pins the codec {codec} for the state"
+        class_name, condition = next(said for since, said in NO_SUCH_CODEC if scene.release >= since)
+        return Failure("batch", class_name, condition, "is not available", why, scene.next_id)
+    return None
+
+
+def _other_layout(scene: Scene, key: str) -> Failure | Doubt:
+    """Where offsets pin no version of a layout, Spark takes the first one, and the state on the disk has another."""
+    why = f"offsets/{scene.planned} does not pin {key}, so the state is taken for version 1"
+    if scene.release < (4, 0, 0):
+        return Doubt(why)
+    class_name = f"{PROVIDERS}.StateStoreValueSchemaNotCompatible"
+    condition = "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE"
+    return Failure("batch", class_name, condition, "Provided value schema does not match", why, scene.next_id)
+
+
+_CONDITIONS_SINCE: Release = (4, 1, 0)
+
+
+def _invalid_value(scene: Scene, condition: str, message: str, why: str) -> Failure:
+    if scene.release < _CONDITIONS_SINCE:
+        return Failure("init", REQUIREMENT, None, message, why)
+    class_name = "org.apache.spark.SparkIllegalArgumentException"
+    return Failure("init", class_name, f"INVALID_CONF_VALUE.{condition}", message, why)
+
+
+_STREAMING = "spark.sql.streaming"
+PROVIDERS = "org.apache.spark.sql.execution.streaming.state"
+# What a session takes, whether the query has state or not.
+VALID: dict[str, tuple[str, ...]] = {
+    f"{_STREAMING}.multipleWatermarkPolicy": ("min", "max"),
+    f"{_STREAMING}.flatMapGroupsWithState.stateFormatVersion": ("1", "2"),
+    f"{_STREAMING}.aggregation.stateFormatVersion": ("1", "2"),
+    f"{_STREAMING}.join.stateFormatVersion": ("1", "2", "3", "4"),
+}
+CODECS = ("lz4", "zstd", "snappy", "lzf")
+NO_SUCH_CODEC: tuple[tuple[Release, tuple[str, str | None]], ...] = (
+    ((4, 0, 0), ("org.apache.spark.SparkIllegalArgumentException", "CODEC_NOT_AVAILABLE.WITH_CONF_SUGGESTION")),
+    ((3, 5, 0), ("org.apache.spark.SparkIllegalArgumentException", "CODEC_NOT_AVAILABLE")),
+    ((2, 4, 0), (REQUIREMENT, None)),
+)
+_ENCODING = f"{_STREAMING}.stateStore.encodingFormat"
+_PLATFORM = "com.databricks."  # there where it was written, and nowhere else
+# The layouts of state that are taken where no version is pinned, and the operators that have them.
+UNPINNED: dict[str, str] = {
+    f"{_STREAMING}.aggregation.stateFormatVersion": "stateStoreSave",
+    f"{_STREAMING}.join.stateFormatVersion": "symmetricHashJoin",
+}

@@ -1,0 +1,232 @@
+"""What a restart will do, under one release of Spark. Pure.
+
+Only the highest offset file, the one before it and the highest commit decide. Equal heads: a new batch. An offset
+without a commit: exactly that batch again. What stops the restart on the way is told by the rules of `rules/`, the
+first that Spark comes to; where the files leave it open, the answer is "unknown" and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from ckpttool.connectors.base import Step
+from ckpttool.frozen import frozen, replace
+from ckpttool.laws.base import ASSERTION
+from ckpttool.laws.order import first_obstacle
+from ckpttool.laws.sources import can_be_called
+from ckpttool.laws.state_verdict import obstacle_of
+from ckpttool.model import Finding, Json, SparkError
+from ckpttool.releases import NEWEST, NEWEST_PATCHES, OLDEST, OLDEST_RUN, Release, parse_release, spell_release
+from ckpttool.scene.batches import Batch, SourceProgress, offset_json
+from ckpttool.scene.evidence import Evidence
+from ckpttool.scene.scene import Conditions, Doubt, Failure, Scene
+from ckpttool.scene.state_chain import StateFiles
+
+GOES_ON = ("replay", "new_batch", "fresh_start")
+Outcome = Literal["replay", "new_batch", "fresh_start", "error", "unknown"]
+Choice = Literal["given", "inferred", "default"]
+
+
+@frozen
+class SourceRange:
+    """What the batch reads from one source; `end` None: decided at run time. Offsets as they stand in the log."""
+
+    index: int
+    name: str | None
+    kind: str | None
+    start: Json
+    end: Json
+    step: Step | None
+
+
+@frozen
+class Restart:
+    """The prediction. `batch_id`: the batch that runs first; for an error the one that is tried, None if none is."""
+
+    outcome: Outcome
+    batch_id: int | None
+    sources: tuple[SourceRange, ...]
+    watermark_ms: int | None
+    error: Failure | None
+    why: tuple[str, ...]
+    assumes: tuple[str, ...]
+
+
+def predict_restart(
+    evidence: Evidence, conditions: Conditions, state: Failure | Doubt | None = None, *, kafka_asked: bool = False
+) -> Restart:
+    """What the first batch of a restart will be, or what stops it. `state`: why the state cannot be loaded.
+
+    `kafka_asked`: what its Kafka sources come to is told by `kafka.rules`."""
+    scene = Scene(evidence, conditions, state, kafka_asked)
+    if unpredictable := _beyond_the_rules(scene):
+        return _unknown(unpredictable, _assumptions(scene))
+    spoken = first_obstacle(scene)
+    if isinstance(spoken, Doubt):
+        return _unknown(spoken.why, _assumptions(scene))
+    if spoken:
+        return _error(wrapped(spoken, scene.release), _assumptions(scene))
+    return _continuous(scene) if scene.is_continuous else _micro_batch(scene)
+
+
+def predict_next_batch(evidence: Evidence, state: StateFiles | None = None) -> Restart:
+    """The restart under the releases that may have written the checkpoint: "unknown" where they do not agree.
+
+    `state`: the files that the next batch begins with, if anybody looked at them."""
+    every = [Conditions(release) for release in possible_releases(evidence)]
+    predictions = [predict_restart(evidence, one, obstacle_of(state, one) if state else None) for one in every]
+    newest = predictions[-1]
+    if len({(one.outcome, None if one.outcome == "error" else one.batch_id) for one in predictions}) == 1:
+        return newest
+    why = ("releases of Spark differ here, and the files do not say which one it is", *newest.why)
+    return replace(newest, outcome="unknown", batch_id=None, error=None, why=why)
+
+
+def possible_releases(evidence: Evidence) -> list[Release]:
+    """The newest patches of the minor releases that may have written the files, oldest first.
+
+    Releases from before those that are checked count only if the files leave no other."""
+    low = parse_release(evidence.written_by.min or spell_release(OLDEST_RUN))
+    high = parse_release(evidence.written_by.max or spell_release(NEWEST))
+    if high < OLDEST:
+        return [(*minor, patch) for minor, patch in sorted(NEWEST_PATCHES.items())]
+    low = max(low, OLDEST_RUN) if high >= OLDEST_RUN else low
+    minors = [minor for minor in sorted(NEWEST_PATCHES) if low[:2] <= minor <= high[:2]]
+    return [min((*minor, NEWEST_PATCHES[minor]), high) for minor in minors] or [high]
+
+
+def choose_release(evidence: Evidence, given: Release | None) -> tuple[Release, Choice]:
+    """The release to predict for: the one given, else the newest that may have written the files."""
+    if given is not None:
+        return given, "given"
+    if evidence.written_by.min is None and evidence.written_by.max is None:
+        return NEWEST, "default"
+    return possible_releases(evidence)[-1], "inferred"
+
+
+def stopped(restart: Restart, spoken: Failure | Doubt) -> Restart:
+    """The same restart, when something besides the checkpoint stops it."""
+    return _unknown(spoken.why, restart.assumes) if isinstance(spoken, Doubt) else _error(spoken, restart.assumes)
+
+
+def untold_failure(restart: Restart, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The failure that is predicted, where no finding of the checks is about it."""
+    error = restart.error
+    if error is None or any(
+        finding.severity == "error" or (finding.spark and finding.spark.class_name == error.class_name)
+        for finding in findings
+    ):
+        return
+    first = error.why.partition(" ")[0].rstrip(":").strip("`")
+    yield Finding(
+        id="restart-fails",
+        severity="error",
+        path=first if "/" in first or first == "metadata" else ".",
+        message=error.why,
+        next_step="see the ways out that `ckpt plan-recovery` offers",
+        spark=SparkError(error.class_name, error.condition),
+    )
+
+
+def wrapped(failure: Failure, release: Release) -> Failure:
+    """3.3 puts a condition around every assertion that fails; the releases after it do not."""
+    internal = (3, 3, 0) <= release < (3, 4, 0) and failure.class_name == ASSERTION and failure.condition is None
+    return replace(failure, condition="INTERNAL_ERROR") if internal else failure
+
+
+def _beyond_the_rules(scene: Scene) -> str | None:
+    if scene.evidence.mode == "dstreams":
+        return "a DStreams checkpoint restarts only inside the application that wrote it"
+    if scene.release[:2] > NEWEST[:2]:
+        return f"Spark {spell_release(scene.release)} is newer than any release that the rules know"
+    if scene.release < OLDEST:
+        return f"Spark {spell_release(scene.release)} is older than any release that the rules know"
+    return None
+
+
+def _unknown(why: str, assumes: tuple[str, ...]) -> Restart:
+    return Restart("unknown", None, (), None, None, (why,), assumes)
+
+
+def _error(failure: Failure, assumes: tuple[str, ...]) -> Restart:
+    return Restart("error", failure.batch_id, (), None, failure, (failure.why,), assumes)
+
+
+def _continuous(scene: Scene) -> Restart:
+    last = scene.checkpoint.last_commit_batch
+    if last is None:
+        return Restart("fresh_start", 0, (), None, None, ("no epoch was committed",), _assumptions(scene))
+    if last not in scene.checkpoint.offset_names.ids:
+        message = f"Batch {last} was committed without end epoch offsets!"
+        why = f"epoch {last} was committed, and offsets/{last} is not there"
+        failure = Failure("init", "java.lang.IllegalStateException", None, message, why)
+        return _error(failure, _assumptions(scene))
+    why = f"continuous processing goes on after commits/{last}"
+    ranges = tuple(_new_ranges(scene.batch(last), None))
+    return Restart("new_batch", last + 1, ranges, None, None, (why,), _assumptions(scene))
+
+
+def _micro_batch(scene: Scene) -> Restart:
+    planned, committed = scene.planned, scene.committed
+    if planned is None:
+        why = "offsets/ holds no batch" + ("" if committed is None else f", commits/ reaches {committed}")
+        return Restart("fresh_start", 0, (), None, None, (why,), _assumptions(scene))
+    newest, before = scene.batch(planned), scene.batch(scene.previous)
+    if committed == planned:
+        why = f"offsets/{planned} is the highest, and commits/{planned} is there"
+        ranges = tuple(_new_ranges(newest, before))
+        return Restart("new_batch", planned + 1, ranges, _next_watermark(newest), None, (why,), _assumptions(scene))
+    if scene.is_realtime:
+        why = f"real-time mode deletes offsets/{planned}, which has no commit, and plans anew"
+        ranges = tuple(_new_ranges(scene.batch(committed), None))
+        following = 0 if committed is None else committed + 1
+        return Restart("new_batch", following, ranges, None, None, (why,), _assumptions(scene))
+    why = f"offsets/{planned} is the highest, commits/{planned} is not there"
+    ranges = tuple(_replayed_ranges(newest, before))
+    watermark_ms = newest.watermark_ms if newest else None
+    return Restart("replay", planned, ranges, watermark_ms, None, (why,), _assumptions(scene))
+
+
+def _next_watermark(newest: Batch | None) -> int | None:
+    """The watermark never falls: what the batch ran with, or what its commit says comes next."""
+    if newest is None:
+        return None
+    after = newest.commit.next_watermark_ms if newest.commit else None
+    return max(newest.watermark_ms or 0, after or 0)
+
+
+def _new_ranges(newest: Batch | None, before: Batch | None) -> Iterator[SourceRange]:
+    earlier = _by_key(before)
+    for source in newest.sources if newest else ():
+        reached = source if source.text is not None else earlier.get((source.index, source.name), source)
+        kind = reached.offset.kind if reached.offset else None
+        start = _as_json(reached) if can_be_called(source.name) else None
+        yield SourceRange(source.index, source.name, kind, start, None, None)
+
+
+def _replayed_ranges(newest: Batch | None, before: Batch | None) -> Iterator[SourceRange]:
+    starts = _by_key(before)
+    for source in newest.sources if newest else ():
+        start = starts.get((source.index, source.name))
+        kind = source.offset.kind if source.offset else None
+        yield SourceRange(source.index, source.name, kind, _as_json(start), _as_json(source), source.step)
+
+
+def _by_key(batch: Batch | None) -> dict[tuple[int, str | None], SourceProgress]:
+    return {(source.index, source.name): source for source in batch.sources} if batch else {}
+
+
+def _as_json(source: SourceProgress | None) -> Json:
+    return offset_json(source.text) if source else None
+
+
+def _assumptions(scene: Scene) -> tuple[str, ...]:
+    said = ["the same query: the same sources in the same order, the same operators"]
+    if not scene.conditions.conf:
+        said.append("the session's configuration as it was, or Spark's defaults")
+    if scene.conditions.trigger is None:
+        said.append(f"the trigger that the files show: {scene.evidence.mode}")
+    if scene.release < OLDEST_RUN:
+        said.append(f"Spark {spell_release(scene.release)}: not checked against a running Spark")
+    return tuple(said)

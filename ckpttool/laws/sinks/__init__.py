@@ -1,0 +1,1 @@
+"""What a sink makes of the next batch."""

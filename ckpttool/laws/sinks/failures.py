@@ -1,0 +1,63 @@
+"""A sink that the next batch fails in, as its own log shows beforehand. Pure."""
+
+from __future__ import annotations
+
+from ckpttool.errors import MalformedFile
+from ckpttool.formats.envelope import ILLEGAL_STATE, LONG_MAX
+from ckpttool.formats.file_log import is_compaction_id
+from ckpttool.formats.names import COMPACT_SUFFIX
+from ckpttool.laws.base import RENAME_REFUSED, REQUIREMENT, concurrent_use
+from ckpttool.model import LogNames
+from ckpttool.releases import Release
+from ckpttool.scene.compaction import LOG, interval_of, lacking_ids
+from ckpttool.scene.scene import Doubt, Failure
+from ckpttool.scene.sinks import SinkEvidence
+from ckpttool.storage.urls import is_local
+
+_NAMED_SINCE: Release = (3, 5, 0)
+
+
+def skips(sink: SinkEvidence, batch: int) -> bool:
+    """The sink has the number in its record, and so does not even ask for the batch's rows."""
+    entry = sink.entry(sink.key)
+    return sink.kind in ("file", "delta") and entry is not None and entry.batch_id >= batch
+
+
+def what_stops(sink: SinkEvidence, batch: int, release: Release) -> Failure | Doubt | None:
+    if isinstance(sink.error, MalformedFile):
+        return Doubt(f"the log of the sink {sink.path} is damaged: {sink.error.message}")
+    if sink.error is not None or sink.names is None:
+        return None
+    if LONG_MAX in (*sink.names.ids[-1:], *sink.names.compact_ids[-1:]):
+        why = f"{LOG}/{LONG_MAX} is there, and nothing can come after it"
+        return Failure("batch", REQUIREMENT, None, "More than Int.MaxValue elements.", why, batch)
+    if skips(sink, batch):
+        return None
+    try:
+        interval = interval_of(sink.names)
+    except MalformedFile as error:
+        class_name = error.spark.class_name if error.spark else ILLEGAL_STATE
+        return Failure("batch", class_name, None, "assertion failed", f"{LOG}: {error.message}", batch)
+    compacts = is_compaction_id(batch, interval)
+    if compacts and (lacking := lacking_ids(sink.names, batch, interval)):
+        return _entry_missing(lacking[0], batch, release)
+    return _place_taken(sink.path, sink.names, batch, release, COMPACT_SUFFIX if compacts else "")
+
+
+def _entry_missing(entry: int, batch: int, release: Release) -> Failure:
+    why = f"batch {batch} compacts {LOG}, and entry {entry} is not there"
+    class_name, condition = ILLEGAL_STATE, None
+    if release >= _NAMED_SINCE:
+        class_name, condition = "org.apache.spark.SparkFileNotFoundException", "BATCH_METADATA_NOT_FOUND"
+    return Failure("batch", class_name, condition, "Unable to find batch", why, batch)
+
+
+def _place_taken(path: str, names: LogNames, batch: int, release: Release, suffix: str) -> Failure | None:
+    """Something lies where the batch's entry belongs, and the sink takes it for another query at work."""
+    if f"{batch}{suffix}" in names.directories:
+        why = f"{LOG}/{batch}{suffix} is a directory"
+        return Failure("batch", ILLEGAL_STATE, None, f"Race while writing batch {batch}", why, batch)
+    if f".{batch}{suffix}.crc" in names.orphan_crcs and is_local(path):
+        why = f"{LOG}/.{batch}{suffix}.crc is left over, and a rename onto it fails"
+        return Failure("batch", RENAME_REFUSED, concurrent_use(release), "Rename destination", why, batch)
+    return None

@@ -1,0 +1,55 @@
+"""A stateful batch that every sink has already: no task of it runs, and Spark misses what the tasks would have told.
+Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ckpttool.laws.base import ASSERTION
+from ckpttool.laws.sinks.failures import skips
+from ckpttool.model import Finding, SparkError
+from ckpttool.releases import Release
+from ckpttool.scene.scene import Failure, Scene
+from ckpttool.scene.sinks import SinkEvidence
+
+FINDING = "skipped-batch-fails-once"
+VALIDATION = "spark.sql.streaming.stateStore.commitValidation.enabled"
+_FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
+_VALIDATED_SINCE: Release = (4, 1, 0)
+_NO_COMMITS = SparkError(
+    "org.apache.spark.sql.execution.streaming.state.StateStoreCommitValidationFailed",
+    "STATE_STORE_COMMIT_VALIDATION_FAILED",
+)
+
+
+def is_skipped(sinks: Sequence[SinkEvidence], scene: Scene, batch: int) -> bool:
+    return scene.is_stateful and bool(sinks) and all(skips(sink, batch) for sink in sinks)
+
+
+def never_committed(sinks: Sequence[SinkEvidence], scene: Scene, batch: int) -> Failure | None:
+    """From checkpoint format 2 on a commit names the state of its batch, and a batch that did not run has none."""
+    if not (is_skipped(sinks, scene, batch) and _names_its_state(scene)):
+        return None
+    why = f"every sink has batch {batch}, so none of its tasks runs, and its commit cannot name their state"
+    return Failure("batch", ASSERTION, None, "pointInfo length: 0", why, batch, sink_written_first=True)
+
+
+def fails_once(sinks: Sequence[SinkEvidence], scene: Scene, batch: int) -> Finding | None:
+    """Of batch functions Spark asks whether all state was committed, when the batch is committed already."""
+    by_function = any(sink.key_given for sink in sinks)
+    validated = scene.release >= _VALIDATED_SINCE and scene.is_on(VALIDATION, default=True)
+    if not (by_function and validated and is_skipped(sinks, scene, batch)) or _names_its_state(scene):
+        return None
+    return Finding(
+        FINDING,
+        "error",
+        f"commits/{batch}",
+        f"the batch function's sink has batch {batch}: the restart commits it, and then fails, as no state was written",
+        next_step=f"start it once more, or with {VALIDATION}=false",
+        spark=_NO_COMMITS,
+    )
+
+
+def _names_its_state(scene: Scene) -> bool:
+    commit = scene.checkpoint.commits.get(-1 if scene.committed is None else scene.committed)
+    return scene.release >= (4, 0, 0) and scene.conf(_FORMAT, str(commit.version if commit else 1)) != "1"

@@ -1,0 +1,426 @@
+"""What the sources' own files must be: the log of the file source, the beginning of the rate source."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Literal
+
+from ckpttool.connectors.file import read_position
+from ckpttool.connectors.kafka import KafkaOffset
+from ckpttool.errors import MalformedFile
+from ckpttool.formats.envelope import ILLEGAL_STATE, INT_MAX, LONG_MAX, MAPPING, parse_json
+from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, compact_interval, live_log_ids
+from ckpttool.laws.base import ASSERTION, FILE_NOT_FOUND, REQUIREMENT, Rule, error_of, no_directory
+from ckpttool.laws.start import UNREAD
+from ckpttool.model import SourceLog
+from ckpttool.scene.batches import Batch, SourceProgress, file_log_position
+from ckpttool.scene.scene import Doubt, Failure, Scene, highest
+
+_HOLES_TOLD = 1000
+
+
+def _no_next_id(path: str) -> Failure:
+    """Nothing comes after the highest number there is: the range that ends with it cannot be counted."""
+    return Failure("init", REQUIREMENT, None, "More than Int.MaxValue elements.", f"{path} is there")
+
+
+def missing_live_entries(log: SourceLog) -> list[int]:
+    """What a file source's log lacks of its live part: the newest compact file and everything after it."""
+    last = newest_entry(log)
+    if log.kind != "file" or last is None:
+        return []
+    present = {*log.names.ids, *log.names.compact_ids}
+    live = live_log_ids(last, compact_interval(log.names.compact_ids, DEFAULT_COMPACT_INTERVAL))
+    return list(islice((number for number in live if number not in present), _HOLES_TOLD))
+
+
+def empty_entries(log: SourceLog) -> list[int]:
+    """Entries without files; Spark writes none, so what they listed is forgotten."""
+    return [number for number, files in log.entries.items() if log.kind == "file" and not files]
+
+
+def _is_beyond_counting(log: SourceLog) -> bool:
+    last = newest_entry(log)
+    if last is None:
+        return False
+    live = live_log_ids(last, compact_interval(log.names.compact_ids, DEFAULT_COMPACT_INTERVAL))
+    return last == LONG_MAX or live.stop - live.start > INT_MAX
+
+
+def newest_entry(log: SourceLog) -> int | None:
+    return max([*log.names.ids[-1:], *log.names.compact_ids[-1:]], default=None)
+
+
+def _file_source_log(scene: Scene) -> Failure | Doubt | None:
+    """The file source reads its whole live log when it is made."""
+    if spoken := no_directory(scene, "sources", "init"):
+        return spoken
+    for log in scene.checkpoint.source_logs:
+        path = f"sources/{log.name}"
+        for fault in reversed(scene.checkpoint.faults):  # of several the newest file, which is read first
+            if log.kind == "file" and fault.path.startswith(f"{path}/"):
+                if fault.id in UNREAD:
+                    return Doubt(f"{fault.path} was not read: {fault.message}")
+                class_name, condition = error_of(fault, scene.release)
+                return Failure("init", class_name, condition, fault.message, f"{fault.path}: {fault.message}")
+        odd = highest(log.names)
+        if odd is not None and odd not in log.names.ids and odd > (newest_entry(log) or -1):
+            return Failure(
+                "init",
+                FILE_NOT_FOUND if scene.release >= (3, 4, 0) else ILLEGAL_STATE,
+                None,
+                f"{path}/{odd} does not exist",
+                f"a name in {path} counts as entry {odd}, and {path}/{odd} is not there",
+            )
+        try:
+            if _is_beyond_counting(log):
+                return _no_next_id(f"{path}/{newest_entry(log)}")
+            missing = missing_live_entries(log)
+        except MalformedFile as error:
+            class_name = error.spark.class_name if error.spark else ASSERTION
+            return Failure("init", class_name, None, "assertion failed", f"{path}: {error.message}")
+        if missing:
+            class_name = FILE_NOT_FOUND if scene.release >= (4, 2, 0) else ILLEGAL_STATE
+            return Failure(
+                "init",
+                class_name,
+                None,
+                f"{path}/{missing[0]} doesn't exist",
+                f"{path}/{missing[0]} is missing, and the file source reads its whole live log",
+            )
+    return None
+
+
+def _rate_beginning(scene: Scene) -> Failure | Doubt | None:
+    """The rate source reads the time of its beginning whenever it is made."""
+    newest = scene.batch(scene.planned)
+    for source in newest.sources if newest else ():
+        path = f"sources/{source.name or source.index}/0"
+        if source.offset and source.offset.kind in ("rate", "integer") and _is_no_beginning(scene, path):
+            fault = scene.fault(path)
+            if fault is None:
+                return Failure(
+                    "init",
+                    "java.lang.NumberFormatException",
+                    None,
+                    "For input string",
+                    f"{path} is not the time at which the rate source began",
+                )
+            class_name, condition = error_of(fault, scene.release)
+            if not scene.checkpoint.raw.get(path, b"v").startswith(b"v"):
+                class_name, condition = ILLEGAL_STATE, None
+            return Failure("init", class_name, condition, fault.message, f"{path}: {fault.message}")
+    return None
+
+
+def beginning_lost(scene: Scene) -> Failure | Doubt | None:
+    """A rate source without its beginning begins now, and its offset is seconds that have not passed yet."""
+    newest = scene.batch(scene.planned)
+    for source in newest.sources if newest else ():
+        log = log_of(scene, source)
+        if source.offset is None or source.offset.kind not in ("rate", "integer") or source.text == "0":
+            continue
+        if log is not None and not log.names.ids:
+            message = f"assertion failed: startSeconds({source.text}) > endSeconds"
+            return Failure(
+                "batch",
+                ASSERTION,
+                "INTERNAL_ERROR",
+                message,
+                f"sources/{log.name}/0, the beginning of the rate source, is gone",
+                scene.next_id,
+            )
+        if log is None:
+            return Doubt(f"source {source.index} counts seconds, or rows of a socket, and no file says which")
+    return None
+
+
+def rate_offset_malformed(scene: Scene) -> Failure | None:
+    """The rate source reads where its next batch begins, and of a batch that runs again both ends."""
+    if scene.is_continuous:
+        return None
+    for batch_id in (scene.planned, scene.previous) if scene.is_replay else (scene.planned,):
+        batch = scene.batch(batch_id)
+        for source in batch.sources if batch else ():
+            log = log_of(scene, source)
+            if log is None or log.kind != "rate" or source.text is None or source.text.removeprefix("-").isdecimal():
+                continue
+            why = f"source {source.name or source.index} in offsets/{batch_id} is no number of seconds"
+            return Failure("batch", "java.lang.NumberFormatException", None, "For input string", why, scene.next_id)
+    return None
+
+
+def can_be_called(name: str | None) -> bool:
+    return name is None or (name.isascii() and name.replace("_", "a").isalnum())
+
+
+def _unknown_names(scene: Scene) -> Doubt | None:
+    """Version 2 names the sources, and a line for no source of the query is passed over: that one begins anew."""
+    newest = scene.batch(scene.planned)
+    for source in newest.sources if newest and scene.is_replay else ():
+        if not can_be_called(source.name):
+            return Doubt(f"offsets/{scene.planned} has a line for `{source.name}`, which no source can be called")
+    return None
+
+
+def _no_position(scene: Scene, source: SourceProgress) -> Failure:
+    class_name = MAPPING
+    try:
+        parse_json(source.text or "")
+    except MalformedFile as error:
+        class_name = error.spark.class_name if error.spark else MAPPING
+    why = f"source {source.name or source.index} in offsets/{scene.planned} has no `offset` and `timestamp`"
+    return Failure("batch", class_name, None, "", why, scene.next_id)
+
+
+def _is_unusable(scene: Scene, path: str) -> bool:
+    logs = scene.checkpoint.source_logs
+    return scene.fault(path) is not None or any(
+        path == f"sources/{log.name}/0" and log.initial and not _is_json(log.initial.text) for log in logs
+    )
+
+
+def _is_no_beginning(scene: Scene, path: str) -> bool:
+    logs = scene.checkpoint.source_logs
+    return scene.fault(path) is not None or any(
+        path == f"sources/{log.name}/0" and log.initial and not log.initial.text.removeprefix("-").isdecimal()
+        for log in logs
+    )
+
+
+def unusable_initials(logs: tuple[SourceLog, ...]) -> list[str]:
+    """The sources whose initial offset is there and is not JSON."""
+    return [log.name for log in logs if log.initial and not _is_json(log.initial.text)]
+
+
+def _is_json(text: str) -> bool:
+    try:
+        parse_json(text)
+    except MalformedFile:
+        return False
+    return True
+
+
+def _initial_offset(scene: Scene) -> Doubt | None:
+    """Where batch 0 begins, for as long as it is not committed."""
+    if scene.committed is not None or scene.planned not in (None, 0):
+        return None
+    for log in scene.checkpoint.source_logs:
+        path = f"sources/{log.name}/0"
+        if log.kind != "file" and _is_unusable(scene, path):
+            return Doubt(f"{path}, where batch 0 begins, cannot be used")
+    return None
+
+
+def file_position_malformed(scene: Scene, phase: Literal["init", "batch"]) -> Failure | None:
+    """Both ends of the newest batch are read by the file source."""
+    for batch_id in (scene.planned, scene.previous):
+        batch = scene.batch(batch_id)
+        for source in batch.sources if batch else ():
+            log = log_of(scene, source)
+            if source.text is None or log is None or log.kind != "file":
+                continue
+            try:
+                read_position(source.text)
+            except MalformedFile as error:
+                class_name = error.spark.class_name if error.spark else MAPPING
+                why = f"source {source.name or source.index} in offsets/{batch_id}: {error.message}"
+                return Failure(phase, class_name, None, "", why, scene.next_id if phase == "batch" else None)
+    return None
+
+
+def _last_position(scene: Scene) -> Failure | None:
+    return None if scene.is_replay or scene.is_continuous else file_position_malformed(scene, "init")
+
+
+def _offset_texts(scene: Scene) -> Failure | Doubt | None:
+    """What cannot be an offset of its source: the source decides what it makes of it."""
+    for batch_id in (scene.committed,) if scene.is_continuous else (scene.planned, scene.previous):
+        batch = scene.batch(batch_id)
+        for source in batch.sources if batch else ():
+            log = log_of(scene, source)
+            if log is not None and log.kind in ("file", "rate"):
+                continue
+            if _is_kafkas(scene, source):
+                continue
+            for problem in source.offset.problems() if source.offset else ():
+                return Doubt(f"source {source.name or source.index} in offsets/{batch_id}: {problem}")
+    return _another_source(scene)
+
+
+def _is_kafkas(scene: Scene, source: SourceProgress) -> bool:
+    """Whether `kafka.rules` judges the numbers."""
+    return scene.kafka_asked and isinstance(source.offset, KafkaOffset) and any(source.offset.topics.values())
+
+
+def _another_source(scene: Scene) -> Failure | Doubt | None:
+    """An offset that lost the shape which the one before it has."""
+    newest, before = scene.batch(scene.planned), scene.batch(scene.previous)
+    earlier = {(source.index, source.name): source.offset for source in before.sources} if before else {}
+    for source in newest.sources if newest else ():
+        start, end = earlier.get((source.index, source.name)), source.offset
+        log = log_of(scene, source)
+        if log is not None and log.kind in ("file", "rate"):
+            continue
+        if start and source.text and start.kind == "rate-micro-batch" and end and end.kind in ("python", "unknown"):
+            return _no_position(scene, source)
+        if start and end and start.kind != end.kind and end.kind in ("python", "unknown"):
+            where = f"offsets/{scene.previous} and offsets/{scene.planned}"
+            return Doubt(f"source {source.name or source.index} is {start.kind} and {end.kind} in {where}")
+    return None
+
+
+def _last_range(scene: Scene) -> Failure | None:
+    """Sources of the old interface are asked for the last range again, although it is committed."""
+    if scene.is_replay or scene.is_continuous:
+        return None
+    return range_missing(scene, "init")
+
+
+def range_missing(scene: Scene, phase: Literal["init", "batch"]) -> Failure | None:
+    """Entries of a file source's log that the newest batch's range names and nobody has."""
+    newest, before = scene.batch(scene.planned), scene.batch(scene.previous)
+    for source in newest.sources if newest else ():
+        start, end = position_in(before, source), file_log_position(source)
+        log = log_of(scene, source)
+        if end is None or start >= end or (log is None and _has_unmatched_logs(scene)):
+            continue
+        gone = [number for number in range(start + 1, min(end, start + 10_000) + 1) if not _is_kept(log, number)]
+        if gone:
+            path = f"sources/{source.name or source.index}"
+            message = f"batch {end} doesn't exist" if len(gone) == end - start == 1 else "don't exist"
+            why = f"offsets/{scene.planned} reads up to entry {end} of {path}, and {gone[0]} is not there"
+            return Failure(phase, ILLEGAL_STATE, None, message, why, scene.planned if phase == "batch" else None)
+    return None
+
+
+# How a source answers when it is asked for a range that ends before it begins.
+BACKWARDS: dict[str, tuple[str, str | None, str]] = {
+    "file": (ASSERTION, None, "assertion failed"),
+    "rate-micro-batch": (ASSERTION, "INTERNAL_ERROR", "assertion failed: startOffset"),
+    "rate": (ASSERTION, "INTERNAL_ERROR", "assertion failed: startSeconds"),
+}
+
+
+def range_backwards(scene: Scene) -> Failure | Doubt | None:
+    """The range that is asked for ends before it begins: of the newest batch, and of old sources even if committed."""
+    newest = scene.batch(scene.planned)
+    for source in newest.sources if newest and not scene.is_continuous else ():
+        kind = source.offset.kind if source.offset else None
+        if kind is None or source.step is None or not source.step.backwards:
+            continue
+        if _is_kafkas(scene, source):
+            continue
+        if not scene.is_replay and kind not in ("file", "delta"):
+            continue  # sources of the new interface are not asked for a range that is committed
+        why = f"source {source.name or source.index} goes back from offsets/{scene.previous} to offsets/{scene.planned}"
+        if kind not in BACKWARDS:
+            return Doubt(f"{why}: what its source makes of that is its own")
+        class_name, condition, message = BACKWARDS[kind]
+        phase: Literal["init", "batch"] = "batch" if scene.is_replay else "init"
+        return Failure(phase, class_name, condition, message, why, scene.next_id if scene.is_replay else None)
+    return None
+
+
+def offset_ahead_of_log(scene: Scene) -> Failure | Doubt | None:
+    """A file source that lost its log begins to count anew, and then stands before its own offset."""
+    if scene.is_replay or scene.is_continuous:
+        return None
+    newest = scene.batch(scene.planned)
+    for source in newest.sources if newest else ():
+        end, log = file_log_position(source), log_of(scene, source)
+        if log is None and _has_unmatched_logs(scene):
+            continue
+        last = newest_entry(log) if log else None
+        begun = -1 if last is None else last
+        if end is not None and begun == end - 1:
+            return Doubt(f"the next input file becomes entry {end} of its source's log, which counts as read")
+        if end is not None and begun < end:
+            why = f"offsets/{scene.planned} stands at entry {end} of sources/{source.name or source.index}, whose log "
+            why += "is gone" if last is None else f"ends at {last}"
+            return Failure("batch", ASSERTION, None, "assertion failed", why, scene.next_id)
+    return None
+
+
+def log_of(scene: Scene, source: SourceProgress) -> SourceLog | None:
+    """By name or index. Sources with names keep logs under these, while version 1 of the offset log counts lines."""
+    name = source.name or str(source.index)
+    logs = scene.checkpoint.source_logs
+    if named := [log for log in logs if log.name == name]:
+        return named[0]
+    alike = [log for log in logs if log.kind == "file" and not log.name.isdecimal()]
+    is_file = file_log_position(source) is not None
+    return alike[0] if source.name is None and is_file and len(alike) == 1 else None
+
+
+def _has_unmatched_logs(scene: Scene) -> bool:
+    return sum(not log.name.isdecimal() for log in scene.checkpoint.source_logs) > 1
+
+
+def _is_kept(log: SourceLog | None, number: int) -> bool:
+    """A plain entry, or one that the newest compact file holds."""
+    return log is not None and (number in log.names.ids or number <= max(log.names.compact_ids, default=-1))
+
+
+def position_in(batch: Batch | None, source: SourceProgress) -> int:
+    """Where the batch before had got to in the same source; -1 for its beginning."""
+    for other in batch.sources if batch else ():
+        if (other.index, other.name) == (source.index, source.name):
+            position = file_log_position(other)
+            return -1 if position is None else position
+    return -1
+
+
+AT_START = (
+    Rule(
+        "file-source-log",
+        "The file source reads its live log, the newest compact file and what follows, when it is made.",
+        "FileStreamSource, CompactibleFileStreamLog.restore",
+        _file_source_log,
+    ),
+    Rule(
+        "rate-source-beginning",
+        "The rate source reads the time of its beginning from `sources/<n>/0` when it is made.",
+        "RateStreamMicroBatchStream",
+        _rate_beginning,
+    ),
+)
+LAST_RANGE = (
+    Rule(
+        "initial-offset-unusable",
+        "Until batch 0 is committed, its beginning is read from `sources/<n>/0`.",
+        "KafkaMicroBatchStream.getOrCreateInitialPartitionOffsets",
+        _initial_offset,
+    ),
+    Rule(
+        "source-name-impossible",
+        "Version 2 names the sources; a batch that runs again lacks the line of one that nobody can be called.",
+        "OffsetMap, MicroBatchExecution.populateStartOffsets",
+        _unknown_names,
+        since=(4, 2, 0),
+    ),
+    Rule(
+        "file-position-malformed",
+        "If the newest batch is committed, the file source reads both of its ends once more.",
+        "FileStreamSourceOffset.apply",
+        _last_position,
+    ),
+    Rule(
+        "offset-not-of-its-source",
+        "A source parses its own line; what cannot be one of its offsets fails in its own way, or is taken.",
+        "the sources' deserializeOffset",
+        _offset_texts,
+    ),
+    Rule(
+        "range-backwards",
+        "A range that ends before it begins is refused by its source.",
+        "the sources' getBatch and planInputPartitions",
+        range_backwards,
+    ),
+    Rule(
+        "last-range-again",
+        "If the newest batch is committed, sources of the old interface are asked for its range once more.",
+        "MicroBatchExecution.populateStartOffsets",
+        _last_range,
+    ),
+)

@@ -1,0 +1,85 @@
+"""What `start()` itself trips over: the query's id."""
+
+from __future__ import annotations
+
+from ckpttool.laws.base import RENAME_REFUSED, SPARK_RUNTIME, Rule, concurrent_use, error_of
+from ckpttool.scene.scene import Doubt, Failure, Scene
+
+UNREAD = ("unreadable", "file-vanished")
+
+
+def _metadata_malformed(scene: Scene) -> Failure | Doubt | None:
+    fault = scene.fault("metadata")
+    if fault is None:
+        return None
+    if fault.id in UNREAD:
+        return Doubt(f"`metadata` was not read: {fault.message}")
+    class_name, condition = error_of(fault, scene.release)
+    return Failure("start", class_name, condition, fault.message, f"`metadata`: {fault.message}")
+
+
+def _metadata_write(scene: Scene) -> Failure | None:
+    """A new id is written where none is: not over a checksum that is left."""
+    checkpoint = scene.checkpoint
+    if not scene.is_local or ".metadata.crc" not in checkpoint.root_names or "metadata" in checkpoint.root_names:
+        return None
+    why = ".metadata.crc is left over, and a rename onto it fails"
+    return Failure("start", RENAME_REFUSED, concurrent_use(scene.release), "Rename destination", why)
+
+
+def _metadata_missing(scene: Scene) -> Failure | None:
+    if scene.checkpoint.metadata or (scene.planned is None and scene.committed is None):
+        return None
+    if not scene.is_on("spark.sql.streaming.checkpoint.verifyMetadataExists.enabled", default=True):
+        return None
+    return Failure(
+        "start",
+        SPARK_RUNTIME,
+        "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
+        "the metadata file is missing but offset and/or commit logs contain data",
+        "`metadata` is missing, and the logs hold batches",
+    )
+
+
+def _memory_sink(scene: Scene) -> Failure | None:
+    """The memory sink keeps nothing that a restart could go on from; complete output needs nothing."""
+    if "memory" not in scene.conditions.sinks or "offsets" not in scene.checkpoint.root_names:
+        return None
+    if scene.checkpoint.has_state_directory:
+        return None  # a stateful query that was meant to be restarted has complete output
+    return Failure(
+        "start",
+        "org.apache.spark.sql.AnalysisException",
+        "_LEGACY_ERROR_TEMP_1299" if scene.release >= (3, 4, 0) else None,
+        "This query does not support recovering from checkpoint location",
+        "the memory sink refuses a checkpoint that has offsets",
+    )
+
+
+RULES = (
+    Rule(
+        "memory-sink",
+        "The memory sink, unless its output mode is complete, refuses a location with `offsets/`.",
+        "ResolveWriteToStream",
+        _memory_sink,
+    ),
+    Rule(
+        "metadata-malformed",
+        "`metadata` must be a JSON object whose `id` is a UUID; `start()` throws otherwise.",
+        "StreamMetadata.read, StreamExecution",
+        _metadata_malformed,
+    ),
+    Rule(
+        "metadata-missing",
+        "Without `metadata`, logs that hold batches are refused by `start()`; up to 4.1 a new id is taken silently.",
+        "StreamingQueryCheckpointMetadata",
+        _metadata_missing,
+        since=(4, 2, 0),
+    ),
+    Rule(
+        "metadata-write",
+        "Where `metadata` is missing, a stale checksum in its place stops `start()`.",
+        "StreamMetadata.write, Hadoop's LocalFs",
+        _metadata_write,
+    ),
+)

@@ -1,0 +1,180 @@
+"""What each release of Spark raises for each thing that can be wrong with state files. Data, and how to look it up.
+
+The names in comments are files of Spark's source, below `sql/core/.../execution/streaming/`, that say so.
+"""
+
+from __future__ import annotations
+
+from ckpttool.formats.envelope import ILLEGAL_STATE
+from ckpttool.frozen import frozen
+from ckpttool.model import SparkError
+from ckpttool.releases import Release
+from ckpttool.scene.state_chain import Fault
+
+# -- since when --------------------------------------------------------------------------------------------------------
+
+SCHEMA_FILES: Release = (3, 1, 0)  # state/StateSchemaCompatibilityChecker.scala
+ROCKSDB: Release = (3, 2, 0)  # state/RocksDBStateStoreProvider.scala
+CHANGELOGS: Release = (3, 5, 0)  # state/StateStoreChangelog.scala
+CONDITIONS: Release = (4, 0, 0)  # errors of state loading have conditions
+UNIQUE_IDS: Release = (4, 0, 0)  # state/RocksDB.scala, loadWithCheckpointId
+OPERATOR_METADATA: Release = (4, 0, 0)  # state/OperatorStateMetadata.scala
+ONE_VERSION: Release = (4, 1, 0)  # state/RocksDBFileManager.scala: of a snapshot's description, whatever the format
+SIDECARS: Release = (4, 1, 0)  # checkpointing/ChecksumCheckpointFileManager.scala: of all files
+SIDECARS_WITH_IDS: Release = (4, 2, 0)  # state/StateStoreConf.scala: only where files have unique ids
+REPAIR: Release = (4, 2, 0)  # state/AutoSnapshotLoader.scala; its configuration claims 4.1, where nothing reads it
+STATE_DIRECTORY: Release = (4, 2, 0)  # runtime/IncrementalExecution.scala, checkOperatorValidWithMetadata
+_LEGACY_CONDITIONS: Release = (3, 4, 0)  # errors/QueryExecutionErrors.scala
+_DATATYPE_CONDITION: Release = (3, 3, 0)  # errors/QueryExecutionErrors.scala, dataTypeUnsupportedError
+_ALWAYS: Release = (0, 0, 0)
+_FOREVER: Release = (99, 0, 0)
+
+# -- what is raised ----------------------------------------------------------------------------------------------------
+
+EOF = "java.io.EOFException"
+FILE_NOT_FOUND = "java.io.FileNotFoundException"
+IO = "java.io.IOException"
+NO_SUCH_ELEMENT = "java.util.NoSuchElementException"
+NUMBER_FORMAT = "java.lang.NumberFormatException"
+SPARK = "org.apache.spark.SparkException"
+_PACKAGE = "org.apache.spark."
+_LOAD = "CANNOT_LOAD_STATE_STORE."
+UNREPAIRED = f"{_LOAD}AUTO_SNAPSHOT_REPAIR_FAILED"
+
+
+@frozen
+class Raised:
+    """What releases from `since` up to before `until` raise. `class_name` None: what the library below them raises.
+
+    `message`: the part of what the root cause says that is always the same."""
+
+    since: Release
+    until: Release
+    class_name: str | None
+    condition: str | None = None
+    message: str = ""
+
+
+def _changed(since: Release, before: Raised, after: Raised) -> tuple[Raised, ...]:
+    return (
+        Raised(_ALWAYS, since, before.class_name, before.condition, before.message),
+        Raised(since, _FOREVER, after.class_name, after.condition, after.message),
+    )
+
+
+def _raised(class_name: str | None, condition: str | None = None, message: str = "") -> Raised:
+    return Raised(_ALWAYS, _FOREVER, class_name, condition, message)
+
+
+def _sizes(condition: str, before: str, message: str) -> tuple[Raised, ...]:
+    """A size that no record has; the error got a provisional name first."""
+    return (
+        Raised(_ALWAYS, _LEGACY_CONDITIONS, IO, None, message),
+        Raised(_LEGACY_CONDITIONS, CONDITIONS, SPARK, before, message),
+        Raised(CONDITIONS, _FOREVER, SPARK, f"{_LOAD}CANNOT_READ_{condition}", message),
+    )
+
+
+_KEY, _VALUE = "key size cannot be", "value size cannot be"
+# Whatever a provider meets while it loads and has no condition of its own for: getLoadedMapForStore in
+# state/HDFSBackedStateStoreProvider.scala, getStore in state/RocksDBStateStoreProvider.scala.
+UNCATEGORIZED = _changed(CONDITIONS, _raised(None), _raised(None, f"{_LOAD}UNCATEGORIZED"))
+_SIZE = _changed(
+    CONDITIONS,
+    _raised(ILLEGAL_STATE, message="Copied "),
+    _raised(SPARK, f"{_LOAD}UNEXPECTED_FILE_SIZE", "Copied "),
+)
+
+_PLANNING = (_raised(None),)  # on the driver, where nothing wraps it
+
+# What is met × which kind of file ("": any).
+RAISED: dict[tuple[str, str], tuple[Raised, ...]] = {
+    # state/HDFSBackedStateStoreProvider.scala: updateFromDeltaFile, readSnapshotFile
+    ("missing", ".delta"): _changed(
+        CONDITIONS, _raised(FILE_NOT_FOUND), _raised(FILE_NOT_FOUND, f"{_LOAD}CANNOT_READ_DELTA_FILE_NOT_EXISTS")
+    ),
+    ("key-size", ".delta"): _sizes("DELTA_FILE_KEY_SIZE", "_LEGACY_ERROR_TEMP_2258", _KEY),
+    ("key-size", ".snapshot"): _sizes("SNAPSHOT_FILE_KEY_SIZE", "_LEGACY_ERROR_TEMP_2259", _KEY),
+    ("value-size", ".snapshot"): _sizes("SNAPSHOT_FILE_VALUE_SIZE", "_LEGACY_ERROR_TEMP_2259", _VALUE),
+    ("not-a-file", ".snapshot"): (_raised(NO_SUCH_ELEMENT, f"{_LOAD}UNCATEGORIZED"),),  # since it repairs
+    # state/StateStoreChangelog.scala
+    ("missing", ".changelog"): _changed(
+        CONDITIONS, _raised(FILE_NOT_FOUND), _raised(FILE_NOT_FOUND, f"{_LOAD}CANNOT_READ_STREAMING_STATE_FILE")
+    ),
+    ("key-size", ".changelog"): _changed(
+        CONDITIONS, _raised(IO, message=_KEY), _raised(IO, f"{_LOAD}UNCATEGORIZED", _KEY)
+    ),
+    # state/RocksDBFileManager.scala: loadImmutableFilesFromDfs; a directory is copied too, and has a size
+    ("size", ".sst"): _SIZE,
+    ("not-a-file", ".sst"): _SIZE,
+    # RocksDB's exception did not survive the way from the task to the driver at first
+    ("stream", ".sst"): _changed(
+        CONDITIONS, _raised(SPARK, message="Job aborted due to stage failure"), _raised(None, f"{_LOAD}UNCATEGORIZED")
+    ),
+    # state/RocksDBFileManager.scala: RocksDBCheckpointMetadata.readFromFile
+    ("metadata-version", ".zip"): _changed(
+        CONDITIONS,
+        _raised(ILLEGAL_STATE, message="Cannot read RocksDB checkpoint metadata of version"),
+        _raised(SPARK, f"{_LOAD}CANNOT_READ_CHECKPOINT", "Cannot read RocksDB checkpoint metadata. Expected v"),
+    ),
+    # CheckpointFileManager renames a temporary file to what the batch leaves
+    ("blocked", ""): _changed(
+        CONDITIONS,
+        _raised(IO, message="must both be directories"),
+        _raised(IO, "CANNOT_WRITE_STATE_STORE.CANNOT_COMMIT", "must both be directories"),
+    ),
+    # state/RocksDB.scala: loadWithCheckpointId, loadSnapshotWithCheckpointId
+    ("no-base", ""): _changed(
+        REPAIR,
+        _raised(SPARK, f"{_LOAD}CANNOT_FIND_BASE_SNAPSHOT_CHECKPOINT"),
+        _raised(ILLEGAL_STATE, f"{_LOAD}UNCATEGORIZED", "Cannot replay changelogs from snapshot"),
+    ),
+    # checkpointing/ChecksumCheckpointFileManager.scala
+    ("sidecar", ""): (_raised(SPARK, "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED", "Checksum verification failed"),),
+    # state/SchemaHelper.scala, checkpointing/MetadataVersionUtil.scala: the version of a schema file
+    ("schema-version", ""): _changed(
+        CONDITIONS, _raised(ILLEGAL_STATE), _raised(f"{_PACKAGE}SparkIllegalStateException", "MALFORMED_LOG_FILE")
+    ),
+    # sql/api: DataType.fromJson with LegacyTypeStringParser, which says the same of all that it cannot read
+    ("framing", ""): _PLANNING,
+    ("metadata", ""): _PLANNING,
+    ("not-a-file", "schema"): _PLANNING,
+    ("schema", ""): _changed(
+        _DATATYPE_CONDITION,
+        _raised("java.lang.IllegalArgumentException", message="Unsupported dataType"),
+        _raised(f"{_PACKAGE}SparkIllegalArgumentException", "UNSUPPORTED_DATATYPE", "Unsupported data type"),
+    ),
+    # datasources/v2/state/StateDataSource.scala, for operators whose metadata has version 2
+    ("metadata-missing", ""): (
+        _raised(
+            f"{_PACKAGE}sql.execution.datasources.v2.state.StateDataSourceReadOperatorMetadataFailure",
+            "STDS_FAILED_TO_READ_OPERATOR_METADATA",
+            "Failed to read the operator metadata",
+        ),
+    ),
+    # runtime/IncrementalExecution.scala
+    ("no-state-directory", ""): (
+        _raised(
+            f"{_PACKAGE}SparkRuntimeException",
+            "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY",
+            "Cannot restart streaming query with stateful operators",
+        ),
+    ),
+    # Hadoop's ChecksumFs, when Spark writes a file anew whose checksum is still there
+    ("orphan-crc", ""): (_raised("org.apache.hadoop.fs.FileAlreadyExistsException", message="Rename destination"),),
+}
+SAID = {NUMBER_FORMAT: "For input string:", NO_SUCH_ELEMENT: "None.get"}
+
+
+def what_is_raised(fault: Fault, path: str, release: Release, met: str | None = None) -> tuple[SparkError, str]:
+    """The root cause's class and the condition nearest to it, and the fixed part of its message.
+
+    `met`: what Spark meets, where the kind of fault alone does not say it."""
+    name = path.rpartition("/")[2]
+    suffix = name[name.rfind(".") :] if "." in name else name
+    kinds = (met or fault.kind, "missing" if fault.kind == "not-a-file" else "")  # Spark is told that it is not there
+    keys = [(kind, ending) for kind in kinds for ending in (suffix, "")]
+    table = next((RAISED[key] for key in keys if key in RAISED), UNCATEGORIZED)
+    raised = next(one for one in table if one.since <= release < one.until)
+    class_name = raised.class_name or (fault.spark.class_name if fault.spark else IO)
+    return SparkError(class_name, raised.condition), raised.message or SAID.get(class_name, "")

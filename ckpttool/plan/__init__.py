@@ -1,0 +1,228 @@
+"""Ways out: what can be done so that a restart goes on, what each costs, and what is better left alone. Pure.
+
+Each repair is tried on the values of the checkpoint before it is told: a way out is a chain of repairs after which the
+predicted restart goes on and no sink leaves rows out unsaid. So two failures in one checkpoint are mended together, and
+no way out leads into the next failure. The cheapest comes first: lost rows weigh most, then those written twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ckpttool.frozen import frozen, replace
+from ckpttool.laws.restart import GOES_ON, Restart
+from ckpttool.plan.cost import Cost, cost_of
+from ckpttool.plan.reach import Reach, Wish, reach_of, versions_to_look_at, wished_rewind
+from ckpttool.plan.repair import Refusal, Repair
+from ckpttool.plan.sink_repairs import drop_batch, refill, rows_of_a_lost_checkpoint, skip_batch
+from ckpttool.plan.situation import Situation, scene_of
+from ckpttool.plan.states import by_version
+from ckpttool.plan.steps import Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Write, is_outside
+from ckpttool.plan.troubles import first_trouble, repairs_of
+from ckpttool.scene.evidence import Evidence
+from ckpttool.scene.scene import Conditions
+from ckpttool.scene.sinks import SinkEvidence
+from ckpttool.scene.state_chain import StateFiles
+
+if TYPE_CHECKING:
+    from ckpttool.kafka.diff import KafkaEvidence
+
+__all__ = [
+    "Conf",
+    "DeltaRestore",
+    "DeltaTxn",
+    "Manual",
+    "Plan",
+    "Reach",
+    "Refusal",
+    "SetAside",
+    "Step",
+    "WayOut",
+    "Wish",
+    "Write",
+    "plan_recovery",
+    "versions_to_look_at",
+]
+
+_REPAIRS_IN_A_ROW = 4
+_SINK, _STATE, _REST = range(3)
+
+
+@frozen
+class WayOut:
+    """`rows_*` None: not known. `is_repair` False: the restart goes on without it, and this is a choice."""
+
+    id: str
+    title: str
+    guarantee: str
+    rows_replayed: int | None
+    rows_lost: int | None
+    rows_duplicated: int | None
+    steps: tuple[Step, ...]
+    preconditions: tuple[str, ...] = ()
+    trap: str | None = None
+    is_repair: bool = True
+
+
+@frozen
+class Plan:
+    """`options`: the cheapest first. `refused`: what will not be offered, and why. `reach`: how far back one can go."""
+
+    options: tuple[WayOut, ...]
+    refused: tuple[Refusal, ...] = ()
+    reach: Reach | None = None
+
+    @property
+    def repairs(self) -> tuple[WayOut, ...]:
+        return tuple(option for option in self.options if option.is_repair)
+
+
+def plan_recovery(
+    evidence: Evidence,
+    restart: Restart,
+    sinks: Sequence[SinkEvidence],
+    conditions: Conditions,
+    wish: Wish | None = None,
+    files: frozenset[str] | None = None,
+    states: Sequence[StateFiles] = (),
+    kafka: KafkaEvidence | None = None,
+) -> Plan:
+    """`restart`: the prediction for these values. `files`: the paths of the whole checkpoint. `states`: what was found
+    of the versions that `versions_to_look_at` names; without them, state is judged by names alone. `kafka`: what the
+    brokers said."""
+    known = by_version(states)
+    scene = scene_of(evidence, conditions, known, kafka_asked=kafka is not None)
+    start = Situation(scene, tuple(sinks), files, known, kafka)
+    refused: list[Refusal] = []
+    if evidence.mode == "dstreams" or start.scene.is_continuous:
+        return Plan((), (Refusal("edit-files", f"no way out is known for the mode {evidence.mode}"),))
+    if wish:
+        found = _chosen(start, [wished_rewind(start, wish)], refused)
+        return Plan(tuple(found), tuple(dict.fromkeys(refused)), reach_of(start))
+    found = list(_ways_out(start, refused))
+    if behind := refill(start):
+        found.extend(filter(None, [_tried(start, behind, refused)]))
+    if not found and restart.outcome == "error" and start.restart().outcome in GOES_ON:
+        refused.append(Refusal("restore-from-backup", f"{'; '.join(restart.why)}: or go back to an earlier batch"))
+    if not found and not refused and restart.outcome in ("error", "unknown") and start.restart().outcome not in GOES_ON:
+        refused.append(Refusal("edit-files", f"no repair is known for this: {'; '.join(restart.why)}"))
+    if not found and restart.outcome == "fresh_start":
+        refused.extend(rows_of_a_lost_checkpoint(start))
+    if restart.outcome == "replay" and not start.scene.is_async and first_trouble(start) is None:
+        found.extend(_chosen(start, [skip_batch(start), drop_batch(start)], refused))
+    return Plan(_told_apart(_cheapest_first(found)), tuple(dict.fromkeys(refused)), reach_of(start))
+
+
+def _ways_out(start: Situation, refused: list[Refusal]) -> Iterator[WayOut]:
+    chains = [found for found in _chains(start, _REPAIRS_IN_A_ROW, refused) if found[0]]
+    taken = [{repair.id for repair in chain} for chain, _ in chains]
+    for (chain, end), ids in zip(chains, taken, strict=True):
+        if not any(fewer < ids for fewer in taken):  # else it does more than it takes
+            yield _way_out(start, chain, end)
+
+
+def _chains(situation: Situation, left: int, refused: list[Refusal]) -> Iterator[tuple[tuple[Repair, ...], Situation]]:
+    """Repairs that lead from here to where nothing is wrong any more."""
+    trouble = first_trouble(situation)
+    if trouble is None:
+        yield (), situation
+        return
+    for proposal in repairs_of(trouble, situation):
+        if isinstance(proposal, Refusal):
+            refused.append(proposal)
+        elif left:
+            for rest, end in _chains(proposal.apply(situation), left - 1, refused):
+                yield (proposal, *rest), end
+
+
+def _chosen(start: Situation, choices: Sequence[Repair | Refusal], refused: list[Refusal]) -> list[WayOut]:
+    """What somebody may want although the restart goes on."""
+    tried = (_tried(start, choice, refused) for choice in choices)
+    return [replace(way, is_repair=False) for way in tried if way]
+
+
+def _tried(start: Situation, proposal: Repair | Refusal, refused: list[Refusal]) -> WayOut | None:
+    """One repair that was asked for, with what else it takes then."""
+    if isinstance(proposal, Refusal):
+        refused.append(proposal)
+        return None
+    if not proposal.steps:
+        refused.append(Refusal(proposal.id, "the checkpoint stands there already"))
+        return None
+    chains = _chains(proposal.apply(start), _REPAIRS_IN_A_ROW, refused)
+    ways = [_way_out(start, (proposal, *chain), end) for chain, end in chains]
+    best = _cheapest_first(ways)
+    if not best:
+        refused.append(Refusal(proposal.id, "the restart after it would not go on"))
+    return best[0] if best else None
+
+
+def _way_out(start: Situation, chain: Sequence[Repair], end: Situation) -> WayOut:
+    cost = sum((repair.cost for repair in chain), cost_of(start, end, end.restart()))
+    titles = [repair.title for repair in chain]
+    traps = [repair.trap for repair in chain if repair.trap]
+    preconditions = [condition for repair in chain for condition in repair.preconditions]
+    if not start.sinks and None in (cost.lost, cost.duplicated) and not any("--sink" in one for one in preconditions):
+        preconditions.append("what the sink has is not known: name it with --sink to have that looked at")
+    return WayOut(
+        id=chain[0].id,
+        title="; then ".join(dict.fromkeys(titles)),
+        guarantee=cost.guarantee,
+        rows_replayed=cost.replayed,
+        rows_lost=cost.lost,
+        rows_duplicated=cost.duplicated,
+        steps=_in_order(step for repair in chain for step in repair.steps),
+        preconditions=tuple(dict.fromkeys(preconditions)),
+        trap="; ".join(dict.fromkeys(traps)) or None,
+    )
+
+
+def _in_order(steps: Iterator[Step]) -> tuple[Step, ...]:
+    """The sink first, then state, then the rest; each in the order in which it was told. What several repairs of one
+    way write is written once, as the last of them has it."""
+    told = list(dict.fromkeys(steps))
+    last = {step.path: step for step in told if isinstance(step, Write)}
+    kept: list[Step] = []
+    touched: set[str] = set()  # set aside, or written, by a repair before
+    for step in told:
+        if isinstance(step, SetAside):
+            if step.path not in touched:
+                kept.append(step)
+        elif not isinstance(step, Write) or last[step.path] is step:
+            kept.append(step)
+        touched |= {step.path} if isinstance(step, SetAside | Write) else set()
+    return tuple(sorted(kept, key=_place))
+
+
+def _place(step: Step) -> int:
+    if isinstance(step, DeltaRestore | DeltaTxn):
+        return _SINK
+    if isinstance(step, SetAside) and is_outside(step.path):
+        return _SINK
+    if isinstance(step, SetAside) and step.path.partition("/")[0] == "state":
+        return _STATE
+    if isinstance(step, Manual):
+        return _STATE if step.target == "state" else _SINK
+    return _REST
+
+
+def _cheapest_first(ways: Sequence[WayOut]) -> tuple[WayOut, ...]:
+    """Of those that take the same steps one; of equal cost the one with fewer steps."""
+    ranked = sorted(ways, key=lambda way: (_cost(way).rank, len(way.steps)))
+    return tuple({way.steps: way for way in reversed(ranked)}.values())[::-1]
+
+
+def _told_apart(ways: Sequence[WayOut]) -> tuple[WayOut, ...]:
+    """Two that begin with the same repair: the costlier one is numbered."""
+    seen: Counter[str] = Counter()
+    told: list[WayOut] = []
+    for way in ways:
+        seen[way.id] += 1
+        told.append(way if seen[way.id] == 1 else replace(way, id=f"{way.id}:{seen[way.id]}"))
+    return tuple(told)
+
+
+def _cost(way: WayOut) -> Cost:
+    return Cost(way.rows_replayed, way.rows_lost, way.rows_duplicated)

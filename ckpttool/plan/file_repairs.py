@@ -1,0 +1,248 @@
+"""Repairs of what sources keep, of leftovers that stand in the way, and of offsets that are none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from ckpttool.connectors.kafka import KafkaOffset
+from ckpttool.errors import MalformedFile
+from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, compact_interval, encode_source_log, is_compaction_id
+from ckpttool.formats.offsets import encode_offset_log
+from ckpttool.frozen import replace
+from ckpttool.laws.sources import log_of, missing_live_entries, newest_entry
+from ckpttool.model import LogNames, SourceLog, SourceOffset
+from ckpttool.plan.cost import UNKNOWN, Cost
+from ckpttool.plan.log_repairs import Proposals, drop_or_rewind, misnamed, newer_version
+from ckpttool.plan.repair import Refusal, Repair
+from ckpttool.plan.situation import Situation
+from ckpttool.plan.steps import Step, replace_file, set_aside, set_aside_directory, write
+from ckpttool.scene.batches import SourceProgress, file_log_position
+from ckpttool.scene.scene import highest
+
+_ENTRIES_WRITTEN = 1000
+_NOT_TOLD = "the files it listed look new to the source, and are read again"
+
+
+def leftover_checksum(situation: Situation) -> Proposals:
+    """Of a file that is still to be written: Hadoop refuses to rename the new checksum onto it."""
+    logs = [("offsets", situation.checkpoint.offset_names), ("commits", situation.checkpoint.commit_names)]
+    logs += [(f"sources/{log.name}", log.names) for log in situation.checkpoint.source_logs]
+    steps: list[Step] = []
+    for directory, names in logs:
+        for name in names.orphan_crcs:
+            steps.extend(set_aside(situation.root, f"{directory}/{name}", "the checksum of a file that is not there"))
+    if steps:
+        yield Repair("set-aside-leftover-checksum", "Set aside the checksums that no file belongs to", tuple(steps))
+
+
+def offsets_place_taken(situation: Situation) -> Proposals:
+    batch = situation.scene.next_id
+    if str(batch) in situation.checkpoint.offset_names.directories:
+        why = "it stands where the offsets of the next batch go"
+        steps = set_aside_directory(situation.root, f"offsets/{batch}", why)
+        yield Repair("set-aside-directory", f"Set the directory offsets/{batch} aside", steps)
+    yield from leftover_checksum(situation)
+
+
+# -- the log of a file source ------------------------------------------------------------------------------------------
+
+
+def file_source_log(situation: Situation) -> Proposals:
+    for log in situation.checkpoint.source_logs:
+        yield from _torn_entries(situation, log)
+        odd = highest(log.names)
+        if odd is not None and odd > max(newest_entry(log) or 0, *log.names.ids[-1:], -1):
+            yield misnamed(situation, f"sources/{log.name}", log.names, odd)
+            return
+        try:
+            missing = missing_live_entries(log)
+        except MalformedFile as error:
+            yield Refusal(
+                "rebuild-source-log", f"sources/{log.name}: {error.message}; set the stray compact file aside"
+            )
+            return
+        if missing:
+            yield _empty_entries(situation, log, missing)
+            return
+
+
+def _torn_entries(situation: Situation, log: SourceLog) -> Proposals:
+    for fault in situation.checkpoint.faults:
+        folder, _, name = fault.path.rpartition("/")
+        if folder != f"sources/{log.name}":
+            continue
+        if newer := newer_version(situation, fault.path):
+            yield newer
+        elif fault.id != "source-log-torn":
+            continue
+        elif not name.isdecimal():
+            yield _compact_refused(fault.path)
+        elif int(name) == newest_entry(log) and int(name) > _read_up_to(situation, log):
+            title = f"Set {fault.path} aside: no batch has read its files yet"
+            steps = set_aside(situation.root, fault.path, "the file source finds them again")
+            yield Repair("set-aside-source-log-entry", title, steps)
+        else:
+            yield _empty_entries(situation, log, [int(name)])
+
+
+def _empty_entries(situation: Situation, log: SourceLog, numbers: list[int]) -> Repair | Refusal:
+    try:
+        interval = compact_interval(log.names.compact_ids, DEFAULT_COMPACT_INTERVAL)
+    except MalformedFile as error:
+        return Refusal("rebuild-source-log", f"sources/{log.name}: {error.message}")
+    if compacted := [number for number in numbers if is_compaction_id(number, interval)]:
+        return _compact_refused(f"sources/{log.name}/{compacted[0]}.compact")
+    steps: list[Step] = []
+    for number in numbers:
+        path, content = f"sources/{log.name}/{number}", encode_source_log(())
+        if number in log.names.ids:
+            steps.extend(replace_file(situation.root, path, content, "an entry without files"))
+        else:
+            steps.extend(set_aside(situation.root, path, "what is left of it")[1:])
+            steps.append(write(situation.root, path, content, "an entry without files, so that the log is whole"))
+    pending = situation.scene.is_replay and all(number > _read_before(situation, log) for number in numbers)
+    held = situation.any_holds(situation.scene.planned or 0) if pending else True
+    spelled = ", ".join(f"sources/{log.name}/{number}" for number in numbers[:3])
+    return Repair(
+        "empty-source-log-entry",
+        f"Put an entry without files in the place of {spelled}{' and others' if len(numbers) > 3 else ''}",
+        tuple(steps),
+        cost=Cost(None, 0, 0 if held is False else None),
+        preconditions=("none of those files is so old that the source ignores it (maxFileAge)",),
+        trap=_NOT_TOLD,
+    )
+
+
+def _compact_refused(path: str) -> Refusal:
+    why = "it repeats all entries before it: restore it from a backup, or list its files anew by hand"
+    return Refusal("rebuild-source-log", f"{path}: {why}")
+
+
+def _source_of(situation: Situation, batch: int | None, log: SourceLog) -> SourceProgress | None:
+    found = situation.scene.batch(batch)
+    return next((one for one in (found.sources if found else ()) if (one.name or str(one.index)) == log.name), None)
+
+
+def _read_up_to(situation: Situation, log: SourceLog) -> int:
+    return _position(situation, situation.scene.planned, log)
+
+
+def _read_before(situation: Situation, log: SourceLog) -> int:
+    return _position(situation, situation.scene.previous, log)
+
+
+def _position(situation: Situation, batch: int | None, log: SourceLog) -> int:
+    source = _source_of(situation, batch, log)
+    position = file_log_position(source) if source else None
+    return -1 if position is None else position
+
+
+def range_missing(situation: Situation) -> Proposals:
+    """Entries that the newest batch's range names: what is not there cannot be read, so it is read later."""
+    for log in _logs_in_use(situation):
+        first, last = _read_before(situation, log) + 1, _read_up_to(situation, log)
+        compacted = max(log.names.compact_ids, default=-1)
+        asked = range(max(first, compacted + 1), min(last, first + _ENTRIES_WRITTEN) + 1)
+        if gone := [number for number in asked if number not in log.names.ids]:
+            yield _empty_entries(situation, log, gone)
+    if situation.scene.is_replay and situation.scene.planned is not None:
+        yield drop_or_rewind(situation, situation.scene.planned)
+
+
+def _logs_in_use(situation: Situation) -> Iterator[SourceLog]:
+    """Those of file sources; empty where the newest batch's offset needs one and none is there."""
+    newest = situation.scene.batch(situation.scene.planned)
+    for source in newest.sources if newest else ():
+        log = log_of(situation.scene, source)
+        if log is not None and log.names.ids and log.kind != "file":
+            continue
+        if file_log_position(source) is not None:
+            yield log or SourceLog(source.name or str(source.index), "file", LogNames())
+
+
+def source_log_gone(situation: Situation) -> Proposals:
+    """Entries without files up to the offset: the source goes on counting from there, and finds all files again."""
+    for log in _logs_in_use(situation):
+        up_to = _read_up_to(situation, log)
+        if gone := [number for number in range(min(up_to, _ENTRIES_WRITTEN) + 1) if number not in log.names.ids]:
+            yield _empty_entries(situation, log, gone)
+
+
+# -- offsets and beginnings that are none ------------------------------------------------------------------------------
+
+
+def impossible_offsets(situation: Situation) -> Proposals:
+    planned = situation.scene.planned
+    if planned is None:
+        return
+    if situation.scene.committed == planned and not situation.is_stateful:
+        yield from _without_sentinels(situation, planned)
+    yield drop_or_rewind(situation, planned)
+
+
+def _without_sentinels(situation: Situation, planned: int) -> Iterator[Repair]:
+    """The next batch begins where the batch before began: rows come twice, and none is left out."""
+    newest, before = situation.batch(planned), situation.batch(planned - 1)
+    if newest is None or newest.entry is None or before is None:
+        return
+    earlier = {(source.index, source.name): source.offset for source in before.sources}
+    sources = []
+    for source in newest.sources:
+        start = earlier.get((source.index, source.name))
+        sources.append(SourceOffset(source.index, source.name, _mended(source, start)))
+    texts = [source.text for source in sources]
+    if None in texts or texts == [source.text for source in newest.sources]:
+        return
+    path = f"offsets/{planned}"
+    content = encode_offset_log(replace(newest.entry, sources=tuple(sources)))
+    why = f"-1 and -2 are no offsets; offsets/{planned - 1} has the last that were"
+    yield Repair(
+        "replace-sentinels",
+        f"Let those partitions go on from where offsets/{planned - 1} has them",
+        replace_file(situation.root, path, content, why),
+        cost=Cost(None, 0, None),
+    )
+
+
+def _mended(source: SourceProgress, start: object) -> str | None:
+    offset = source.offset
+    if not isinstance(offset, KafkaOffset) or not offset.problems():
+        return source.text
+    if not isinstance(start, KafkaOffset) or start.problems():
+        return None
+    topics = {
+        topic: {
+            str(number): position if position >= 0 else start.topics.get(topic, {}).get(number)
+            for number, position in partitions.items()
+        }
+        for topic, partitions in offset.topics.items()
+    }
+    if any(position is None for partitions in topics.values() for position in partitions.values()):
+        return None
+    return json.dumps(topics, separators=(",", ":"))
+
+
+def unusable_beginning(situation: Situation) -> Proposals:
+    """Until batch 0 is committed a source asks this file where it begins, and without it its options."""
+    for log in situation.checkpoint.source_logs:
+        path = f"sources/{log.name}/0"
+        if log.kind != "file" and situation.scene.fault(path):
+            yield Repair(
+                "forget-beginning",
+                f"Set {path} aside, and let the source begin where its options say",
+                set_aside(situation.root, path, "it is not an offset"),
+                cost=UNKNOWN,
+                trap="with the default, `latest`, everything before now is left out",
+            )
+
+
+def only_a_backup(_: Situation) -> Proposals:
+    yield Refusal(
+        "restore-from-backup", "what is gone is nowhere else: restore it from a backup of the same checkpoint"
+    )
+
+
+def not_by_files(situation: Situation) -> Proposals:
+    restart = situation.restart()
+    yield Refusal("edit-files", f"no edit of the checkpoint helps here: {'; '.join(restart.why)}")

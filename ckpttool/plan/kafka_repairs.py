@@ -1,0 +1,148 @@
+"""Repairs where a Kafka source does not find what its checkpoint says: go on from what is there, or pass over the rest.
+
+They are told only if the brokers were asked. What retention has eaten is gone whatever one does; the choice is how the
+query gets past it, and what is read twice for it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from ckpttool.formats.offsets import encode_offset_log
+from ckpttool.frozen import replace
+from ckpttool.plan.cost import Cost, total
+from ckpttool.plan.repair import Refusal, Repair
+from ckpttool.plan.sink_repairs import drop_batch, skip_batch
+from ckpttool.plan.situation import Situation
+from ckpttool.plan.steps import Step, option, replace_file
+from ckpttool.scene.scene import Failure
+
+if TYPE_CHECKING:
+    from ckpttool.kafka.base import PartitionView, SourceView, TopicView
+    from ckpttool.laws.kafka import KafkaVerdict
+    from ckpttool.plan.log_repairs import Proposals
+
+PASS_OVER = "failOnDataLoss"
+SET_OFFSETS = "set-kafka-offsets"
+# Where these offsets begin is another topic, or the same cut back: nobody knows what there was.
+_UNCOUNTED = ("ahead_of_latest", "recreated", "gone", "unknown")
+
+
+def is_in_trouble(situation: Situation) -> bool:
+    """Whether a Kafka source stops the restart, or goes on in the middle of another topic."""
+    judged = _judged(situation)
+    return judged is not None and (isinstance(judged.obstacle, Failure) or _is_overtaken(judged))
+
+
+def what_is_there(situation: Situation) -> Proposals:
+    judged = _judged(situation)
+    assert judged is not None
+    if situation.scene.is_replay and situation.all_hold(situation.scene.planned or 0):
+        yield skip_batch(situation)
+    yield from _passed_over(situation, judged)
+    yield _from_what_is_there(situation, judged.views)
+
+
+def _judged(situation: Situation) -> KafkaVerdict | None:
+    if situation.kafka is None:
+        return None
+    from ckpttool.laws.kafka import judge_kafka
+
+    reads = not situation.sinks or situation.any_skips(situation.scene.next_id) is not True
+    return judge_kafka(situation.kafka, situation.scene, reads=reads)
+
+
+def _is_overtaken(judged: KafkaVerdict) -> bool:
+    """In a batch that runs again nothing can be done for its rows any more."""
+    return any(
+        finding.id == "topic-recreated-and-overtaken"
+        for finding in judged.findings
+        if not any(view.is_replay for view in judged.views)
+    )
+
+
+def _passed_over(situation: Situation, judged: KafkaVerdict) -> Iterator[Repair]:
+    """If that helps: Spark then takes the loss for granted, and says so in its log only."""
+    step = option(PASS_OVER, "false", "Spark then reads what is there, and goes on")
+    repair = Repair(
+        "pass-over-lost-rows",
+        "Start once with failOnDataLoss=false, and let Spark pass over what is gone",
+        (step,),
+        cost=Cost(0, _lost(judged.views), 0),
+        trap="take it back afterwards: with it, later losses are not told either",
+    )
+    after = _judged(repair.apply(situation))
+    if isinstance(judged.obstacle, Failure) and after is not None and not isinstance(after.obstacle, Failure):
+        yield replace(repair, cost=Cost(0, _lost(after.views), 0))
+
+
+def _from_what_is_there(situation: Situation, views: Iterable[SourceView]) -> Repair | Refusal:
+    """A new batch begins at the offsets of the newest committed file; one that was planned is planned anew."""
+    base, steps = situation.scene.planned, tuple[Step, ...]()
+    dropped = drop_batch(situation) if situation.scene.is_replay else None
+    if isinstance(dropped, Refusal):
+        return replace(dropped, id=SET_OFFSETS)
+    if dropped is not None:
+        base, steps = situation.scene.previous, dropped.steps
+    entry = situation.checkpoint.offsets.get(-1 if base is None else base)
+    if entry is None:
+        return Refusal(SET_OFFSETS, "no batch was committed whose offsets could be set")
+    if lacking := [topic.read_as for view in views for topic in _wanted_and_missing(view)]:
+        return Refusal(SET_OFFSETS, f"the source subscribes to {', '.join(lacking)}, and the broker has no such topic")
+    settled = {view.index: _settled(view) for view in views if view.has_start and view.fault is None}
+    sources = tuple(
+        replace(source, text=_text(settled[source.index])) if source.index in settled else source
+        for source in entry.sources
+    )
+    if any(not offsets for offsets in settled.values()) or sources == entry.sources:
+        return Refusal(SET_OFFSETS, "the broker has nothing that the offsets could be set to")
+    path = f"offsets/{entry.batch_id}"
+    why = "the next batch begins here, with what the broker has"
+    content = encode_offset_log(replace(entry, sources=sources))
+    counted = all(part.status not in _UNCOUNTED for view in views for _, part in view.partitions())
+    twice = any(part.status == "ahead_of_latest" for view in views for _, part in view.partitions())
+    return Repair(
+        SET_OFFSETS,
+        f"Set the offsets in {path} to the earliest that the broker has, where it lacks what is asked for",
+        (*steps, *replace_file(situation.root, path, content, why)),
+        sinks=dropped.sinks if dropped else None,
+        cost=Cost(0, _lost(views) if counted else None, None if twice else 0),
+        preconditions=dropped.preconditions if dropped else (),
+        trap="if a topic was cut back and not made anew, its rows are read twice" if twice else None,
+    )
+
+
+def _wanted_and_missing(view: SourceView) -> Iterator[TopicView]:
+    if view.subscription.topics is not None or view.subscription.assigned is not None:
+        yield from (topic for topic in view.topics if topic.is_subscribed and not topic.exists)
+
+
+def _lost(views: Iterable[SourceView]) -> int | None:
+    return total(part.lost for view in views for _, part in view.partitions())
+
+
+def _settled(view: SourceView) -> dict[str, dict[int, int]]:
+    """Where each partition goes on; what the broker lacks is left out, and what is not known stays."""
+    offsets: dict[str, dict[int, int]] = {}
+    for topic, part in view.partitions():
+        position = _position(part)
+        if position is not None and topic.is_subscribed and topic.exists:
+            offsets.setdefault(topic.topic, {})[part.partition] = position
+    return offsets
+
+
+def _position(part: PartitionView) -> int | None:
+    if part.status == "gone":
+        return None
+    if part.status == "added":
+        return part.earliest or None  # Spark reads one that begins at 0 from there by itself
+    begins_elsewhere = part.status in ("behind_retention", "partly_lost", "ahead_of_latest", "recreated")
+    is_no_offset = part.next_offset is None or part.next_offset < 0
+    return part.earliest if begins_elsewhere or is_no_offset else part.next_offset
+
+
+def _text(offsets: Mapping[str, Mapping[int, int]]) -> str:
+    named = {topic: {str(number): at for number, at in parts.items()} for topic, parts in offsets.items()}
+    return json.dumps(named, separators=(",", ":"))

@@ -1,0 +1,157 @@
+"""A sink's record brought down to a batch, together with its rows: what that takes, and what the sink is then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from shlex import quote
+
+from ckpttool.errors import MalformedFile
+from ckpttool.frozen import frozen, replace
+from ckpttool.model import LogNames
+from ckpttool.plan.situation import Situation, skips
+from ckpttool.plan.steps import DeltaRestore, DeltaTxn, Manual, Step, set_aside
+from ckpttool.scene.compaction import LOG, interval_of, lacking_ids
+from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkWrite
+from ckpttool.words import listed
+
+
+@frozen
+class Rewound:
+    steps: tuple[Step, ...]
+    sink: SinkEvidence
+    preconditions: tuple[str, ...] = ()
+
+
+def rewound_sink(situation: Situation, sink: SinkEvidence, batch: int) -> Rewound | str:
+    """The sink after `batch`, or why it cannot be brought there without harm. Untouched if it is there already."""
+    if not skips(sink, batch + 1):
+        return Rewound((), sink)
+    if sink.kind == "delta":
+        return _rewound_delta(sink, batch)
+    if sink.kind == "file":
+        return _rewound_file_log(situation, sink, batch)
+    return _rewound_iceberg(sink, batch)
+
+
+@frozen
+class RewoundSinks:
+    steps: tuple[Step, ...]
+    sinks: tuple[SinkEvidence, ...]
+    preconditions: tuple[str, ...]
+
+
+def rewound_sinks(situation: Situation, batch: int) -> RewoundSinks | str:
+    """All sinks after `batch`, or why one of them cannot be brought there."""
+    every: list[Rewound] = []
+    for sink in situation.sinks:
+        rewound = rewound_sink(situation, sink, batch)
+        if isinstance(rewound, str):
+            return f"{sink.path}: {rewound}"
+        every.append(rewound)
+    return RewoundSinks(
+        steps=tuple(step for one in every for step in one.steps),
+        sinks=tuple(one.sink for one in every),
+        preconditions=tuple(condition for one in every for condition in one.preconditions),
+    )
+
+
+def _rewound_delta(sink: SinkEvidence, batch: int) -> Rewound | str:
+    """Restoring alone is not enough: the table keeps the record of the batches whose rows are gone."""
+    key = sink.key or ""
+    own = [write for write in sink.writes if write.app_id == key and (write.batch_id or 0) > batch]
+    remaining = [write for write in own if not write.rows_lost and not write.empty]
+    if not own:
+        return f"its log does not show the batches above {batch} any more"
+    steps: list[Step] = []
+    if remaining:
+        first = min(write.version for write in own if write.version is not None)
+        if others := list(_others_since(sink.writes, key, first)):
+            return f"restoring it would undo what others wrote since: {listed(write.place for write in others)}"
+        if first == 0:
+            return "the table began with a batch that is to be undone: there is no version to restore"
+        steps.append(_restore(sink.path, first - 1, batch))
+    steps.append(_lower(sink.path, key, batch))
+    return Rewound(tuple(steps), lowered(sink, batch), ("nobody else writes to the table meanwhile",))
+
+
+def _others_since(writes: Iterable[SinkWrite], key: str, version: int) -> Iterator[SinkWrite]:
+    for write in writes:
+        if write.app_id != key and not write.empty and (write.version is None or write.version > version):
+            yield write
+
+
+def _restore(table: str, version: int, batch: int) -> DeltaRestore:
+    sql = f"RESTORE TABLE delta.`{table}` TO VERSION AS OF {version}"
+    return DeltaRestore(
+        table=table,
+        version=version,
+        why=f"takes the rows of the batches above {batch} out, which will be written again",
+        shell=f"spark-sql -e {quote(sql)}",
+    )
+
+
+def _lower(table: str, app_id: str, batch: int) -> DeltaTxn:
+    program = (
+        "from deltalake import CommitProperties, DeltaTable, Transaction; "
+        f"t = DeltaTable({table!r}); "
+        "t.create_write_transaction(actions=[], mode='append', schema=t.schema(), commit_properties="
+        f"CommitProperties(app_transactions=[Transaction({app_id!r}, {batch})]))"
+    )
+    return DeltaTxn(
+        table=table,
+        app_id=app_id,
+        version=batch,
+        why="the table skips every batch up to the one it has recorded; a restore does not change that",
+        shell=f"python -c {quote(program)}",
+    )
+
+
+def _rewound_file_log(situation: Situation, sink: SinkEvidence, batch: int) -> Rewound | str:
+    names = sink.names or LogNames()
+    plain = {number: str(number) for number in names.ids if number > batch}
+    compact = {number: f"{number}.compact" for number in names.compact_ids if number > batch}
+    left = replace(
+        names,
+        ids=tuple(number for number in names.ids if number <= batch),
+        compact_ids=tuple(number for number in names.compact_ids if number <= batch),
+    )
+    try:
+        lacking = lacking_ids(left, batch + 1, interval_of(names))
+    except MalformedFile as error:
+        return error.message
+    if lacking:
+        return f"entry {lacking[0]} of its log is only kept in a compact file that would have to go"
+    steps: list[Step] = []
+    for number in sorted({*plain, *compact}, reverse=True):
+        for name in filter(None, (compact.get(number), plain.get(number))):
+            why = (
+                f"the sink skips every batch up to the last one in its log; readers forget the files of batch {number}"
+            )
+            steps.extend(set_aside(situation.root, f"{sink.path.rstrip('/')}/{LOG}/{name}", why))
+    told = "all readers go by its log; its data files of those batches stay until somebody removes them"
+    return Rewound(tuple(steps), replace(lowered(sink, batch), names=left), (told,))
+
+
+def _rewound_iceberg(sink: SinkEvidence, batch: int) -> Rewound | str:
+    write = sink.write_of(sink.key, batch)
+    if write is None:
+        return f"its history does not show the snapshot of batch {batch} any more"
+    after = sink.writes[sink.writes.index(write) + 1 :]
+    if others := [other for other in after if other.app_id != sink.key and not other.empty]:
+        return f"rolling it back would undo what others wrote since: {listed(other.place for other in others)}"
+    sql = f"CALL system.rollback_to_snapshot('{sink.path}', {write.place})"
+    step = Manual(
+        text=f"roll {sink.path} back to the snapshot of batch {batch}: {write.place}",
+        why="takes the rows and the record of the batches above out together",
+        target="sink",
+        shell=f"spark-sql -e {quote(sql)}",
+    )
+    return Rewound((step,), lowered(sink, batch), ("nobody else writes to the table meanwhile",))
+
+
+def lowered(sink: SinkEvidence, batch: int) -> SinkEvidence:
+    """Its record ends at `batch`, and the rows of later batches are gone."""
+    others = tuple(entry for entry in sink.ledger if entry.app_id != sink.key)
+    own = (LedgerEntry(sink.key, batch),) if batch >= 0 else ()
+    writes = tuple(write for write in sink.writes if write.app_id != sink.key or (write.batch_id or 0) <= batch)
+    return replace(sink, ledger=(*others, *own), writes=writes)

@@ -1,0 +1,400 @@
+"""Repairs of `metadata` and the two logs, by the rule that stops the restart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from uuid import NAMESPACE_URL, uuid5
+
+from ckpttool.formats.commits import encode_commit_log
+from ckpttool.formats.metadata import encode_metadata
+from ckpttool.formats.names import parse_long
+from ckpttool.formats.offsets import encode_offset_log
+from ckpttool.frozen import replace
+from ckpttool.laws.pinned import PARTITIONS, SWITCHES, WHOLE_NUMBERS
+from ckpttool.model import CommitLogEntry, LogNames, OffsetLogEntry, QueryMetadata
+from ckpttool.plan.cost import UNKNOWN, Cost
+from ckpttool.plan.repair import Refusal, Repair
+from ckpttool.plan.rewind import rewind
+from ckpttool.plan.simulation import ASYNC_OPTION
+from ckpttool.plan.situation import Situation
+from ckpttool.plan.steps import (
+    Step,
+    option,
+    replace_file,
+    session_conf,
+    set_aside,
+    set_aside_directory,
+    write,
+)
+from ckpttool.scene.evidence import left_in_logs
+from ckpttool.scene.sinks import SinkEvidence
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+REPARTITION_CHECK = "spark.sql.streaming.checkUnfinishedRepartitionOnRestart"
+
+Proposals = Iterator[Repair | Refusal]
+
+
+# -- metadata ----------------------------------------------------------------------------------------------------------
+
+
+def give_id_back(situation: Situation) -> Proposals:
+    for query_id, where in _remembered_ids(situation):
+        yield _with_id(
+            situation, query_id, "restore-query-id", f"Give the query its id back: {query_id}, which {where}"
+        )
+    yield _with_id(
+        situation,
+        _new_id(situation),
+        "new-query-id",
+        "Let the query go on under a new id",
+        trap="a sink that knows the query by its id takes it for another one: what runs again is written again",
+    )
+
+
+def _with_id(situation: Situation, query_id: str, id: str, title: str, trap: str | None = None) -> Repair:
+    steps = _id_steps(situation, query_id, "sinks recognise the query's batches by this id")
+    sinks = tuple(_known_as(sink, query_id) for sink in situation.sinks)
+    return Repair(id, title, steps, sinks=sinks, trap=trap)
+
+
+def _id_steps(situation: Situation, query_id: str, why: str) -> tuple[Step, ...]:
+    content = encode_metadata(QueryMetadata(query_id))
+    if "metadata" in situation.checkpoint.root_names:
+        return replace_file(situation.root, "metadata", content, why)
+    left = ".metadata.crc" in situation.checkpoint.root_names
+    return (*(_stale_checksum(situation) if left else ()), write(situation.root, "metadata", content, why))
+
+
+def metadata_unwritable(situation: Situation) -> Proposals:
+    """Spark writes a new id where there is none; a query that has batches had better have its own."""
+    if situation.reached >= 0:
+        yield from give_id_back(situation)
+        return
+    title = "Set aside the checksum that no `metadata` belongs to"
+    yield Repair("set-aside-leftover-checksum", title, _stale_checksum(situation))
+
+
+def _stale_checksum(situation: Situation) -> tuple[Step, ...]:
+    return set_aside(situation.root, "metadata", "the checksum of a file that is not there")[1:]
+
+
+def _known_as(sink: SinkEvidence, query_id: str) -> SinkEvidence:
+    return sink if sink.kind == "file" or sink.key_given else replace(sink, key=query_id)
+
+
+def _remembered_ids(situation: Situation) -> Iterator[tuple[str, str]]:
+    """What is left of the file itself, then the sinks' streaming queries that stand where this one does."""
+    raw = situation.checkpoint.raw.get("metadata", b"").decode("utf-8", "replace")
+    if (left := _UUID.search(raw)) and situation.checkpoint.metadata is None:
+        yield left[0].lower(), "is still to be read in the file"
+    heads = {situation.scene.planned, situation.scene.committed}
+    seen = {situation.checkpoint.metadata.id if situation.checkpoint.metadata else None}
+    for sink in situation.sinks:
+        for entry in sink.ledger:
+            if entry.app_id in seen or not entry.native or entry.batch_id not in heads or not _is_uuid(entry.app_id):
+                continue
+            seen.add(entry.app_id)
+            yield str(entry.app_id), f"wrote batch {entry.batch_id} to {sink.path}"
+
+
+def _is_uuid(text: str | None) -> bool:
+    return text is not None and _UUID.fullmatch(text) is not None
+
+
+def _new_id(situation: Situation) -> str:
+    """The same plan has the same id: made from the place and from how far the query has come."""
+    metadata = situation.checkpoint.metadata
+    return str(uuid5(NAMESPACE_URL, f"{situation.root}#{situation.reached}#{metadata.id if metadata else ''}"))
+
+
+def new_id_for_known_query(situation: Situation) -> Repair:
+    return _with_id(
+        situation,
+        _new_id(situation),
+        "new-query-id",
+        "Let the query go on under a new id, so that the sink no longer skips its batches",
+        trap="rows that the sink has of the batches to come are there twice unless they are removed first",
+    )
+
+
+# -- offsets -----------------------------------------------------------------------------------------------------------
+
+
+def newest_offsets(situation: Situation) -> Proposals:
+    """The highest file is of no use: is it a batch's at all, and does anybody have that batch?"""
+    planned = situation.scene.planned
+    if planned is None:
+        return
+    if planned not in situation.checkpoint.offset_names.ids:
+        yield misnamed(situation, "offsets", situation.checkpoint.offset_names, planned)
+        return
+    if fault := newer_version(situation, f"offsets/{planned}"):
+        yield fault
+    yield drop_or_rewind(situation, planned)
+
+
+def drop_or_rewind(situation: Situation, planned: int) -> Repair | Refusal:
+    committed = situation.scene.committed
+    if committed == planned:
+        title = f"Go back to the end of batch {planned - 1}, and plan batch {planned} anew"
+        return rewind(situation, planned - 1, id="rewind-to-batch", title=title)
+    target = planned - 1 if committed is None else min(committed, planned - 1)
+    if situation.any_holds(planned) and committed != planned:
+        why = f"a sink has batch {planned}: planned anew it would be another one; rebuild offsets/{planned} from a "
+        return Refusal("drop-planned-batch", why + "backup, or from the endOffset in the query's progress events")
+    title = f"Set aside what was planned above batch {target}, and plan it anew"
+    return rewind(situation, target, id="drop-planned-batch", title=title)
+
+
+def misnamed(situation: Situation, log: str, names: LogNames, number: int) -> Repair:
+    steps: list[Step] = []
+    for name in names.non_canonical:
+        if parse_long(name) == number:
+            why = f"Spark counts it as {number}, and opens {log}/{number}"
+            steps.extend(set_aside(situation.root, f"{log}/{name}", why))
+    return Repair(
+        "set-aside-misnamed-file",
+        f"Set aside the file in {log} that counts as {number} and is not named so",
+        tuple(steps),
+        preconditions=(f"it was not renamed from {log}/{number}: then give it that name back",),
+    )
+
+
+def newer_version(situation: Situation, path: str) -> Refusal | None:
+    fault = situation.scene.fault(path)
+    if fault is None or fault.id != "log-version-too-new":
+        return None
+    return Refusal("edit-newer-format", f"{path} was written by a newer Spark: restart with that one instead")
+
+
+def previous_offsets(situation: Situation) -> Proposals:
+    scene = situation.scene
+    planned = scene.planned
+    if not planned:
+        return
+    if scene.evidence.mode == "async" and not scene.is_async:
+        yield _async_again()
+    if scene.committed == planned and situation.has_offsets(planned):
+        yield _copy_as_previous(situation, planned, planned, Cost())
+        return
+    if situation.has_offsets(planned) and situation.has_offsets(planned - 2) and scene.committed == planned - 1:
+        yield _start_earlier(situation, planned)
+    yield drop_or_rewind(situation, planned)
+
+
+def _async_again() -> Repair:
+    why = "only then Spark accepts batches that are missing between the logged ones"
+    title = "Start once more with asynchronous progress tracking"
+    trap = "switch it off only when the two newest batches are consecutive"
+    return Repair("restart-with-async-progress", title, (option(ASYNC_OPTION, "true", why),), trap=trap)
+
+
+def _copy_as_previous(situation: Situation, source: int, planned: int, cost: Cost) -> Repair:
+    entry = situation.checkpoint.offsets[source]
+    path = f"offsets/{planned - 1}"
+    why = f"Spark only wants the file before the newest to be there; batch {planned + 1} begins at offsets/{planned}"
+    return Repair(
+        "copy-as-previous-offsets",
+        f"Put a copy of offsets/{source} in the place of {path}",
+        _put(situation, path, entry, why),
+        cost=cost,
+        trap=f"it is not what batch {planned - 1} read: do not rewind to that batch",
+    )
+
+
+def _start_earlier(situation: Situation, planned: int) -> Repair | Refusal:
+    """Where the pending batch begins is lost; two batches before is known, and nothing is left out from there on."""
+    title = f"Let batch {planned} begin where batch {planned - 1} began"
+    id = "begin-earlier"
+    if situation.is_stateful:
+        return Refusal(id, f"the state would count the rows of batch {planned - 1} twice")
+    is_skipped = situation.all_hold(planned) and situation.any_skips(planned)  # then its range does not matter
+    cost = Cost() if is_skipped else Cost(None, 0, None)
+    repair = _copy_as_previous(situation, planned - 2, planned, cost)
+    return replace(repair, id=id, title=title)
+
+
+def _put(situation: Situation, path: str, entry: OffsetLogEntry, why: str) -> tuple[Step, ...]:
+    content = encode_offset_log(entry)
+    if int(path.rpartition("/")[2]) in situation.checkpoint.offset_names.ids:
+        return replace_file(situation.root, path, content, why)
+    return (write(situation.root, path, content, why),)
+
+
+def source_count(situation: Situation) -> Proposals:
+    planned = situation.scene.planned
+    if planned is None:
+        return
+    newest, before = (situation.checkpoint.offsets.get(one) for one in (planned, planned - 1))
+    if situation.scene.committed == planned and newest and newest.sources:
+        yield _copy_as_previous(situation, planned, planned, Cost())
+    if before is None or before.sources:
+        yield drop_or_rewind(situation, planned)
+
+
+def pinned_value(situation: Situation) -> Proposals:
+    """The batch before pins a value for the same key, and no query changes it from one batch to the next."""
+    planned = situation.scene.planned
+    entry = situation.checkpoint.offsets.get(planned) if planned is not None else None
+    before = situation.checkpoint.offsets.get(planned - 1) if planned else None
+    if entry is None or entry.metadata is None or before is None or before.metadata is None:
+        return
+    keys = {key for key in {*WHOLE_NUMBERS, *SWITCHES, *entry.metadata.conf} if key in before.metadata.conf}
+    differing = {
+        key: before.metadata.conf[key] for key in keys if entry.metadata.conf.get(key) != before.metadata.conf[key]
+    }
+    if differing:
+        conf = {key: differing.get(key, value) for key, value in entry.metadata.conf.items()}
+        mended = replace(entry, metadata=replace(entry.metadata, conf=conf))
+        spelled = ", ".join(sorted(differing))
+        yield Repair(
+            "restore-pinned-values",
+            f"Let offsets/{planned} pin what offsets/{entry.batch_id - 1} pins: {spelled}",
+            _put(situation, f"offsets/{planned}", mended, "the same batch, with the configuration of the one before"),
+            preconditions=("the file was edited or damaged, and the query never ran with the other value",),
+        )
+
+
+def unfinished_repartition(situation: Situation) -> Proposals:
+    """A repartition reads nothing; a batch that reads something and pins another number was edited."""
+    planned = situation.scene.planned or 0
+    newest, before = situation.checkpoint.offsets.get(planned), situation.checkpoint.offsets.get(planned - 1)
+    if newest is None or before is None or newest.metadata is None or before.metadata is None:
+        yield from previous_offsets(situation)
+        return
+    counts = [entry.metadata.conf.get(PARTITIONS) for entry in (newest, before) if entry.metadata]
+    if None in counts:
+        why = "Spark 4.2.0 compares numbers of partitions that a log of named sources does not hold at first"
+        step = session_conf(REPARTITION_CHECK, "false", why)
+        yield Repair("skip-repartition-check", "Start once without the check for repartitions", (step,))
+    elif [source.text for source in newest.sources] == [source.text for source in before.sources]:
+        title = f"Undo the repartition that was begun as batch {planned}"
+        trap = f"or finish it: run the same repartition to {counts[0]} partitions again"
+        yield rewind(situation, planned - 1, id="undo-repartition", title=title, trap=trap)
+    else:
+        yield from pinned_value(situation)
+
+
+# -- commits -----------------------------------------------------------------------------------------------------------
+
+
+def newest_commit(situation: Situation) -> Proposals:
+    committed = situation.scene.committed
+    if committed is None:
+        return
+    if committed not in situation.checkpoint.commit_names.ids:
+        yield misnamed(situation, "commits", situation.checkpoint.commit_names, committed)
+        return
+    if fault := newer_version(situation, f"commits/{committed}"):
+        yield fault
+    if commit := forged_commit(situation, committed):
+        path = f"commits/{committed}"
+        yield Repair(
+            "write-commit-again",
+            f"Write {path} anew: the batch was finished when the file was begun",
+            replace_file(situation.root, path, encode_commit_log(commit), f"says that batch {committed} is finished"),
+            trap="the watermark may stand one batch behind what the lost file said",
+        )
+    yield Repair(
+        "set-aside-commit",
+        f"Set commits/{committed} aside",
+        set_aside(situation.root, f"commits/{committed}", "without it the batch with these offsets runs again"),
+    )
+
+
+def forged_commit(situation: Situation, batch: int) -> CommitLogEntry | None:
+    """Only the plain format can be written without knowing more; its watermark is the next batch's, or its own."""
+    if situation.has_state_ids or any(commit.version > 1 for commit in situation.checkpoint.commits.values()):
+        return None
+    for number in (batch + 1, batch):
+        entry = situation.checkpoint.offsets.get(number)
+        if entry and entry.metadata:
+            return CommitLogEntry(batch, 1, entry.metadata.watermark_ms)
+    return None
+
+
+def commit_ahead(situation: Situation) -> Proposals:
+    scene = situation.scene
+    planned, committed = scene.planned, scene.committed
+    if str(scene.next_id) in situation.checkpoint.commit_names.directories:
+        yield Repair(
+            "set-aside-directory",
+            f"Set the directory commits/{scene.next_id} aside",
+            set_aside_directory(situation.root, f"commits/{scene.next_id}", "it stands where the commit goes"),
+        )
+    elif planned is not None and committed is not None and committed > planned:
+        title = f"Go back to the end of batch {planned}, the last whose offsets are there"
+        if situation.has_commit(planned):
+            yield rewind(situation, planned, id="rewind-to-batch", title=title)
+        else:
+            yield _set_aside_commits_above(situation, planned)
+    elif planned is None and committed is not None:
+        yield from start_over(situation)
+
+
+def _set_aside_commits_above(situation: Situation, planned: int) -> Repair:
+    names = situation.checkpoint.commit_names
+    steps: list[Step] = []
+    for number in sorted((number for number in names.ids if number > planned), reverse=True):
+        steps.extend(set_aside(situation.root, f"commits/{number}", "there are no offsets of this batch"))
+    title = f"Set aside the commits above batch {planned}"
+    return Repair("set-aside-commits", title, tuple(steps))
+
+
+def no_directory(situation: Situation) -> Proposals:
+    """What belongs below it was somewhere else, or is gone: without it the log is empty."""
+    for fault in situation.checkpoint.faults:
+        if fault.id == "not-a-directory":
+            steps = set_aside(situation.root, fault.path, "a file stands where Spark makes a directory")
+            yield Repair("set-aside-file", f"Set the file {fault.path} aside", steps)
+
+
+def first_place_taken(situation: Situation) -> Proposals:
+    """What a crash left of the first offsets is nothing; where more is there, or a sink has batches, they are lost."""
+    known = any(sink.entry(sink.key) for sink in situation.witnesses if sink.key)
+    if situation.scene.committed is not None or situation.checkpoint.operators or known:
+        yield from start_over(situation)
+        return
+    steps = [
+        step
+        for path in left_in_logs(situation.checkpoint)
+        for step in set_aside(situation.root, path, "a first batch wants offsets and commits to be empty")
+    ]
+    title = "Set aside what is left of a first batch that was never planned"
+    yield Repair("set-aside-leftovers", title, tuple(steps))
+
+
+def start_over(
+    situation: Situation, lost: str = "the two newest offsets cannot be restored from a backup"
+) -> Proposals:
+    """Where the query began may still be in `sources/`; how far it had come is given up, or nobody knows."""
+    id = "start-over"
+    for sink in situation.witnesses:
+        if sink.kind == "file" and sink.ledger:
+            yield Refusal(
+                id, f"{sink.path} skips batches by their number, and would skip those of a query that starts over"
+            )
+            return
+        if sink.key_given and sink.entry(sink.key):
+            yield Refusal(
+                id, f"{sink.path} skips the batches of {sink.key}, and would skip those of a query that starts over"
+            )
+            return
+    steps: list[Step] = []
+    for name in ("state", "commits", "offsets"):
+        if name in situation.checkpoint.root_names:
+            why = "a first batch wants offsets, commits and state to be empty"
+            steps.extend(set_aside_directory(situation.root, name, why))
+    why = "under the old id a sink would skip the new batches"
+    steps.extend(_id_steps(situation, _new_id(situation), why))
+    yield Repair(
+        id,
+        "Start over, under a new id, from where the sources began",
+        tuple(steps),
+        sinks=tuple(_known_as(sink, _new_id(situation)) for sink in situation.sinks),
+        cost=UNKNOWN,
+        preconditions=(lost,),
+        trap="what the sources still have is read again, what they dropped is lost",
+    )

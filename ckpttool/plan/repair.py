@@ -1,0 +1,40 @@
+"""One repair: what it changes, and what it takes for granted. Several may follow one another on a way out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ckpttool.frozen import frozen, replace
+from ckpttool.plan.cost import FREE, Cost
+from ckpttool.plan.simulation import after_steps
+from ckpttool.plan.situation import Situation
+from ckpttool.plan.steps import Step
+from ckpttool.scene.sinks import SinkEvidence
+
+
+@frozen
+class Repair:
+    """`sinks`: what the sinks are afterwards, None if as before. `cost`: what the two logs do not show of it."""
+
+    id: str
+    title: str
+    steps: tuple[Step, ...]
+    sinks: tuple[SinkEvidence, ...] | None = None
+    cost: Cost = FREE
+    preconditions: tuple[str, ...] = ()
+    trap: str | None = None
+
+    def apply(self, situation: Situation) -> Situation:
+        after = after_steps(situation, self.steps)
+        return after if self.sinks is None else replace(after, sinks=self.sinks)
+
+
+@frozen
+class Refusal:
+    """What will not be offered, and why."""
+
+    id: str
+    why: str
+
+
+Proposer = Callable[[Situation], Iterator[Repair | Refusal]]

@@ -1,0 +1,157 @@
+"""Back to the end of a batch: the sink first, then state, then the two logs, newest first, at last the sources' logs.
+
+An interruption after any step leaves a checkpoint that refuses to start or repeats, never one that leaves rows out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ckpttool.formats.names import parse_long
+from ckpttool.laws.sources import log_of
+from ckpttool.model import LogNames, SourceLog
+from ckpttool.plan.ledgers import rewound_sinks
+from ckpttool.plan.repair import Refusal, Repair
+from ckpttool.plan.situation import Situation
+from ckpttool.plan.states import later_metadata, later_versions, obstacle, versions_everywhere
+from ckpttool.plan.steps import Manual, Step, set_aside, set_aside_directory
+from ckpttool.scene.batches import file_log_position
+
+# `maxFileAge`: the file source ignores what is older than this, seen from its newest file.
+MAX_FILE_AGE_MS = 7 * 86_400_000
+
+
+def rewind(situation: Situation, batch: int, *, id: str, title: str, trap: str | None = None) -> Repair | Refusal:
+    """To the state after `batch` (-1: before all batches), so that what follows is planned anew."""
+    if missing := what_is_missing(situation, batch):
+        return Refusal(id, missing)
+    rewound = rewound_sinks(situation, batch)
+    if isinstance(rewound, str):
+        return Refusal(id, rewound)
+    preconditions = list(rewound.preconditions)
+    if not situation.sinks:
+        preconditions.append(f"no sink has anything above batch {batch}: name it with --sink to have that looked at")
+    if situation.is_stateful and batch >= 0:
+        preconditions.extend(_unread_state(situation, batch + 1))
+    state_steps = tuple(_state_steps(situation, batch))
+    source_steps, one_big_batch = _source_steps(situation, batch)
+    big = "the next batch reads all that the file source has seen since as one batch" if one_big_batch else None
+    return Repair(
+        id=id,
+        title=title,
+        steps=(*rewound.steps, *state_steps, *_log_steps(situation, batch), *source_steps),
+        sinks=rewound.sinks if rewound.steps else None,
+        preconditions=tuple(preconditions),
+        trap="; ".join(part for part in (trap, big) if part) or None,
+    )
+
+
+def what_is_missing(situation: Situation, batch: int) -> str | None:
+    if batch < 0:
+        return None
+    if not situation.has_offsets(batch):
+        return f"offsets/{batch} is not there, or cannot be read"
+    committed = situation.scene.committed
+    if not situation.has_commit(batch) and committed is not None:
+        return f"commits/{batch} is not there, or cannot be read"
+    return _what_state_is_missing(situation, batch + 1) if situation.is_stateful else None
+
+
+def _what_state_is_missing(situation: Situation, version: int) -> str | None:
+    """By its files, if anybody opened them, else by names alone."""
+    if version in situation.states:
+        why = obstacle(situation.states, version, situation.scene.conditions)
+        return f"version {version} of the state: {why.why}" if why else None
+    operators = situation.checkpoint.operators
+    if situation.listing is None:
+        kept = all(not operator.versions or version in operator.versions for operator in operators)
+    else:
+        kept = all(version in versions_everywhere(situation.listing, operator.id) for operator in operators)
+    return None if kept else f"version {version} of the state, which the next batch needs, is not kept any more"
+
+
+def _unread_state(situation: Situation, version: int) -> Iterator[str]:
+    """What is taken for granted of state that nobody read to its end."""
+    files = situation.states.get(version)
+    if files is None or files.mode == "quick":
+        yield f"version {version} of the state can be loaded: here only names were looked at"
+
+
+# -- the two logs ------------------------------------------------------------------------------------------------------
+
+
+def _log_steps(situation: Situation, batch: int) -> Iterator[Step]:
+    """A commit goes before the offsets of its batch: a batch may be run again, and a commit alone stops Spark."""
+    offsets = dict(_names_above(situation.checkpoint.offset_names, batch))
+    commits = dict(_names_above(situation.checkpoint.commit_names, batch))
+    for name in sorted({*offsets, *commits}, key=lambda name: (parse_long(name) or 0, name), reverse=True):
+        if name in commits:
+            yield from set_aside(situation.root, f"commits/{name}", f"batch {name} is to be done again")
+        if name in offsets:
+            yield from set_aside(situation.root, f"offsets/{name}", f"batch {name} is to be planned anew")
+
+
+def _names_above(names: LogNames, batch: int) -> Iterator[tuple[str, int]]:
+    for name in (*map(str, names.ids), *names.non_canonical):
+        number = parse_long(name)
+        if number is not None and number > batch:
+            yield name, number
+
+
+# -- state -------------------------------------------------------------------------------------------------------------
+
+
+def _state_steps(situation: Situation, batch: int) -> Iterator[Step]:
+    if not situation.is_stateful:
+        return
+    if batch < 0:
+        yield from set_aside_directory(situation.root, "state", "a first batch wants no state")
+    elif situation.listing is None:
+        yield _manual_state(situation, batch)
+    else:
+        files = situation.listing
+        for path in (*later_versions(files, batch + 1), *later_metadata(files, batch)):
+            yield set_aside(situation.root, path, "it belongs to a batch that is undone")[0]
+
+
+def _manual_state(situation: Situation, batch: int) -> Manual:
+    names = r"'.*/[0-9]+(_[^/]*)?\.(snapshot|zip|delta|changelog)'"
+    find = f"find {situation.root}/state -regextype posix-extended -regex {names}"
+    return Manual(
+        text=f"in every store directory of state/, set aside the files of versions above {batch + 1}, newest first",
+        why="Spark would load a snapshot of the batches that are undone, and answer wrongly without an error",
+        shell=find,
+        target="state",
+    )
+
+
+# -- logs of file sources ----------------------------------------------------------------------------------------------
+
+
+def _source_steps(situation: Situation, batch: int) -> tuple[tuple[Step, ...], bool]:
+    """What a file source has found since, found again in batches of the usual size; where that may leave files out,
+    its log stays, and the next batch reads them all. The second: whether a log stays that has more."""
+    target = situation.batch(batch)
+    steps: list[Step] = []
+    stays = False
+    for source in target.sources if target else ():
+        log, position = log_of(situation.scene, source), file_log_position(source)
+        if log is None or log.kind != "file" or position is None:
+            continue
+        later = [number for number in log.names.ids if number > position]
+        if _may_be_found_again(log, position, later):
+            why = "the file source finds these files again"
+            for number in reversed(later):
+                steps.extend(set_aside(situation.root, f"sources/{log.name}/{number}", why))
+        else:
+            stays = stays or len(later) > 1 or any(number > position for number in log.names.compact_ids)
+    return tuple(steps), stays
+
+
+def _may_be_found_again(log: SourceLog, position: int, later: list[int]) -> bool:
+    """Not what a compact file repeats, nor what may be too old by now."""
+    if any(number > position for number in log.names.compact_ids):
+        return False
+    times = [entry.timestamp_ms for number in later for entry in log.entries.get(number, ())]
+    every = [entry.timestamp_ms for entries in log.entries.values() for entry in entries]
+    return all(number in log.entries for number in later) and (not times or max(every) - min(times) < MAX_FILE_AGE_MS)

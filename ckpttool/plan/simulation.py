@@ -1,0 +1,149 @@
+"""What a checkpoint is after some steps, without touching it: the ways out are tried here before they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from itertools import groupby
+from typing import TypeVar
+
+from ckpttool.errors import MalformedFile
+from ckpttool.formats.commits import parse_commit_log
+from ckpttool.formats.file_log import parse_source_log
+from ckpttool.formats.metadata import parse_metadata
+from ckpttool.formats.names import COMPACT_SUFFIX, parse_log_names
+from ckpttool.formats.offsets import parse_offset_log
+from ckpttool.frozen import replace
+from ckpttool.model import Checkpoint, LogNames, SourceLog
+from ckpttool.plan.situation import Situation, scene_of
+from ckpttool.plan.states import without
+from ckpttool.plan.steps import Conf, SetAside, Step, Write
+from ckpttool.scene.batches import decode_batches
+from ckpttool.scene.scene import Conditions
+
+Entry = TypeVar("Entry")
+
+ASYNC_OPTION = "asyncProgressTrackingEnabled"
+
+
+def after_steps(situation: Situation, steps: Iterable[Step]) -> Situation:
+    """Sinks are not followed here: a repair says itself what it makes of them."""
+    checkpoint, conditions = situation.checkpoint, situation.scene.conditions
+    files, states = situation.files, situation.states
+    for kind, group in groupby(steps, type):
+        several = list(group)
+        if kind is SetAside:
+            gone = {step.path for step in several if isinstance(step, SetAside)}
+            checkpoint = _without(checkpoint, gone)
+            files = files and frozenset(file for file in files if not _is_in(file, gone))
+            states = without(states, gone)
+        for step in several:
+            if isinstance(step, Write):
+                checkpoint = _with(checkpoint, step.path, step.content.encode())
+                files = files and files | {step.path}
+            elif isinstance(step, Conf):
+                conditions = _under(conditions, step)
+    evidence = replace(situation.scene.evidence, checkpoint=checkpoint, batches=decode_batches(checkpoint))
+    scene = scene_of(evidence, conditions, states, kafka_asked=situation.kafka is not None)
+    return replace(situation, scene=scene, files=files, states=states)
+
+
+def _under(conditions: Conditions, step: Conf) -> Conditions:
+    """The session's settings have long names; the others are options of the writer, or of the sources."""
+    if step.k.startswith("spark."):
+        return replace(conditions, conf={**conditions.conf, step.k: step.v})
+    on = step.v == "true" if step.k == ASYNC_OPTION else conditions.async_progress
+    others = {key: value for key, value in conditions.options.items() if key.lower() != step.k.lower()}
+    return replace(conditions, options={**others, step.k: step.v}, async_progress=on)
+
+
+def _without(checkpoint: Checkpoint, paths: Collection[str]) -> Checkpoint:
+    gone: dict[str, set[str]] = {}
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        gone.setdefault(folder, set()).add(name)
+    offsets, commits = gone.get("offsets", set()), gone.get("commits", set())
+    checkpoint = replace(
+        checkpoint,
+        faults=tuple(fault for fault in checkpoint.faults if not _is_in(fault.path, paths)),
+        modified_ms={path: time for path, time in checkpoint.modified_ms.items() if path not in paths},
+        offset_names=_renamed(checkpoint.offset_names, offsets),
+        offsets=_lacking(checkpoint.offsets, offsets),
+        commit_names=_renamed(checkpoint.commit_names, commits),
+        commits=_lacking(checkpoint.commits, commits),
+        source_logs=tuple(_without_entries(log, gone.get(f"sources/{log.name}")) for log in checkpoint.source_logs),
+    )
+    for name in gone.get("", ()):
+        checkpoint = _without_root_name(checkpoint, name)
+    return checkpoint
+
+
+def _without_root_name(checkpoint: Checkpoint, name: str) -> Checkpoint:
+    emptied: dict[str, Checkpoint] = {
+        "metadata": replace(checkpoint, metadata=None),
+        "offsets": replace(checkpoint, offset_names=LogNames(), offsets={}),
+        "commits": replace(checkpoint, commit_names=LogNames(), commits={}),
+        "sources": replace(checkpoint, source_logs=()),
+        "state": replace(checkpoint, operators=(), has_state_directory=False),
+    }
+    checkpoint = emptied.get(name, checkpoint)
+    return replace(checkpoint, root_names=tuple(one for one in checkpoint.root_names if one != name))
+
+
+def _without_entries(log: SourceLog, gone: set[str] | None) -> SourceLog:
+    if not gone:
+        return log
+    stems = {name.removesuffix(COMPACT_SUFFIX) for name in gone}
+    initial = None if "0" in gone else log.initial
+    return replace(log, names=_renamed(log.names, gone), initial=initial, entries=_lacking(log.entries, stems))
+
+
+def _with(checkpoint: Checkpoint, path: str, content: bytes) -> Checkpoint:
+    """A file that we write is sound, so what cannot be parsed is a mistake of ours and shows as one."""
+    folder, _, name = path.rpartition("/")
+    faults = tuple(fault for fault in checkpoint.faults if fault.path != path)
+    checkpoint = replace(checkpoint, faults=faults, raw={**checkpoint.raw, path: content})
+    if path == "metadata":
+        root_names = tuple(sorted({*checkpoint.root_names, name}))
+        return replace(checkpoint, metadata=parse_metadata(content), root_names=root_names)
+    number = int(name)
+    if folder == "offsets":
+        offsets = {**checkpoint.offsets, number: parse_offset_log(content, number)}
+        names = _renamed(checkpoint.offset_names, new=name)
+        return replace(checkpoint, offset_names=names, offsets=dict(sorted(offsets.items())))
+    if folder == "commits":
+        commits = {**checkpoint.commits, number: parse_commit_log(content, number)}
+        names = _renamed(checkpoint.commit_names, new=name)
+        return replace(checkpoint, commit_names=names, commits=dict(sorted(commits.items())))
+    if folder.startswith("sources/"):
+        logs = {log.name: log for log in checkpoint.source_logs}
+        log = logs.get(folder.removeprefix("sources/")) or SourceLog(
+            folder.removeprefix("sources/"), "file", LogNames()
+        )
+        log = replace(
+            log,
+            kind="file",
+            names=_renamed(log.names, new=name),
+            entries={**log.entries, number: parse_source_log(content)},
+        )
+        return replace(checkpoint, source_logs=tuple((logs | {log.name: log}).values()))
+    raise MalformedFile(f"{path} is not written by any repair", expected="a log's file")
+
+
+def _renamed(names: LogNames, gone: Collection[str] = (), new: str | None = None) -> LogNames:
+    """The names sorted out anew, directories still told apart from files."""
+    if not gone and new is None:
+        return names
+    files = [*map(str, names.ids), *(name for name in names.others if name not in names.directories)]
+    left = [name for name in files if name not in gone and name != new]
+    sorted_out = parse_log_names([*left, new] if new else left)
+    return replace(sorted_out, directories=tuple(name for name in names.directories if name not in gone))
+
+
+def _lacking(entries: Mapping[int, Entry], gone: Collection[str]) -> dict[int, Entry]:
+    return {number: entry for number, entry in entries.items() if str(number) not in gone}
+
+
+def _is_in(path: str, gone: Collection[str]) -> bool:
+    """Itself, or a directory around it."""
+    parts = path.split("/")
+    return any("/".join(parts[:count]) in gone for count in range(1, len(parts) + 1))

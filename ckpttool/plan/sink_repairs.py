@@ -1,0 +1,269 @@
+"""Repairs of a checkpoint that starts, and would leave rows out or write them twice without a word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ckpttool.formats.commits import encode_commit_log
+from ckpttool.formats.offsets import encode_offset_log
+from ckpttool.frozen import replace
+from ckpttool.laws.sinks.failures import what_stops
+from ckpttool.laws.sinks.findings import RESTORE_ENTRIES
+from ckpttool.laws.sinks.skipped import never_committed
+from ckpttool.model import CommitLogEntry, LogNames
+from ckpttool.plan.cost import Cost, rows_of, total
+from ckpttool.plan.ledgers import rewound_sinks
+from ckpttool.plan.log_repairs import Proposals, forged_commit, give_id_back, new_id_for_known_query
+from ckpttool.plan.repair import Refusal, Repair
+from ckpttool.plan.rewind import rewind
+from ckpttool.plan.situation import LEDGERS, Situation, recorded, skips
+from ckpttool.plan.steps import Step, replace_file, set_aside, set_aside_directory, write
+from ckpttool.scene.compaction import LOG
+from ckpttool.scene.scene import Failure
+from ckpttool.scene.sinks import SinkEvidence
+from ckpttool.words import listed
+
+_RENUMBERED_AT_MOST = 10_000
+
+# -- the sink's own log stops the batch --------------------------------------------------------------------------------
+
+
+def _stopped(situation: Situation) -> list[tuple[SinkEvidence, Failure]]:
+    """The sinks that the next batch fails in, and how."""
+    batch = situation.restart().batch_id
+    if batch is None:
+        return []
+    answers = ((sink, what_stops(sink, batch, situation.scene.release)) for sink in situation.witnesses)
+    return [(sink, answer) for sink, answer in answers if isinstance(answer, Failure)]
+
+
+def is_log_in_the_way(situation: Situation) -> bool:
+    return bool(_stopped(situation))
+
+
+def log_in_the_way(situation: Situation) -> Proposals:
+    for sink, failure in _stopped(situation):
+        names = sink.names or LogNames()
+        own = {str(failure.batch_id), f"{failure.batch_id}.compact"}
+        taken = [name for name in names.directories if name in own]
+        taken += [name for name in names.orphan_crcs if name.removeprefix(".").removesuffix(".crc") in own]
+        if not taken:
+            yield Refusal("rebuild-sink-log", f"{sink.path}: {failure.why}: {RESTORE_ENTRIES}")
+            continue
+        folder, why = f"{sink.path.rstrip('/')}/{LOG}", "it stands where the sink writes its entry"
+        steps = tuple(step for name in taken for step in set_aside_directory(situation.root, f"{folder}/{name}", why))
+        left = replace(
+            names,
+            directories=tuple(name for name in names.directories if name not in taken),
+            orphan_crcs=tuple(name for name in names.orphan_crcs if name not in taken),
+        )
+        cleared = tuple(replace(one, names=left) if one is sink else one for one in situation.sinks)
+        yield Repair("clear-the-way-of-sink", f"Set aside what stands in {LOG} in the batch's place", steps, cleared)
+
+
+# -- the sink is ahead -------------------------------------------------------------------------------------------------
+
+
+def is_sink_ahead(situation: Situation) -> bool:
+    """Whether a batch that is yet to be planned, or not the one the sink has, would be skipped."""
+    scene, restart = situation.scene, situation.restart()
+    if restart.batch_id is None or restart.outcome not in ("replay", "new_batch", "fresh_start"):
+        return False
+    if scene.is_replay and any(_skips_what_it_lacks(situation, sink, restart.batch_id) for sink in situation.witnesses):
+        return True
+    following = restart.batch_id + 1 if restart.outcome == "replay" else restart.batch_id
+    return situation.any_skips(following) is True
+
+
+def _skips_what_it_lacks(situation: Situation, sink: SinkEvidence, batch: int) -> bool:
+    return skips(sink, batch) is True and situation.holds(sink, batch) is False
+
+
+def sink_ahead(situation: Situation) -> Proposals:
+    scene = situation.scene
+    planned = -1 if scene.planned is None else scene.planned
+    lacks = scene.is_replay and any(_skips_what_it_lacks(situation, sink, planned) for sink in situation.witnesses)
+    yield _bring_sinks_down(situation, planned - 1 if lacks else planned)
+    if all(sink.kind != "file" and not sink.key_given for sink in situation.witnesses if skips(sink, planned + 1)):
+        yield new_id_for_known_query(situation)
+    yield _count_from_above(situation, planned)
+
+
+def _bring_sinks_down(situation: Situation, batch: int) -> Repair | Refusal:
+    id = "bring-sink-down"
+    rewound = rewound_sinks(situation, batch)
+    if isinstance(rewound, str):
+        return Refusal(id, rewound)
+    title = f"Bring the sink back to batch {batch}, where the checkpoint stands"
+    return Repair(id, title, rewound.steps, rewound.sinks, preconditions=rewound.preconditions)
+
+
+def _count_from_above(situation: Situation, planned: int) -> Repair | Refusal:
+    """The same position under a number that no sink has: the next batch is above them all."""
+    id = "renumber-above-sink"
+    if situation.is_stateful:
+        return Refusal(id, "state is kept under the numbers of the batches")
+    if situation.scene.committed != planned or not situation.has_offsets(planned):
+        return Refusal(id, f"batch {planned} is not finished: only the end of a finished batch can be renumbered")
+    top = max(one for sink in situation.witnesses if (one := recorded(sink)) is not None)
+    entry, commit = situation.checkpoint.offsets[planned], _commit_like(situation, planned, top)
+    if commit is None:
+        return Refusal(id, f"commits/{top} cannot be written: its format names what only Spark knows")
+    why = f"the position after batch {planned}, under a number that the sink has"
+    if top - planned > _RENUMBERED_AT_MOST:
+        return Refusal(id, f"the sink's record is at batch {top}, which no query reached")
+    steps: list[Step] = [
+        write(situation.root, f"offsets/{number}", encode_offset_log(entry), why)
+        for number in range(max(planned + 1, top - 1), top + 1)
+    ]
+    steps.append(write(situation.root, f"commits/{top}", encode_commit_log(commit), f"the next batch is {top + 1}"))
+    replayed = total(rows_of(situation, batch) for batch in range(planned + 1, top + 1))
+    present = [situation.any_holds(batch) for batch in range(planned + 1, top + 1)]
+    duplicated = 0 if not any(held is not False for held in present) else replayed
+    return Repair(
+        id,
+        f"Let the query go on as batch {top + 1}, above all that the sink has",
+        tuple(steps),
+        cost=Cost(replayed, 0, duplicated),
+        trap="rows that the sink has of the batches that are read again are there twice unless they are removed first",
+    )
+
+
+def _commit_like(situation: Situation, batch: int, number: int) -> CommitLogEntry | None:
+    commit = situation.checkpoint.commits.get(batch) or forged_commit(situation, batch)
+    if commit is None or commit.version > 1:
+        return None
+    return CommitLogEntry(number, 1, commit.next_watermark_ms)
+
+
+def is_skip_fatal(situation: Situation) -> bool:
+    """The sink has the batch, so no task of it runs, and its commit has to name what the tasks would have written."""
+    batch = situation.restart().batch_id
+    return batch is not None and never_committed(situation.sinks, situation.scene, batch) is not None
+
+
+def run_what_is_skipped(situation: Situation) -> Proposals:
+    yield _bring_sinks_down(situation, (situation.restart().batch_id or 0) - 1)
+
+
+# -- the sink knows the query by another id ----------------------------------------------------------------------------
+
+
+def is_under_another_id(situation: Situation) -> bool:
+    """The batch that runs again is in a sink under the id of a streaming query that stands where this one does."""
+    planned = situation.scene.planned
+    if planned is None or not situation.scene.is_replay or situation.checkpoint.metadata is None:
+        return False
+    return any(
+        sink.kind == "delta"
+        and sink.entry(sink.key) is None
+        and not sink.key_given
+        and any(entry.native and entry.batch_id == planned for entry in sink.ledger)
+        and situation.holds(sink, planned) is True
+        for sink in situation.witnesses
+    )
+
+
+def under_another_id(situation: Situation) -> Proposals:
+    yield from (one for one in give_id_back(situation) if isinstance(one, Repair) and one.id == "restore-query-id")
+
+
+# -- the sink is behind ------------------------------------------------------------------------------------------------
+
+
+def refill(situation: Situation) -> Repair | Refusal | None:
+    """The sink went back, or is not the one that had the batches: committed ones are not in it, and nothing repeats
+    them. The restart as such goes on, so this is no trouble of its own."""
+    ends = [end for sink in situation.witnesses if (end := _record_behind(situation, sink)) is not None]
+    if not ends:
+        return None
+    title = f"Go back to the end of batch {min(ends)}, the last that the sink has, and write the later ones again"
+    return rewind(situation, min(ends), id="refill-sink", title=title)
+
+
+def _record_behind(situation: Situation, sink: SinkEvidence) -> int | None:
+    """Where the record of the query's own batches ends, if committed ones with rows come after it."""
+    entry = sink.entry(sink.key)
+    if entry is None or entry.native is False or sink.error or sink.incomplete or sink.kind not in LEDGERS:
+        return None
+    later = [batch for batch in situation.checkpoint.commit_names.ids if batch > entry.batch_id]
+    return entry.batch_id if any(rows_of(situation, batch) != 0 for batch in later) else None
+
+
+def rows_of_a_lost_checkpoint(situation: Situation) -> Iterator[Refusal]:
+    """A query that starts from nothing reads again what another one wrote, and the sink lets it."""
+    for sink in situation.witnesses:
+        others = [str(entry.app_id) for entry in sink.ledger if entry.native and entry.app_id not in (sink.key, None)]
+        if others:
+            known = f"only the checkpoint of {listed(others)} says how far that query read"
+            what = "restore it from a backup, or take its rows out of the sink before the start"
+            yield Refusal("restore-from-backup", f"{sink.path} has its batches, and {known}: {what}")
+
+
+# -- batches that would never run --------------------------------------------------------------------------------------
+
+
+def are_batches_left_out(situation: Situation) -> bool:
+    """Planned, never committed, and below the one that runs again: only a sink can say that they were written."""
+    scene = situation.scene
+    planned, committed = scene.planned, scene.committed
+    if planned is None or committed is None or situation.restart().outcome != "replay" or scene.is_async:
+        return False
+    return any(situation.all_hold(batch) is not True for batch in range(committed + 1, planned))
+
+
+def batches_left_out(situation: Situation) -> Proposals:
+    """The first that no sink is known to have runs again as it was planned; what comes after it is planned anew."""
+    committed, planned = situation.scene.committed, situation.scene.planned
+    if committed is None or planned is None:
+        return
+    first = next(one for one in range(committed + 1, planned) if situation.all_hold(one) is not True)
+    title = f"Run batch {first} again as it was planned, and plan anew what comes after it"
+    steps: list[Step] = []
+    for number in sorted((one for one in situation.checkpoint.offset_names.ids if one > first), reverse=True):
+        steps.extend(
+            set_aside(situation.root, f"offsets/{number}", "Spark would run only the highest, and none before")
+        )
+    if situation.has_offsets(first) and (first == 0 or situation.has_offsets(first - 1)):
+        yield Repair("run-left-out-batches", title, tuple(steps))
+    title = f"Go back to the end of batch {committed}, the last that was committed"
+    yield rewind(situation, committed, id="rewind-to-batch", title=title)
+
+
+# -- choices about the batch that would run again ----------------------------------------------------------------------
+
+
+def skip_batch(situation: Situation) -> Repair | Refusal:
+    """A commit that we write makes Spark go on after the batch."""
+    planned = situation.scene.planned or 0
+    id = "skip-batch"
+    if situation.is_stateful:
+        return Refusal(id, f"the next batch needs the state that batch {planned} leaves")
+    commit = forged_commit(situation, planned)
+    if commit is None:
+        return Refusal(id, f"commits/{planned} cannot be written: its format names what only Spark knows")
+    path = f"commits/{planned}"
+    why = f"Spark takes batch {planned} for finished and never runs it"
+    taken = planned in situation.checkpoint.commit_names.ids
+    steps = (replace_file if taken else _written)(situation.root, path, encode_commit_log(commit), why)
+    return Repair(id, f"If batch {planned} itself cannot run: skip it, with all its rows", steps)
+
+
+def _written(root: str, path: str, content: bytes, why: str) -> tuple[Step, ...]:
+    return (write(root, path, content, why),)
+
+
+def drop_batch(situation: Situation) -> Repair | Refusal:
+    planned = situation.scene.planned or 0
+    id = "drop-planned-batch"
+    held = situation.any_holds(planned)
+    if held is not False:
+        why = (
+            f"a sink has batch {planned}"
+            if held
+            else f"whether a sink has batch {planned} is not known: name it with --sink"
+        )
+        return Refusal(id, f"{why}; planned anew, what it reads would be skipped or written twice")
+    target = planned - 1 if situation.scene.committed is None else situation.scene.committed
+    title = f"If batch {planned} is too large or reads what is gone: plan it anew"
+    return rewind(situation, target, id=id, title=title)

@@ -1,0 +1,164 @@
+"""Repairs of state that cannot be loaded, and of state that an abandoned timeline left behind.
+
+A whole copy that is damaged may go if an older one and all changes since are sound: the same state comes out. Changes
+are nowhere else; without them only an earlier version helps, and only one that somebody has looked at is promised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ckpttool.laws.state_verdict import predict_state
+from ckpttool.plan.log_repairs import Proposals, start_over
+from ckpttool.plan.repair import Refusal, Repair
+from ckpttool.plan.rewind import rewind
+from ckpttool.plan.situation import Situation
+from ckpttool.plan.states import has_later_base, later_versions, without
+from ckpttool.plan.steps import Step, set_aside, set_aside_directory
+from ckpttool.scene.scene import Doubt
+from ckpttool.scene.state_chain import StateFiles, chains, sst_names
+
+_BACKUP = "restore-from-backup"
+
+
+def damaged(situation: Situation) -> Proposals:
+    """What stops the batch is in the state that it begins with."""
+    obstacle = situation.scene.state
+    if isinstance(obstacle, Doubt):
+        yield Refusal("look-at-state", f"whether the state can be loaded is not known: {obstacle.why}")
+        return
+    if obstacle is None:  # nobody looked: the logs alone tell that state/ is gone
+        yield Refusal(_BACKUP, "the query is stateful, and its state is nowhere else: restore state/ from a backup")
+    else:
+        yield Refusal(_BACKUP, f"{obstacle.why}: restored from a backup of the same checkpoint, it costs nothing")
+        yield from _leftovers(situation)
+        yield from _schemas(situation)
+        yield from _older_bases(situation)
+        yield _newest_sound_version(situation)
+    if situation.restart().outcome == "error":
+        yield from start_over(situation, "the state is in no backup")
+
+
+def _needed(situation: Situation) -> StateFiles | None:
+    return situation.states.get(situation.scene.next_id)
+
+
+def _leftovers(situation: Situation) -> Iterator[Repair]:
+    """What stands where Spark has to write."""
+    files = _needed(situation)
+    if files is None:
+        return
+    steps: list[Step] = []
+    for path in (path for operator in files.operators for path in operator.orphan_crcs):
+        steps.extend(set_aside(situation.root, path, "the checksum of a file that is not there"))
+    for store in files.stores:
+        if store.blocked:
+            why = "it stands where the next batch leaves its changes"
+            steps.extend(set_aside_directory(situation.root, f"{store.path}/{store.blocked}", why))
+    if steps:
+        yield Repair("clear-the-way-of-state", "Set aside what stands where Spark writes state", tuple(steps))
+
+
+def _schemas(situation: Situation) -> Iterator[Repair]:
+    """A schema file that is not there is written by the query that starts."""
+    files = _needed(situation)
+    broken = [path for operator in files.operators for path in operator.schema_faults] if files else []
+    if any("/_stateSchema/" in path for path in broken):
+        return  # the operator's metadata names these, and then they have to be there
+    steps: list[Step] = []
+    for path in broken:
+        steps.extend(set_aside(situation.root, path, "the query writes its own when it finds none"))
+    if steps:
+        yield Repair(
+            "set-aside-state-schema",
+            "Let the query write the schema of its state anew",
+            tuple(steps),
+            preconditions=("the query's stateful operators are the same: this once, nothing compares them",),
+        )
+
+
+# -- a damaged copy, with everything that it was made from -------------------------------------------------------------
+
+
+def _older_bases(situation: Situation) -> Iterator[Repair | Refusal]:
+    """The state comes out of an older copy and the changes since, as it would have without the damaged one."""
+    files, conditions = _needed(situation), situation.scene.conditions
+    if files is None:
+        return
+    id, gone = "set-aside-state-snapshot", dict[str, None]()
+    left = files
+    while failures := predict_state(left, conditions.release, conditions.conf).failures:
+        damaged = [base for failure in failures if (base := _base_at(left, failure.path))]
+        if len(damaged) < len(failures):
+            return  # something else is damaged as well
+        gone |= dict.fromkeys(path for base in damaged for path in _with_sidecar(left, base))
+        left = without({left.version: left}, gone)[left.version]
+    steps = [step for path in gone for step in set_aside(situation.root, path, "it cannot be read")]
+    spelled = ", ".join(path for path in gone if not path.endswith(".crc"))
+    yield Repair(
+        id,
+        f"Set {spelled} aside: Spark makes the same state out of an older copy and the changes since",
+        tuple(steps),
+        preconditions=() if files.mode == "full" else ("those changes can be read: only names were looked at",),
+    )
+
+
+def _base_at(files: StateFiles, path: str) -> str | None:
+    """The whole copy that this file is, or is a part of."""
+    for store in files.stores:
+        name = path.removeprefix(f"{store.path}/")
+        bases = (chain.base for chain in chains(store, files.version) if chain.base)
+        if name != path and (base := next((one for one in bases if name in (one, *sst_names(store, one))), None)):
+            return f"{store.path}/{base}"
+    return None
+
+
+def _with_sidecar(files: StateFiles, path: str) -> Iterator[str]:
+    yield path
+    store = next(store for store in files.stores if path.startswith(f"{store.path}/"))
+    if f"{path}.crc".removeprefix(f"{store.path}/") in store.names:
+        yield f"{path}.crc"
+
+
+# -- an earlier version ------------------------------------------------------------------------------------------------
+
+
+def _newest_sound_version(situation: Situation) -> Repair | Refusal:
+    """Back to a batch that left state which can be loaded; nothing is promised of versions that nobody looked at."""
+    id, tried = "rewind-to-batch", list[str]()
+    for batch in sorted((version - 1 for version in situation.states), reverse=True):
+        if not 0 <= batch < situation.scene.next_id - 1:
+            continue
+        title = f"Go back to the end of batch {batch}, the last whose state can be loaded"
+        back = rewind(situation, batch, id=id, title=title)
+        if isinstance(back, Repair):
+            return back
+        tried.append(f"batch {batch}: {back.why}")
+    return Refusal(id, "; ".join(tried[:3]) or "no earlier version of the state was looked at")
+
+
+# -- state of another timeline -----------------------------------------------------------------------------------------
+
+
+def _version_in_use(situation: Situation) -> int:
+    """A batch that runs again may have left its own version already; before it is planned, it left nothing."""
+    return situation.scene.next_id + situation.scene.is_replay
+
+
+def is_state_stale(situation: Situation) -> bool:
+    scene = situation.scene
+    if situation.listing is None or scene.planned is None or scene.is_realtime:
+        return False
+    return has_later_base(situation.listing, _version_in_use(situation))
+
+
+def stale_state(situation: Situation) -> Proposals:
+    """What a rewind that forgot the state has left: later loads would take it for their own."""
+    version = _version_in_use(situation)
+    why = "it belongs to a batch that was undone: a later load would take it for its own"
+    yield Repair(
+        "set-aside-stale-state",
+        f"Set aside the state of versions above {version}, which belongs to batches that were undone",
+        tuple(set_aside(situation.root, path, why)[0] for path in later_versions(situation.listing or (), version)),
+        preconditions=("the query did not run since the logs were taken back: else it may have read them already",),
+    )

@@ -1,0 +1,165 @@
+"""What a way out consists of: steps that a person, or `ckpt`, takes one after the other. Values only.
+
+Paths are relative to the checkpoint, or begin with the sink's own. Each step knows the shell command that does the
+same; what is set aside goes to a folder beside the checkpoint, never inside it, where Spark would look.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from hashlib import sha256
+from shlex import quote
+from typing import Literal
+
+from ckpttool.frozen import frozen
+from ckpttool.storage.urls import is_local
+
+SET_ASIDE = ".set-aside"
+
+
+@frozen(kw_only=True)
+class Step(ABC):
+    """Each kind has the fields that docs/cli.md gives it, under the same names."""
+
+    why: str
+    shell: str
+
+
+@frozen(kw_only=True)
+class SetAside(Step):
+    """Take a file or a directory out. What is not there (a checksum that nobody wrote) is already set aside."""
+
+    kind: Literal["set_aside"] = "set_aside"
+    path: str
+
+
+@frozen(kw_only=True)
+class Write(Step):
+    """Put a file where none is: one that is there is set aside by a step before. Its directory is made if need be."""
+
+    kind: Literal["write"] = "write"
+    path: str
+    content: str
+    sha256: str
+
+
+@frozen(kw_only=True)
+class DeltaRestore(Step):
+    kind: Literal["delta_restore"] = "delta_restore"
+    table: str
+    version: int
+
+
+@frozen(kw_only=True)
+class DeltaTxn(Step):
+    """Write down that the table has this query's batches up to `version`, and no more."""
+
+    kind: Literal["delta_txn"] = "delta_txn"
+    table: str
+    app_id: str
+    version: int
+
+
+@frozen(kw_only=True)
+class Conf(Step):
+    """A setting of the restart, of the session or of the query's writer."""
+
+    kind: Literal["conf"] = "conf"
+    k: str
+    v: str
+
+
+@frozen(kw_only=True)
+class Manual(Step):
+    kind: Literal["manual"] = "manual"
+    text: str
+    target: Literal["sink", "state"]
+
+
+def spell(step: Step) -> str:
+    """What it does, in a few words."""
+    match step:
+        case SetAside():
+            return f"set aside {step.path}"
+        case Write():
+            return f"write {step.path} ({len(step.content.encode()):,} bytes, SHA-256 {step.sha256[:12]}…)"
+        case DeltaRestore():
+            return f"restore {step.table} to version {step.version}"
+        case DeltaTxn():
+            return f"record batch {step.version} for {step.app_id} in {step.table}"
+        case Conf():
+            return f"start with {step.k}={step.v}"
+        case Manual():
+            return step.text
+    return step.shell
+
+
+# -- the steps of one checkpoint ---------------------------------------------------------------------------------------
+
+
+def is_outside(path: str) -> bool:
+    """Whether it is the sink's and not the checkpoint's."""
+    return path.startswith("/") or "://" in path
+
+
+def crc_of(path: str) -> str:
+    """Hadoop's checksum of a local file."""
+    folder, slash, name = path.rpartition("/")
+    return f"{folder}{slash}.{name}.crc"
+
+
+def set_aside(root: str, path: str, why: str) -> tuple[SetAside, ...]:
+    """A file, and on a local disk its checksum, which would stop the next file of that name."""
+    steps = (SetAside(path=path, why=why, shell=_move(root, path)),)
+    if not is_local(path if is_outside(path) else root) or path.rpartition("/")[2].startswith("."):
+        return steps
+    crc = crc_of(path)
+    return (*steps, SetAside(path=crc, why="Hadoop's checksum of that file, if there is one", shell=_move(root, crc)))
+
+
+def set_aside_directory(root: str, path: str, why: str) -> tuple[SetAside, ...]:
+    return (SetAside(path=path, why=why, shell=_move(root, path)),)
+
+
+def write(root: str, path: str, content: bytes, why: str) -> Write:
+    text = content.decode()
+    target = quote(f"{_plain(root)}/{path}")
+    put = f"> {target}" if is_local(root) else f"| hadoop fs -put - {target}"
+    folder = f"mkdir -p {quote(target_folder)} && " if (target_folder := _source_folder(root, path)) else ""
+    digest = sha256(content).hexdigest()
+    return Write(path=path, content=text, sha256=digest, why=why, shell=f"{folder}printf %s {quote(text)} {put}")
+
+
+def _source_folder(root: str, path: str) -> str | None:
+    """A source's log may have gone with its directory."""
+    folder = path.rpartition("/")[0]
+    return f"{_plain(root)}/{folder}" if folder.startswith("sources/") and is_local(root) else None
+
+
+def replace_file(root: str, path: str, content: bytes, why: str) -> tuple[Step, ...]:
+    return (*set_aside(root, path, "kept as it was found"), write(root, path, content, why))
+
+
+def session_conf(key: str, value: str, why: str) -> Conf:
+    return Conf(k=key, v=value, why=why, shell=f"spark-submit --conf {quote(f'{key}={value}')} …")
+
+
+def option(key: str, value: str, why: str) -> Conf:
+    return Conf(k=key, v=value, why=why, shell=f'.option("{key}", "{value}")')
+
+
+def _plain(root: str) -> str:
+    return root.removeprefix("file://").rstrip("/") or "/"
+
+
+def _move(root: str, path: str) -> str:
+    here = _plain(root)
+    source, target = f"{here}/{path}", f"{here}{SET_ASIDE}/{path}"
+    if is_outside(path):
+        folder, _, rest = path.partition("/_spark_metadata/")
+        source, target = path, f"{folder}{SET_ASIDE}/_spark_metadata/{rest}"
+    parent = quote(target.rpartition("/")[0])
+    if not is_local(source):
+        return f"hadoop fs -mkdir -p {parent} && hadoop fs -mv {quote(source)} {quote(target)}"
+    moved = f"mkdir -p {parent} && mv -- {quote(source)} {quote(target)}"
+    return f"[ ! -e {quote(source)} ] || {{ {moved}; }}" if path.endswith(".crc") else moved

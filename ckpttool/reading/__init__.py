@@ -1,0 +1,1 @@
+"""All that opens anything: bytes and names in, values of `scene/` out."""

@@ -1,0 +1,97 @@
+"""The Delta source: is its table the same as before, and does its log still hold what the restart reads?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+
+from ckpttool.connectors.delta import DeltaOffset
+from ckpttool.errors import CkptError, NotFound
+from ckpttool.formats.delta_log import DeltaCommit, DeltaLogNames, DeltaMetadata, parse_commit, parse_delta_log_names
+from ckpttool.reading.inputs.lookup import look_up
+from ckpttool.reading.sinks.delta import LOG, commit_path, load_window, read_checkpoint, read_checksum, waiting_commits
+from ckpttool.scene.inputs import DeltaInput, LastRange, Lookup, files_between, first_version, last_ranges
+from ckpttool.scene.scene import Scene
+from ckpttool.storage.store import Store, open_store
+from ckpttool.storage.urls import redact_url
+
+_COMMITS_READ = 1000
+_FILES_LOOKED_FOR = 1000
+
+
+def load_tables(scene: Scene, url: str, storage_options: Mapping[str, str]) -> Iterator[DeltaInput]:
+    """An option holds for all sources; if the table is that of one of them, it is not meant for the others."""
+    ranges = list(last_ranges(scene, DeltaOffset))
+    loaded = [_load(one, url, storage_options, is_replay=scene.is_replay) for one in ranges]
+    own = [table for table, one in zip(loaded, ranges, strict=True) if _id_of(table.metadata) == one.end.table_id]
+    yield from own or loaded
+
+
+def _id_of(metadata: DeltaMetadata | None) -> str | None:
+    return metadata.table_id if metadata else None
+
+
+def _load(one: LastRange[DeltaOffset], url: str, storage_options: Mapping[str, str], *, is_replay: bool) -> DeltaInput:
+    path = redact_url(url)
+    try:
+        store = open_store(url, storage_options)
+        listed = store.list(LOG)
+        names = parse_delta_log_names(listed)
+        if not names.commits and not names.checkpoints:
+            return DeltaInput(one, path, exists=False)
+        first = first_version(one)
+        wanted = [version for version in names.commits if version >= first]
+        commits = tuple(_read_commits(store, wanted[:_COMMITS_READ]))
+        return DeltaInput(
+            range=one,
+            path=path,
+            names=names,
+            metadata=_metadata_of(store, names),
+            metadata_before=_metadata_before(store, names.up_to(first), commits),
+            commits=commits,
+            unread=wanted[_COMMITS_READ] if len(wanted) > _COMMITS_READ else None,
+            data=_look_for_data(store, one, commits, is_replay=is_replay),
+            waiting=waiting_commits(store, [name for name in ("_staged_commits", "_commits") if name in listed], names),
+        )
+    except NotFound:
+        return DeltaInput(one, path, exists=False)
+    except CkptError as error:
+        return DeltaInput(one, path, error=error)
+
+
+def _read_commits(store: Store, versions: Sequence[int]) -> Iterator[DeltaCommit]:
+    for name, body in store.read_all([commit_path(version) for version in versions]):
+        if isinstance(body, CkptError):
+            raise body
+        yield parse_commit(body, int(name.rpartition("/")[2][:20]))
+
+
+def _metadata_of(store: Store, names: DeltaLogNames) -> DeltaMetadata | None:
+    """The metadata in force at the newest of these versions: told by its checksum, a commit or the checkpoint."""
+    if names.commits and names.commits[-1] in names.checksums:
+        state = read_checksum(store, names.commits[-1])
+        if state.metadata:
+            return state.metadata
+    window = list(load_window(store, names))
+    told = next((commit.metadata for commit in reversed(window) if commit.metadata), None)
+    return told or read_checkpoint(store, names, window).metadata
+
+
+def _metadata_before(store: Store, names: DeltaLogNames, commits: Sequence[DeltaCommit]) -> DeltaMetadata | None:
+    """Of the version where the range begins; not asked for if nothing has changed since. None: not known."""
+    first = names.commits[-1] if names.commits else -1
+    if not any(commit.metadata for commit in commits if commit.version > first):
+        return None
+    try:
+        return _metadata_of(store, names)
+    except CkptError:
+        return None
+
+
+def _look_for_data(
+    store: Store, one: LastRange[DeltaOffset], commits: Sequence[DeltaCommit], *, is_replay: bool
+) -> Lookup:
+    """The data files that the next batches read, if commits name them: not those of a snapshot."""
+    begin = one.start if is_replay else one.end
+    files = [file for file in files_between(commits, begin, None) if "://" not in file and not file.startswith("/")]
+    return look_up(islice(files, _FILES_LOOKED_FOR), lambda folder: store.at(folder or "."))

@@ -1,0 +1,69 @@
+"""Sinks: what each has recorded of the query's batches."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import get_args
+
+from ckpttool.errors import CkptError, NotFound
+from ckpttool.reading.sinks import delta, file, iceberg
+from ckpttool.scene import compaction
+from ckpttool.scene.sinks import SinkEvidence, SinkKind
+from ckpttool.storage.store import Store, open_store
+from ckpttool.storage.urls import redact_url
+
+NAMED: Mapping[str, SinkKind] = {
+    kind.lower(): kind for kind in get_args(SinkKind) if kind not in ("delta", "file", "iceberg", "unknown")
+}
+
+
+def load_sink(
+    sink: str | Store,
+    storage_options: Mapping[str, str] | None = None,
+    *,
+    query_id: str | None,
+    txn_app_id: str | None = None,
+) -> SinkEvidence:
+    """What the sink at this URL records, or that the named one records nothing. Never raises: see `error`."""
+    if isinstance(sink, str) and sink.lower() in NAMED:
+        return SinkEvidence(NAMED[sink.lower()], sink)
+    path = redact_url(sink if isinstance(sink, str) else sink.url)
+    try:
+        store = open_store(sink, storage_options) if isinstance(sink, str) else sink
+        return _load(store, path, query_id, txn_app_id)
+    except CkptError as error:
+        return SinkEvidence("unknown", path, error=error)
+
+
+def _load(store: Store, path: str, query_id: str | None, txn_app_id: str | None) -> SinkEvidence:
+    try:
+        names = [delta.LOG] if delta.LOG in store.list_starting("_") else store.list()
+    except NotFound:
+        if _is_there(store):
+            raise
+        return SinkEvidence("unknown", path, exists=False, seen_from_ms=0)
+    kind = _kind_of(store, names)
+    try:
+        if kind == "delta":
+            given = txn_app_id is not None
+            return delta.load_delta(store, path, txn_app_id if given else query_id, key_given=given)
+        if kind == "file":
+            return file.load_file_sink(store, path, names)
+        if kind == "iceberg":
+            return iceberg.load_iceberg(store, path, query_id)
+    except CkptError as error:
+        return SinkEvidence(kind, path, error=error)
+    return SinkEvidence(kind, path, exists=any(not name.startswith(".") for name in names))
+
+
+def _is_there(store: Store) -> bool:
+    """Something that is no directory lies at the sink's place."""
+    return store.at("..").stat(store.url.rstrip("/").rpartition("/")[2]) is not None
+
+
+def _kind_of(store: Store, names: Collection[str]) -> SinkKind:
+    if delta.LOG in names:
+        return "delta"
+    if compaction.LOG in names:
+        return "file"
+    return "iceberg" if iceberg.METADATA in names and iceberg.is_iceberg(store) else "unknown"

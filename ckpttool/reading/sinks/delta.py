@@ -1,0 +1,209 @@
+"""A Delta table as a sink: the transactions in force, and the batches that its log still shows.
+
+Read are the newest commits, which tell most; the newest checksum or checkpoint for what lies before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from ckpttool.errors import CkptError, MalformedFile, NotFound
+from ckpttool.formats.delta_log import (
+    DeltaCommit,
+    DeltaLogNames,
+    DeltaState,
+    DeltaTransaction,
+    parse_checkpoint,
+    parse_checksum,
+    parse_commit,
+    parse_delta_log_names,
+    parse_last_checkpoint,
+    parse_transaction,
+    retention_ms,
+    staged_versions,
+)
+from ckpttool.formats.names import DELTA_LOG
+from ckpttool.frozen import frozen, replace
+from ckpttool.model import Finding
+from ckpttool.scene.lineage import follow_rows
+from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkWrite
+from ckpttool.storage.store import Store
+
+LOG = DELTA_LOG
+_COMMITS_READ = 200  # twice what a checkpoint keeps by default: all that can be replayed
+
+
+def find_transaction(store: Store, versions: Sequence[int], app_id: str) -> tuple[int, int] | None:
+    """The table's version and the batch of the newest transaction of `app_id` among these commits."""
+    for name, body in store.read_all([commit_path(version) for version in sorted(versions, reverse=True)]):
+        batch = parse_transaction(body, app_id) if isinstance(body, bytes) else None
+        if batch is not None:
+            return int(name.rpartition("/")[2][:20]), batch
+    return None
+
+
+def load_delta(store: Store, path: str, key: str | None, *, key_given: bool) -> SinkEvidence:
+    listed = store.list(LOG)
+    names = parse_delta_log_names(listed)
+    if not names.commits and not names.checkpoints:
+        return SinkEvidence("delta", path, exists=False, key=key, key_given=key_given, seen_from_ms=0)
+    window = list(load_window(store, names))
+    known = {txn.app_id for commit in window for txn in commit.transactions}
+    whole = bool(window) and window[0].version == 0
+    properties = next((one.configuration for one in reversed(window) if one.configuration is not None), None)
+    older = _Older(DeltaState(()), None)
+    if not whole and (key is None or key not in known or properties is None):
+        older = _load_older(store, names, window)
+    if properties is None:
+        properties = older.state.configuration or {}
+    retention, faults = _retention(properties)
+    staged = [one for one in ("_staged_commits", "_commits") if one in listed]
+    return SinkEvidence(
+        kind="delta",
+        path=path,
+        key=key,
+        key_given=key_given,
+        ledger=tuple(_ledger(older.state.transactions or (), window)),
+        writes=tuple(_writes(window)),
+        seen_from_ms=0 if whole else window[0].timestamp_ms if window else None,
+        incomplete=(None if key in known else older.unknown) or waiting_commits(store, staged, names),
+        forgets=retention is not None,
+        retention_ms=retention,
+        faults=faults,
+    )
+
+
+def commit_path(version: int) -> str:
+    return f"{LOG}/{version:020}.json"
+
+
+def load_window(store: Store, names: DeltaLogNames) -> Iterator[DeltaCommit]:
+    """The newest commits without a gap, oldest first: as far back as the newest checkpoint, and some more."""
+    if not names.commits:
+        return
+    newest = names.commits[-1]
+    oldest = min([newest - _COMMITS_READ + 1, *list(names.checkpoints)[-1:]])
+    wanted: list[int] = []
+    for version in reversed(names.commits):
+        if version < oldest or (wanted and version != wanted[-1] - 1):
+            break
+        wanted.append(version)
+    for name, body in store.read_all([commit_path(version) for version in reversed(wanted)]):
+        if isinstance(body, CkptError):
+            raise body
+        yield parse_commit(body, int(name.rpartition("/")[2][:20]))
+
+
+# -- what lies before the window ---------------------------------------------------------------------------------------
+
+
+@frozen
+class _Older:
+    """The state that the window builds upon; `unknown`: why its transactions could not be had."""
+
+    state: DeltaState
+    unknown: str | None
+
+
+def _load_older(store: Store, names: DeltaLogNames, window: Sequence[DeltaCommit]) -> _Older:
+    """The newest checksum tells in one request; without its transactions the checkpoint has to."""
+    latest = names.commits[-1] if names.commits else -1
+    state = read_checksum(store, latest) if latest in names.checksums else DeltaState()
+    if state.transactions is not None:
+        return _Older(state, None)
+    try:
+        checkpoint = read_checkpoint(store, names, window)
+    except CkptError as error:
+        return _Older(replace(state, transactions=()), f"{error.message}: older transactions are not known")
+    return _Older(replace(checkpoint, configuration=state.configuration or checkpoint.configuration), None)
+
+
+def read_checksum(store: Store, version: int) -> DeltaState:
+    try:
+        return parse_checksum(store.read(f"{LOG}/{version:020}.crc"))
+    except CkptError:  # Spark does without it as well
+        return DeltaState()
+
+
+def read_checkpoint(store: Store, names: DeltaLogNames, window: Sequence[DeltaCommit]) -> DeltaState:
+    """A checkpoint that the window follows without a gap. The pointer may hold all that matters."""
+    if not names.checkpoints:
+        raise NotFound("the log does not reach back to the first version, and has no checkpoint")
+    newest = max(names.checkpoints)
+    if window and window[0].version > newest + 1:
+        raise MalformedFile("commits are missing after the newest checkpoint", expected="a log without gaps")
+    try:
+        pointed = parse_last_checkpoint(store.read(f"{LOG}/_last_checkpoint"))
+    except CkptError:
+        pointed = None
+    if pointed is not None and pointed[0] == newest:
+        return pointed[1]
+    transactions: tuple[DeltaTransaction, ...] = ()
+    configuration = metadata = None
+    for _, body in store.read_all([f"{LOG}/{name}" for name in names.checkpoints[newest]]):
+        if isinstance(body, CkptError):
+            raise body
+        part = parse_checkpoint(body)
+        transactions += part.transactions or ()
+        configuration, metadata = part.configuration or configuration, part.metadata or metadata
+    return DeltaState(transactions, configuration, metadata)
+
+
+def waiting_commits(store: Store, directories: Iterable[str], names: DeltaLogNames) -> str | None:
+    """A table whose commits a catalog accepts has its newest ones elsewhere."""
+    latest = names.commits[-1] if names.commits else -1
+    for directory in directories:
+        try:
+            staged = staged_versions(store.list(f"{LOG}/{directory}"))
+        except CkptError:
+            continue
+        if staged and staged[-1] > latest:
+            return f"{LOG}/{directory} has commits that only the table's catalog can confirm"
+    return None
+
+
+def _retention(properties: Mapping[str, str]) -> tuple[int | None, tuple[Finding, ...]]:
+    try:
+        return retention_ms(properties), ()
+    except MalformedFile as error:
+        return None, (Finding("sink-log-unreadable", "warning", LOG, error.message, error.expected),)
+
+
+# -- what it comes to --------------------------------------------------------------------------------------------------
+
+
+def _ledger(older: Iterable[DeltaTransaction], window: Iterable[DeltaCommit]) -> Iterator[LedgerEntry]:
+    """In log order, so that the last one counts, also where it is lower."""
+    entries = {txn.app_id: LedgerEntry(txn.app_id, txn.version, txn.last_updated_ms, None) for txn in older}
+    native: dict[str, bool] = {}
+    for commit in window:
+        for txn in commit.transactions:
+            if commit.operation is not None:  # once is enough: a ledger may be corrected by other means
+                native[txn.app_id] = native.get(txn.app_id, False) or _is_native(commit, txn)
+            entries[txn.app_id] = LedgerEntry(txn.app_id, txn.version, txn.last_updated_ms, None)
+    yield from (replace(entry, native=native.get(app_id)) for app_id, entry in entries.items())
+
+
+def _is_native(commit: DeltaCommit, txn: DeltaTransaction) -> bool:
+    """The newer writer of Delta 4.4 leaves the query's id out of the operation."""
+    return commit.operation == "STREAMING UPDATE" and commit.parameters.get("queryId", txn.app_id) == txn.app_id
+
+
+def _writes(window: Sequence[DeltaCommit]) -> Iterator[SinkWrite]:
+    for index, commit in enumerate(window):
+        fate = follow_rows(commit, window[index + 1 :])
+        write = SinkWrite(
+            place=f"version {commit.version}",
+            timestamp_ms=commit.timestamp_ms,
+            version=commit.version,
+            operation=commit.operation,
+            rows=commit.metric("numOutputRows"),
+            empty=not commit.added,
+            rows_lost=fate.lost,
+            rows_unsure=fate.unsure,
+        )
+        for txn in commit.transactions:
+            timestamp = txn.last_updated_ms if commit.timestamp_ms is None else commit.timestamp_ms
+            yield replace(write, app_id=txn.app_id, batch_id=txn.version, timestamp_ms=timestamp)
+        if not commit.transactions:
+            yield write

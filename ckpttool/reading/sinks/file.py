@@ -1,0 +1,110 @@
+"""A file sink's output: `_spark_metadata/<batch>[.compact]`, which names no query, so it skips by number alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
+from urllib.parse import unquote
+
+from ckpttool.errors import CkptError
+from ckpttool.formats.file_log import parse_sink_log
+from ckpttool.formats.names import COMPACT_SUFFIX, parse_log_names, parse_long, without_directories
+from ckpttool.model import Finding, LogNames, SinkFileEntry
+from ckpttool.scene.compaction import LOG
+from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkWrite
+from ckpttool.storage.store import Store, is_directory
+from ckpttool.words import quote
+
+_BATCHES_READ = 200  # twice what a checkpoint keeps by default: all that can be replayed
+
+
+def load_file_sink(store: Store, path: str, output: Collection[str]) -> SinkEvidence:
+    """`output`: the names in the output directory."""
+    names = without_directories(parse_log_names(store.list(LOG)), LOG, partial(is_directory, store))
+    last = last_batch(names)
+    faults: list[Finding] = []
+    writes = list(_load_writes(store, names, frozenset(output), faults))
+    return SinkEvidence(
+        kind="file",
+        path=path,
+        ledger=() if last is None else (LedgerEntry(None, last, writes[-1].timestamp_ms if writes else None),),
+        writes=tuple(writes),
+        names=names,
+        faults=tuple(faults),
+    )
+
+
+def last_batch(names: LogNames) -> int | None:
+    """The number up to which batches are skipped: any name that Spark takes for one counts."""
+    odd = [number for name in names.non_canonical if (number := parse_long(name.removesuffix(COMPACT_SUFFIX)))]
+    return max([*names.ids[-1:], *names.compact_ids[-1:], *odd], default=None)
+
+
+def _load_writes(store: Store, names: LogNames, output: Collection[str], faults: list[Finding]) -> Iterator[SinkWrite]:
+    files = {one: str(one) for one in names.ids} | {one: f"{one}{COMPACT_SUFFIX}" for one in names.compact_ids}
+    newest = sorted(files)[-_BATCHES_READ:]
+    bodies = dict(store.read_all([f"{LOG}/{files[batch]}" for batch in newest]))
+    listed: set[str] | None = set()  # the files of all batches so far; None: some are not known
+    next_batch = 0
+    for batch in newest:
+        name = f"{LOG}/{files[batch]}"
+        entries = _entries(name, bodies[name], faults)
+        if batch != next_batch or entries is None:
+            listed = None
+        next_batch = batch + 1
+        if entries is None:
+            continue
+        compact = batch in names.compact_ids
+        own = [entry for entry in entries if entry.path not in listed] if compact and listed is not None else entries
+        written_ms = _log_time(store, name) if not own or (compact and listed is None) else None
+        yield _write(batch, name, own, written_ms, None if compact else _missing_file(store, own, output))
+        if compact:
+            listed = set()
+        if listed is not None:
+            listed |= {entry.path for entry in entries}
+
+
+def _entries(name: str, body: bytes | CkptError, faults: list[Finding]) -> tuple[SinkFileEntry, ...] | None:
+    try:
+        if isinstance(body, CkptError):
+            raise body
+        return parse_sink_log(body)
+    except CkptError as error:
+        faults.append(Finding("sink-log-unreadable", "warning", name, error.message))
+        return None
+
+
+def _write(
+    batch: int, name: str, own: Sequence[SinkFileEntry], written_ms: int | None, missing: str | None
+) -> SinkWrite:
+    """Times are those of the files that were written, which copies of the output do not change. Where no file tells,
+    it is the time of the log's, which is never too early."""
+    times = [entry.modified_ms for entry in own] + ([] if written_ms is None else [written_ms])
+    return SinkWrite(
+        place=name,
+        timestamp_ms=max(times, default=None),
+        batch_id=batch,
+        version=batch,
+        empty=not own,
+        rows_lost=missing,
+    )
+
+
+def _log_time(store: Store, name: str) -> int | None:
+    found = store.stat(name)
+    return found.modified_ms if found else None
+
+
+def _missing_file(store: Store, own: Iterable[SinkFileEntry], output: Collection[str]) -> str | None:
+    """Looked for where one listing tells: files that lie directly in this output, not in partitions or elsewhere."""
+    here = store.url.rstrip("/").rpartition("/")[2]
+    for entry in own:
+        folder, _, name = unquote(entry.path).rpartition("/")
+        if folder.rpartition("/")[2] != here:
+            continue
+        found = store.stat(name) if name in output else None  # in a directory that was listed this costs nothing
+        if found is None:
+            return f"its file {quote(name)} is gone"
+        if found.size_bytes != entry.size_bytes:
+            return f"its file {quote(name)} does not have the size any more that it was written with"
+    return None

@@ -1,0 +1,181 @@
+"""Opens the state's files that a version needs: decodes them to their end, and holds them against their checksums.
+
+Of RocksDB's tables only size, end and checksum are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ckpttool.errors import CkptError, LeftUnread, MalformedFile, NotFound, Unavailable
+from ckpttool.formats.checksums import parse_hadoop_crc, parse_spark_checksum, verify_hadoop_crc
+from ckpttool.formats.state.changelog import TYPED_VERSIONS, parse_changelog
+from ckpttool.formats.state.compression import Codec
+from ckpttool.formats.state.digests import crc32c
+from ckpttool.formats.state.hdfs import parse_delta, parse_snapshot
+from ckpttool.formats.state.names import LOG_DIRECTORY, SST_DIRECTORY
+from ckpttool.formats.state.records import BadSize
+from ckpttool.formats.state.rocksdb import NoMetadata, WrongVersion, check_sst, parse_snapshot_zip
+from ckpttool.frozen import replace
+from ckpttool.model import Position, SparkError
+from ckpttool.scene.state_chain import NO_FILE, NOT_A_FILE, Fault, FaultKind, StoreFiles, wanted_names
+from ckpttool.storage.store import Store, is_directory, read_whole
+from ckpttool.storage.urls import is_local
+
+_EMPTY_JSON = SparkError("com.fasterxml.jackson.databind.exc.MismatchedInputException")
+
+
+class BodyReader:
+    """Opens what `version` needs. Hadoop's checksums are beside local files only."""
+
+    def __init__(self, store: Store, version: int, codec: Codec | None) -> None:
+        self.store = store
+        self.version = version
+        self.codec = codec
+        self.is_local = is_local(store.url)
+
+    def examine(self, stores: Sequence[StoreFiles]) -> list[StoreFiles]:
+        """Opens what is needed of all stores at once, then what that turns out to need, until nothing is left."""
+        current = list(stores)
+        while places := {
+            f"{one.path}/{name}": at for at, one in enumerate(current) for name in wanted_names(one, self.version)
+        }:
+            checksums = self.read_checksums(current, places)
+            for path, body in self.store.read_all(list(places)):
+                at = places[path]
+                name = path[len(current[at].path) + 1 :]
+                body = self.whole(path) if isinstance(body, LeftUnread) else body
+                current[at] = self.opened(current[at], name, body, checksums)
+        return current
+
+    def whole(self, path: str) -> bytes | CkptError:
+        """A file that is too large to be fetched with others."""
+        try:
+            return read_whole(self.store, path)
+        except CkptError as error:
+            return error
+
+    def read_checksums(self, stores: list[StoreFiles], places: Mapping[str, int]) -> dict[str, bytes]:
+        """The checksum files that stand beside these files, by path."""
+        beside = []
+        for path, at in places.items():
+            directory, _, name = path[len(stores[at].path) + 1 :].rpartition("/")
+            inside = f"{directory}/" if directory else ""
+            candidates = [f"{inside}{name}.crc", *([f"{inside}.{name}.crc"] if self.is_local else [])]
+            beside += [f"{stores[at].path}/{one}" for one in candidates if one in stores[at].names]
+        return {path: body for path, body in self.store.read_all(beside) if isinstance(body, bytes)}
+
+    def opened(
+        self, store: StoreFiles, name: str, body: bytes | CkptError, checksums: Mapping[str, bytes]
+    ) -> StoreFiles:
+        """The store with what this file told."""
+        opened = store.opened | {name}
+        if not isinstance(body, bytes):
+            why = NOT_A_FILE if is_directory(self.store, f"{store.path}/{name}") else _fault(body)
+            return replace(store, opened=opened, faults={**store.faults, name: why})
+        sizes = {**store.sizes, name: len(body)}
+        directory, _, base = f"{store.path}/{name}".rpartition("/")
+        sidecar = checksums.get(f"{directory}/{base}.crc")
+        hadoop = checksums.get(f"{directory}/.{base}.crc")
+        sidecar_fault = _sidecar_fault(sidecar, body) if sidecar is not None else None
+        sidecar_faults = {**store.sidecar_faults, name: sidecar_fault} if sidecar_fault else store.sidecar_faults
+        store = replace(store, opened=opened, sizes=sizes, sidecar_faults=sidecar_faults)
+        store, fault = self.decoded(store, name, body)
+        if hadoop is not None and self.is_local and _is_checked_by_hadoop(store, name):
+            fault = _hadoop_fault(hadoop, body) or fault
+        return replace(store, faults={**store.faults, name: fault}) if fault else store
+
+    def decoded(self, store: StoreFiles, name: str, body: bytes) -> tuple[StoreFiles, Fault | None]:
+        try:
+            if name.endswith(".zip"):
+                return replace(store, snapshots={**store.snapshots, name: parse_snapshot_zip(body)}), None
+            if name.endswith(".changelog"):
+                changelog = parse_changelog(body, self.codec)
+                lineage = changelog.lineage or ()
+                store = replace(store, has_families=store.has_families or changelog.version in TYPED_VERSIONS)
+                if name == f"{self.version}_{store.unique_id}.changelog":
+                    return replace(store, lineage=lineage), None
+                return replace(store, ancestry=tuple({*store.ancestry, *lineage})), None
+        except MalformedFile as error:
+            return store, _fault(error)
+        return store, self.fault_of(store, name, body)
+
+    def fault_of(self, store: StoreFiles, name: str, body: bytes) -> Fault | None:
+        files = (file for snapshot in store.snapshots.values() for file in snapshot.files)
+        expected = next((file.size_bytes for file in files if file.path == name), len(body))
+        if expected != len(body):
+            message = f"{len(body)} bytes, where the snapshot says {expected}"
+            return Fault("size", message, expected=f"{expected} bytes")
+        return fault_in(name, body, self.codec)
+
+
+def fault_in(name: str, body: bytes, codec: Codec | None) -> Fault | None:
+    """What is wrong with the contents of a file of this name."""
+    try:
+        if name.endswith(".delta"):
+            parse_delta(body, codec)
+        elif name.endswith(".snapshot"):
+            parse_snapshot(body, codec)
+        elif name.endswith(".changelog"):
+            parse_changelog(body, codec)
+        elif name.endswith(".zip"):
+            parse_snapshot_zip(body)
+        elif name.endswith(".sst"):
+            check_sst(body)
+    except MalformedFile as error:
+        return _fault(error)
+    return None
+
+
+def _fault(error: CkptError) -> Fault:
+    if isinstance(error, NotFound):
+        return NO_FILE
+    if isinstance(error, LeftUnread | Unavailable) or not isinstance(error, MalformedFile):
+        return Fault("unread", error.message)
+    kind: FaultKind = "stream"
+    if isinstance(error, BadSize):
+        kind = "key-size" if error.of == "key" else "value-size"
+    elif isinstance(error, NoMetadata):
+        kind = "no-metadata"
+    elif isinstance(error, WrongVersion):
+        kind = "metadata-version"
+    return Fault(kind, error.message, error.expected, error.position, error.spark)
+
+
+def _is_checked_by_hadoop(store: StoreFiles, name: str) -> bool:
+    """Spark reads these through the class of Hadoop's that checks; the others, and zips with ids, through another."""
+    return name.startswith((f"{SST_DIRECTORY}/", f"{LOG_DIRECTORY}/")) or (
+        name.endswith(".zip") and store.unique_id is None
+    )
+
+
+def _sidecar_fault(sidecar: bytes, body: bytes) -> Fault | None:
+    try:
+        recorded = parse_spark_checksum(sidecar)
+    except MalformedFile as error:
+        if not sidecar.strip():
+            return Fault("stream", "its checksum file is empty", "JSON", spark=_EMPTY_JSON)
+        return Fault("stream", f"its checksum file: {error.message}", error.expected, spark=error.spark)
+    if recorded.main_file_bytes != len(body):
+        return Fault("sidecar", f"{len(body)} bytes, where its checksum file says {recorded.main_file_bytes}")
+    if recorded.value & 0xFFFFFFFF != crc32c(body):
+        return Fault("sidecar", "not the contents that its checksum file was written for")
+    return None
+
+
+def _hadoop_fault(crc: bytes, body: bytes) -> Fault | None:
+    """Hadoop checks the chunks that it reads, and takes no notice of a checksum file that it cannot read itself."""
+    try:
+        recorded = parse_hadoop_crc(crc)
+    except MalformedFile:
+        return None
+    chunks = -(-len(body) // recorded.chunk_bytes)
+    bad = verify_hadoop_crc(replace(recorded, checksums=recorded.checksums[:chunks]), body)
+    if bad is None:
+        return None
+    return Fault(
+        "hadoop-crc",
+        "not the contents that Hadoop's checksum file was written for",
+        position=Position(byte=bad * recorded.chunk_bytes),
+        spark=SparkError("org.apache.hadoop.fs.ChecksumException"),
+    )

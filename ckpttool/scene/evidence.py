@@ -1,0 +1,271 @@
+"""What the files give away about their writer: which Spark releases, which kind of execution. Pure.
+
+Every conclusion carries its evidence, and is a range or a guess where the files leave it open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from ckpttool.formats.names import holes
+from ckpttool.frozen import frozen
+from ckpttool.model import Checkpoint, Mode, VersionRange
+from ckpttool.scene.batches import Batch, decode_batches
+from ckpttool.storage.urls import is_local
+
+Release = tuple[int, int, int]
+
+# Runs of releases that write the same set of pinned confs: first and last known release of each run.
+WRITERS: tuple[tuple[Release, Release], ...] = (
+    ((2, 1, 0), (2, 1, 3)),
+    ((2, 2, 0), (2, 2, 3)),
+    ((2, 3, 0), (2, 3, 4)),
+    ((2, 4, 0), (2, 4, 8)),
+    ((3, 0, 0), (3, 0, 3)),
+    ((3, 1, 1), (3, 1, 3)),
+    ((3, 2, 0), (3, 2, 1)),
+    ((3, 2, 2), (3, 5, 3)),
+    ((3, 5, 4), (3, 5, 4)),
+    ((3, 5, 5), (3, 5, 8)),
+    ((4, 0, 0), (4, 0, 4)),
+    ((4, 1, 0), (4, 1, 3)),
+    ((4, 2, 0), (4, 2, 1)),
+    ((4, 3, 0), (4, 3, 0)),
+)
+OLDEST, NEWEST = WRITERS[0][0], WRITERS[-1][1]
+
+_STREAMING = "spark.sql.streaming."
+_PRUNE_FILTERS = "spark.sql.optimizer.pruneFiltersCanPruneStreamingSubplan"
+# Pinned conf → the first release that writes it into the offset log.
+PINNED_SINCE: dict[str, Release] = {
+    "spark.sql.shuffle.partitions": (2, 2, 0),
+    f"{_STREAMING}stateStore.providerClass": (2, 3, 0),
+    f"{_STREAMING}multipleWatermarkPolicy": (2, 4, 0),
+    f"{_STREAMING}flatMapGroupsWithState.stateFormatVersion": (2, 4, 0),
+    f"{_STREAMING}aggregation.stateFormatVersion": (2, 4, 0),
+    f"{_STREAMING}join.stateFormatVersion": (3, 0, 0),
+    f"{_STREAMING}stateStore.compression.codec": (3, 1, 0),
+    f"{_STREAMING}stateStore.rocksdb.formatVersion": (3, 2, 0),
+    f"{_STREAMING}statefulOperator.useStrictDistribution": (3, 2, 2),
+    _PRUNE_FILTERS: (3, 5, 5),
+    f"{_STREAMING}stateStore.encodingFormat": (4, 0, 0),
+    f"{_STREAMING}stateStore.rocksdb.mergeOperatorVersion": (4, 2, 0),
+    f"{_STREAMING}stateStore.rowChecksum.enabled": (4, 2, 0),
+    "spark.sql.function.protobufExtensions.enabled": (4, 2, 0),
+    f"{_STREAMING}queryEvolution.enableSourceEvolution": (4, 2, 0),
+    f"{_STREAMING}statefulOperator.alwaysNullableOutput.enabled": (4, 3, 0),
+    "spark.sql.dropDuplicates.deterministicKeyOrder.enabled": (4, 3, 0),
+}
+# Spark 3.5.4 alone wrote this key under a wrong name.
+_MISNAMED = "spark.databricks.sql.optimizer.pruneFiltersCanPruneStreamingSubplan"
+
+# Spark refuses shorter batches in real-time mode than five seconds; the clocks of a file system may differ a little.
+REALTIME_BATCH_AT_LEAST_MS = 4_500
+
+# What a session writes when nothing was set: shown are the ones that differ.
+PINNED_DEFAULTS: dict[str, tuple[str, ...]] = {
+    "spark.sql.shuffle.partitions": ("200",),
+    f"{_STREAMING}stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider",
+    ),
+    f"{_STREAMING}multipleWatermarkPolicy": ("min",),
+    f"{_STREAMING}flatMapGroupsWithState.stateFormatVersion": ("2",),
+    f"{_STREAMING}aggregation.stateFormatVersion": ("2",),
+    f"{_STREAMING}join.stateFormatVersion": ("2",),
+    f"{_STREAMING}stateStore.compression.codec": ("lz4",),
+    f"{_STREAMING}stateStore.rocksdb.formatVersion": ("5",),
+    f"{_STREAMING}statefulOperator.useStrictDistribution": ("true",),
+    _PRUNE_FILTERS: ("false",),
+    f"{_STREAMING}stateStore.encodingFormat": ("unsaferow",),
+    f"{_STREAMING}stateStore.rocksdb.mergeOperatorVersion": ("2",),
+    f"{_STREAMING}stateStore.rowChecksum.enabled": ("false",),
+    "spark.sql.function.protobufExtensions.enabled": ("false", "true"),
+    f"{_STREAMING}queryEvolution.enableSourceEvolution": ("false",),
+    f"{_STREAMING}statefulOperator.alwaysNullableOutput.enabled": ("true", "false"),
+    "spark.sql.dropDuplicates.deterministicKeyOrder.enabled": ("true", "false"),
+}
+
+
+@frozen
+class Evidence:
+    """A checkpoint together with what follows from its files alone; checks and predictions start here."""
+
+    checkpoint: Checkpoint
+    batches: tuple[Batch, ...]
+    mode: Mode
+    mode_reason: str
+    written_by: VersionRange
+
+    @property
+    def newest(self) -> Batch | None:
+        """The newest planned batch whose offsets could be read."""
+        return next((batch for batch in reversed(self.batches) if batch.entry), None)
+
+
+def gather_evidence(checkpoint: Checkpoint) -> Evidence:
+    batches = decode_batches(checkpoint)
+    mode, reason = infer_mode(checkpoint, batches)
+    return Evidence(checkpoint, batches, mode, reason, infer_written_by(checkpoint, batches))
+
+
+# -- which kind of execution -------------------------------------------------------------------------------------------
+
+
+def left_in_logs(checkpoint: Checkpoint) -> list[str]:
+    """What lies in the two logs beside batches, as Spark lists it: Hadoop's local file system hides its checksums."""
+    local = is_local(checkpoint.url)
+    return [
+        f"{log}/{name}"
+        for log, names in (("offsets", checkpoint.offset_names), ("commits", checkpoint.commit_names))
+        for name in names.others
+        if not (local and name.startswith(".") and name.endswith(".crc"))
+    ]
+
+
+def infer_mode(checkpoint: Checkpoint, batches: Sequence[Batch]) -> tuple[Mode, str]:
+    if checkpoint.dstreams is not None:
+        return "dstreams", "files named checkpoint-<ms>: the older DStreams API, Java-serialised"
+    newest = [batch for batch in batches if batch.entry][-2:]
+    if newest and newest[-1].sources and all(map(_is_epoch, newest)):
+        return "continuous", f"offsets/{newest[-1].id} has an empty metadata line, which continuous processing writes"
+    if _is_async(checkpoint):
+        return "async", "both logs skip the same batches: asynchronous progress tracking writes only some of them"
+    if late := _written_at_the_end(batches):
+        return "realtime", f"offsets/{late.id} was written at the end of its batch, as real-time mode does"
+    return "microbatch", "every batch has its offsets, written before it ran"
+
+
+def _is_epoch(batch: Batch) -> bool:
+    """No metadata line; an epoch whose empty line was lost has its offset in that place."""
+    if batch.entry is None or "" in [source.text for source in batch.sources]:
+        return False
+    return batch.entry.metadata is None or not batch.sources
+
+
+def _is_async(checkpoint: Checkpoint) -> bool:
+    """Holes that both logs share below the last commit; stateless, as the mode demands. Without commits, many holes."""
+    if checkpoint.operators:
+        return False
+    committed, last = checkpoint.commit_names.ids, checkpoint.last_commit_batch
+    gaps = holes(checkpoint.offset_names.ids)
+    if last is None:
+        return len(gaps) >= 2
+    if not checkpoint.offset_names.ids:
+        return len(holes(committed)) >= 2
+    below = [gap for gap in gaps if gap.stop <= last]
+    return bool(below) and not any(batch in committed for gap in below for batch in (gap.start, gap.stop - 1))
+
+
+def _written_at_the_end(batches: Sequence[Batch]) -> Batch | None:
+    """Real-time mode plans a batch, runs it for at least five seconds, and only then writes both logs, side by side.
+
+    Times of files prove it only while they fit between the batches' own times: a copy has none that do."""
+    timed = [batch for batch in batches if batch.entry and batch.entry.metadata and batch.written_ms is not None]
+    if len(timed) < 2 or not all(map(_ran_before_it_was_logged, timed)):
+        return None
+    in_turn = all((before.written_ms or 0) <= (after.planned_ms or 0) + 1_000 for before, after in pairwise(timed))
+    return timed[-1] if in_turn else None
+
+
+def _ran_before_it_was_logged(batch: Batch) -> bool:
+    planned, written, committed = batch.planned_ms, batch.written_ms, batch.committed_ms
+    if planned is None or written is None or written - planned < REALTIME_BATCH_AT_LEAST_MS:
+        return False
+    return committed is None or 0 <= committed - written <= 1_000
+
+
+# -- which Spark -------------------------------------------------------------------------------------------------------
+
+
+def infer_written_by(checkpoint: Checkpoint, batches: Sequence[Batch]) -> VersionRange:
+    """The releases that could have written what we see, by the newest batch; older batches may be older Sparks'."""
+    bounds = [*_by_pinned_confs(batches), *_by_formats(checkpoint, batches)]
+    lows = [(low, reason) for low, _, reason in bounds if low is not None]
+    highs = [(high, reason) for _, high, reason in bounds if high is not None]
+    low = max(lows, default=None)
+    high = min(highs, default=None)
+    evidence = tuple(dict.fromkeys(reason for _, _, reason in bounds))
+    if low and high and low[0] > high[0]:  # an upgrade in between: the newest evidence wins
+        return VersionRange(spell(low[0]), None, (*evidence, "the files stem from more than one release"))
+    return VersionRange(spell(low[0]) if low else None, spell(high[0]) if high else None, evidence)
+
+
+def spell(release: Release) -> str:
+    return ".".join(map(str, release))
+
+
+Bound = tuple[Release | None, Release | None, str]
+
+
+def _by_pinned_confs(batches: Sequence[Batch]) -> Iterator[Bound]:
+    newest = next((batch for batch in reversed(batches) if batch.entry and batch.entry.metadata), None)
+    if newest is None or newest.entry is None or newest.entry.metadata is None:
+        return
+    conf = newest.entry.metadata.conf
+    where = f"offsets/{newest.id}"
+    if not conf:
+        yield (2, 1, 0), (2, 1, 3), f"{where} pins no configuration, as only Spark 2.1 does"
+        return
+    written = {key for key in (*PINNED_SINCE, _MISNAMED) if key in conf}
+    absent = _may_be_absent(newest.entry.version)
+    matching = [run for run in WRITERS if written <= _pinned_by(run[1]) <= written | absent]
+    if matching:
+        count = f"{len(written)} of the {len(PINNED_SINCE)} confs that Spark ever pinned"
+        yield matching[0][0], matching[-1][1], f"{where} pins {count}, the set of these releases"
+    elif written & PINNED_SINCE.keys():
+        key = max(written & PINNED_SINCE.keys(), key=lambda key: PINNED_SINCE[key])
+        yield PINNED_SINCE[key], None, f"{where} pins {key}"
+
+
+def _pinned_by(release: Release) -> set[str]:
+    keys = {key for key, since in PINNED_SINCE.items() if since <= release}
+    return keys | {_MISNAMED} if release == (3, 5, 4) else keys
+
+
+def _may_be_absent(offset_log_version: int) -> set[str]:
+    """The first run of a version 2 log in Spark 4.2.0 leaves the number of partitions out."""
+    return {"spark.sql.shuffle.partitions"} if offset_log_version == 2 else set()
+
+
+def _by_formats(checkpoint: Checkpoint, batches: Sequence[Batch]) -> Iterator[Bound]:
+    newest = next((batch for batch in reversed(batches) if batch.entry), None)
+    commit = next((batch.commit for batch in reversed(batches) if batch.commit), None)
+    if newest and newest.entry and newest.entry.version == 2:
+        yield (4, 2, 0), None, f"offsets/{newest.id} has format version 2"
+    if newest and newest.entry and newest.entry.metadata is None:
+        yield (2, 3, 0), None, "continuous processing exists since 2.3"
+    if commit and commit.version == 3:
+        yield (4, 2, 0), None, f"commits/{commit.batch_id} has format version 3"
+    elif commit and commit.version == 2:
+        yield (4, 0, 0), None, f"commits/{commit.batch_id} has format version 2"
+    elif commit and commit.next_watermark_ms is not None:
+        yield (2, 4, 0), None, f"commits/{commit.batch_id} holds the next watermark"
+    elif commit:
+        yield (2, 2, 0), (2, 3, 4), f"commits/{commit.batch_id} holds nothing, as Spark 2.2 and 2.3 write it"
+    for operator in checkpoint.operators:
+        yield from _by_operator(operator.id, operator.metadata is not None, checkpoint)
+
+
+def _by_operator(operator_id: int, has_metadata: bool, checkpoint: Checkpoint) -> Iterator[Bound]:
+    where = f"state/{operator_id}"
+    if has_metadata:
+        yield (4, 0, 0), None, f"{where} has operator metadata"
+    operator = next(operator for operator in checkpoint.operators if operator.id == operator_id)
+    versions = {store.schema.version for store in operator.stores if store.schema}
+    since: dict[int, Release] = {1: (3, 1, 1), 2: (3, 2, 0), 3: (4, 0, 0)}
+    for version in sorted(versions):
+        yield since[version], None, f"{where} has a state schema of version {version}"
+
+
+def unusual_confs(batch: Batch | None) -> dict[str, str]:
+    """The newest batch's pinned confs that differ from Spark's defaults; Spark forces them on every restart."""
+    metadata = batch.entry.metadata if batch and batch.entry else None
+    conf = metadata.conf if metadata else {}
+    return {key: value for key, value in conf.items() if value not in PINNED_DEFAULTS.get(key, (value,))}
+
+
+def partition_count(evidence: Evidence, batch: int) -> str | None:
+    """The number of state partitions that a batch's offsets pin."""
+    entry = evidence.checkpoint.offsets.get(batch)
+    return entry.metadata.conf.get("spark.sql.shuffle.partitions") if entry and entry.metadata else None

@@ -1,0 +1,114 @@
+"""What was found at a query's inputs. Values only; `judge.py` concludes from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import field
+from typing import Generic, TypeVar
+
+from ckpttool.connectors.base import Offset
+from ckpttool.connectors.delta import END_OF_VERSION, DeltaOffset
+from ckpttool.connectors.file import FileOffset
+from ckpttool.errors import CkptError
+from ckpttool.formats.delta_log import DeltaCommit, DeltaLogNames, DeltaMetadata
+from ckpttool.formats.envelope import LONG_MAX
+from ckpttool.frozen import frozen
+from ckpttool.scene.batches import Batch
+from ckpttool.scene.scene import Scene
+
+OffsetT = TypeVar("OffsetT", bound=Offset)
+
+
+@frozen
+class LastRange(Generic[OffsetT]):
+    """What the newest batch reads from one source; `start` None: from the source's beginning."""
+
+    source: str
+    start: OffsetT | None
+    end: OffsetT
+
+    @property
+    def path(self) -> str:
+        return f"sources/{self.source}"
+
+
+@frozen
+class Lookup:
+    """Files that were looked for. `elsewhere`: folders of a disk that this machine does not have."""
+
+    looked_at: int = 0
+    gone: frozenset[str] = frozenset()
+    elsewhere: tuple[str, ...] = ()
+    unreachable: tuple[tuple[str, CkptError], ...] = ()
+
+
+@frozen
+class FileInput:
+    """The input files of a batch that runs again. `left_out`: how many more of them were not looked for."""
+
+    range: LastRange[FileOffset]
+    files: Lookup
+    left_out: int = 0
+
+
+@frozen
+class DeltaInput:
+    """A Delta table. `metadata` is the current one, `metadata_before` that of the version where the range begins.
+
+    `commits` ascend from there on; `unread`: the first version that was not read because they are too many. `data`:
+    those of their files that a batch reads. `waiting`: why there may be newer commits than the log shows."""
+
+    range: LastRange[DeltaOffset]
+    path: str
+    names: DeltaLogNames = field(default_factory=DeltaLogNames)
+    metadata: DeltaMetadata | None = None
+    metadata_before: DeltaMetadata | None = None
+    commits: tuple[DeltaCommit, ...] = ()
+    unread: int | None = None
+    data: Lookup = field(default_factory=Lookup)
+    waiting: str | None = None
+    exists: bool = True
+    error: CkptError | None = None
+
+
+InputEvidence = FileInput | DeltaInput
+
+
+def last_ranges(scene: Scene, kind: type[OffsetT]) -> Iterator[LastRange[OffsetT]]:
+    """The newest batch's ranges of this kind: to be run again, or asked for once more when the query starts."""
+    newest, before = scene.batch(scene.planned), scene.batch(scene.previous)
+    if newest is None or scene.is_continuous:
+        return
+    starts = _offsets(before)
+    for source in newest.sources:
+        key = source.name or str(source.index)
+        if isinstance(source.offset, kind):
+            start = starts.get(key)
+            yield LastRange(key, start if isinstance(start, kind) else None, source.offset)
+
+
+def first_version(one: LastRange[DeltaOffset]) -> int:
+    """Where the range begins; the first batch of a query begins with the snapshot that its end tells of."""
+    if one.start is not None:
+        return one.start.version
+    return max(0, one.end.version if one.end.is_initial_snapshot else one.end.version - 1)
+
+
+def files_between(commits: Iterable[DeltaCommit], start: DeltaOffset | None, end: DeltaOffset | None) -> list[str]:
+    """The data files behind `start`, up to and with `end`; without a start only a snapshot would tell of the first.
+
+    While a stream is inside its initial snapshot, the commits that follow it are still to come as a whole."""
+    if start is None:
+        return []
+    after = (start.version, END_OF_VERSION if start.is_initial_snapshot else start.index)
+    until = (end.version, end.index) if end else (LONG_MAX, 0)
+    return [
+        file
+        for commit in commits
+        for index, file in enumerate(commit.new_data)
+        if after < (commit.version, index) <= until
+    ]
+
+
+def _offsets(batch: Batch | None) -> dict[str, Offset | None]:
+    return {source.name or str(source.index): source.offset for source in batch.sources} if batch else {}

@@ -1,0 +1,263 @@
+"""The door to the files: one small `Store` for the local disk and for everything fsspec opens. It only reads.
+
+Local paths never import fsspec. Listings are in no order. Hadoop's spellings of URLs are mapped to fsspec's or refused
+with the reason; credentials come from `--storage-option` or from the environment, and never appear in a message.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat as stat_flags
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Protocol
+
+from ckpttool.errors import CkptError, LeftUnread, MalformedFile, NotFound, Unavailable
+from ckpttool.frozen import frozen
+from ckpttool.storage.urls import parse_url
+
+READ_LIMIT_BYTES = 64 * 2**20
+
+Names = list[str]  # by its own name, since the stores have a method `list`
+
+
+@frozen
+class FileStat:
+    size_bytes: int | None
+    modified_ms: int | None
+    is_directory: bool
+
+
+@frozen
+class LogListing:
+    """The names in a log; not `complete`: only those of its newest ids, because there are too many to list."""
+
+    names: Sequence[str]
+    complete: bool
+
+
+class Store(Protocol):
+    """A directory tree, read through paths relative to its root, with `/` between the parts.
+
+    `changed`: paths that were not, when they were read, what the listing had told of them."""
+
+    url: str
+    changed: Collection[str] = ()
+
+    def list(self, path: str = "") -> list[str]:
+        """The names in a directory, in no order; raises NotFound if it is not there or is a file."""
+
+    def stat(self, path: str) -> FileStat | None:
+        """Size, time and kind; None if there is nothing. After a `list` of its directory this costs no request."""
+
+    def read(self, path: str) -> bytes:
+        """The whole file; raises NotFound, Unavailable, or MalformedFile for what is not a readable file."""
+
+    def read_range(self, path: str, start: int, end: int) -> bytes:
+        """The bytes from `start` up to `end`, of a file that has them; raises what `read` would."""
+
+    def read_all(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | CkptError]]:
+        """Many files, as concurrently as the store allows; what `read` would raise stands in its place."""
+
+    def at(self, path: str) -> Store:
+        """The store whose root is `path` below this one (`..` for the parent)."""
+
+    def list_log(self, path: str, beside: str | None = None, *, full: bool = False) -> LogListing:  # noqa: ARG002
+        """The names in a log of numbered files; `full`: all, however many. `beside`: a log that should end at about
+        the same id, and will be asked for next."""
+        return LogListing(self.list(path), complete=True)
+
+    def list_starting(self, start: str) -> Names:
+        """Those names at the root that begin with `start`; no error if there is no root."""
+        try:
+            return [name for name in self.list() if name.startswith(start)]
+        except NotFound:
+            return []
+
+    def survey(self, path: str = "", parts: Sequence[str] = ()) -> None:  # noqa: ARG002
+        """Announce that names all over `path` will be asked for: where that saves requests they are fetched now.
+        `parts`: directories that will be asked for in any case."""
+        return
+
+    def prefetch(self, needed: Callable[[], Sequence[str]]) -> None:  # noqa: ARG002
+        """Announce files that will be read, once each; asked which they are only where fetching ahead pays."""
+        return
+
+
+def portions(paths: Sequence[str], size_of: Callable[[str], int], most_files: int) -> Iterator[Sequence[str]]:
+    """Files to be fetched together: as many bytes at once as one file may have."""
+    portion: Names = []
+    total = 0
+    for path in paths:
+        size = size_of(path)
+        if portion and (total + size > READ_LIMIT_BYTES or len(portion) == most_files):
+            yield portion
+            portion, total = [], 0
+        portion.append(path)
+        total += size
+    if portion:
+        yield portion
+
+
+def open_store(url: str, storage_options: Mapping[str, str] | None = None) -> Store:
+    """The store behind a path or URL, in fsspec's or Hadoop's spelling."""
+    target, options = parse_url(url)
+    if target is None:
+        return LocalStore(options["path"])
+    from ckpttool.storage.remote import open_remote
+
+    return open_remote(url, target, options, storage_options or {})
+
+
+def read_pieces(store: Store, path: str) -> Iterator[bytes]:
+    """A file of any size, in pieces of at most what `read` would take as a whole."""
+    found = store.stat(path)
+    size = found.size_bytes if found and not found.is_directory else None
+    if size is None or size <= READ_LIMIT_BYTES:
+        yield store.read(path)
+        return
+    for start in range(0, size, READ_LIMIT_BYTES):
+        yield store.read_range(path, start, min(start + READ_LIMIT_BYTES, size))
+
+
+def read_whole(store: Store, path: str) -> bytes:
+    """A file of any size at once: for state, of which a file may be as large as its partition."""
+    pieces = list(read_pieces(store, path))
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def is_directory(store: Store, path: str) -> bool:
+    found = store.stat(path)
+    return found is not None and found.is_directory
+
+
+class LocalStore(Store):
+    """The local disk, through plain `os`. Links that lead out of the root are not followed."""
+
+    def __init__(self, root: str) -> None:
+        self.url = root
+        self._root = os.path.abspath(root)
+        self._real_root = os.path.realpath(root)
+
+    def list(self, path: str = "") -> list[str]:
+        try:
+            return os.listdir(self._inside(path))
+        except (OSError, ValueError) as error:
+            raise _local_error(error, path or self.url) from None
+
+    def stat(self, path: str) -> FileStat | None:
+        try:
+            found = os.stat(f"{self._root}/{path}")
+        except (OSError, ValueError):
+            return None
+        return FileStat(found.st_size, found.st_mtime_ns // 1_000_000, stat_flags.S_ISDIR(found.st_mode))
+
+    def read(self, path: str) -> bytes:
+        try:
+            # Non-blocking, so that a named pipe cannot hold us; it does nothing to a regular file.
+            descriptor = os.open(self._inside(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            with open(descriptor, "rb") as file:
+                found = os.fstat(descriptor)
+                if not stat_flags.S_ISREG(found.st_mode):
+                    raise not_a_file()
+                return bounded(file.read() if found.st_size <= READ_LIMIT_BYTES else None)
+        except (OSError, ValueError) as error:
+            raise _local_error(error, path) from None
+
+    def read_range(self, path: str, start: int, end: int) -> bytes:
+        try:
+            with open(self._inside(path), "rb") as file:
+                file.seek(start)
+                return file.read(end - start)
+        except (OSError, ValueError) as error:
+            raise _local_error(error, path) from None
+
+    def read_all(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | CkptError]]:
+        for path in paths:
+            try:
+                yield path, self.read(path)
+            except CkptError as error:
+                yield path, error
+
+    def real_path(self, path: str) -> str:
+        """Where a file is, for libraries that open files themselves; raises what `read` would."""
+        try:
+            real = os.path.realpath(self._inside(path))
+            os.stat(real)
+        except (OSError, ValueError) as error:
+            raise _local_error(error, path) from None
+        return real
+
+    def at(self, path: str) -> LocalStore:
+        return LocalStore(os.path.normpath(os.path.join(self.url, path)))
+
+    def _inside(self, path: str) -> str:
+        full = f"{self._root}/{path}"
+        real = os.path.realpath(full)
+        if real != self._real_root and not real.startswith(self._real_root.rstrip("/") + "/"):
+            raise LeftUnread(
+                "a symbolic link that leads out of the checkpoint; it was not followed",
+                expected="a file inside the checkpoint",
+            )
+        return full
+
+
+class NothingStore(Store):
+    """What is above the top of a bucket or a file system: nothing, and no request is made to find that out."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def list(self, path: str = "") -> list[str]:
+        raise NotFound(f"there is nothing above {self.url}" if not path else f"{path} does not exist")
+
+    def stat(self, path: str) -> FileStat | None:  # noqa: ARG002
+        return None
+
+    def read(self, path: str) -> bytes:
+        raise NotFound(f"{path} does not exist")
+
+    def read_range(self, path: str, start: int, end: int) -> bytes:  # noqa: ARG002
+        return self.read(path)
+
+    def read_all(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | CkptError]]:
+        for path in paths:
+            yield path, NotFound(f"{path} does not exist")
+
+    def at(self, path: str) -> NothingStore:  # noqa: ARG002
+        return self
+
+
+def bounded(body: bytes | None) -> bytes:
+    """The body itself, unless it is longer than anything we read; None: it was longer and not even read."""
+    if body is None or len(body) > READ_LIMIT_BYTES:
+        raise too_large()
+    return body
+
+
+def too_large() -> LeftUnread:
+    return LeftUnread(
+        f"the file is larger than {READ_LIMIT_BYTES // 2**20} MiB and was not read",
+        expected="a log file of some kilobytes",
+    )
+
+
+def not_a_file() -> MalformedFile:
+    return MalformedFile("a directory or a device stands where a file belongs", expected="a regular file")
+
+
+def _local_error(error: OSError | ValueError, path: str) -> CkptError:
+    if not isinstance(error, OSError):  # a NUL in a name that a file gave us
+        return NotFound("a path cannot contain a NUL character")
+    if error.errno == errno.ENOENT:
+        return NotFound(f"{path} does not exist")
+    if error.errno == errno.ENOTDIR:
+        return NotFound(f"{path} is a file, not a directory")
+    if error.errno == errno.ELOOP:
+        return MalformedFile("a symbolic link that leads to itself", expected="a regular file")
+    if error.errno == errno.ENAMETOOLONG:
+        return NotFound(f"the path is too long: {path[:60]}…")
+    if error.errno in (errno.ENXIO, errno.ENODEV, errno.EISDIR):  # a socket, a device without a driver
+        return not_a_file()
+    next_step = "run as a user who may read it" if error.errno in (errno.EACCES, errno.EPERM) else None
+    return Unavailable(f"{path} cannot be read: {error.strerror}", next_step)

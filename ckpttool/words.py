@@ -1,0 +1,27 @@
+"""How numbers and names are put into a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def shown(text: str, limit: int = 60) -> str:
+    """Something read from a file, short and printable, without the quotes that messages put around it."""
+    return quote(text, limit)[1:-1]
+
+
+def listed(names: Iterable[str], limit: int = 3) -> str:
+    """`a, b, c and 4 more`"""
+    every = [shown(name) for name in names]
+    more = f" and {len(every) - limit:,} more" if len(every) > limit else ""
+    return ", ".join(every[:limit]) + more
+
+
+def quote(text: str, limit: int = 60) -> str:
+    """A short, printable rendering of something read from a file, for messages."""
+    shown = text if len(text) <= limit else text[:limit] + "…"
+    return "`" + shown.encode("unicode_escape").decode("ascii") + "`" if not shown.isprintable() else f"`{shown}`"

@@ -1,0 +1,463 @@
+"""A Delta source whose table is not as it was: what stops the restart, where, and what is only told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ckpttool.errors import Unavailable
+from ckpttool.reading.inputs import delta as loading
+from ckpttool.releases import Release
+from ckpttool.scene.inputs import DeltaInput
+from ckpttool.scene.scene import Doubt, Failure
+from tests.unit.laws.inputs.places import ID, Place, metadata, offset, schema, told
+
+OTHER = "11111111-2222-4333-8444-555555555555"
+EXPIRED, CHANGED = "delta-log-expired", "delta-source-schema-or-updates"
+MISSED, INITIAL = "delta-trailing-commit-missed", "delta-initial-snapshot-gone"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    made = Place(tmp_path)
+    made.ran()
+    return made
+
+
+@pytest.fixture
+def replay(tmp_path: Path) -> Place:
+    made = Place(tmp_path)
+    made.ran(committed=False)
+    return made
+
+
+def test_a_sound_table_is_nothing_to_tell_of(place: Place) -> None:
+    place.add(5)
+    assert place.judge() == (None, ())
+
+
+def test_without_a_path_no_table_is_looked_at(place: Place) -> None:
+    from ckpttool import load_checkpoint, open_store
+    from ckpttool.reading.inputs import load_inputs
+    from ckpttool.scene.evidence import gather_evidence
+
+    assert load_inputs(gather_evidence(load_checkpoint(open_store(str(place.checkpoint)))), {}) == ()
+
+
+# -- the table itself --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("committed", "phase"), [(True, "init"), (False, "batch")])
+def test_another_table_stops_the_query_where_it_is_first_asked(tmp_path: Path, committed: bool, phase: str) -> None:
+    place = Place(tmp_path)
+    place.ran(committed=committed)
+    place.commit(0, metadata(OTHER))
+    obstacle, findings = place.judge()
+    assert isinstance(obstacle, Failure)
+    assert (obstacle.phase, obstacle.condition) == (phase, "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE")
+    assert obstacle.batch_id == (None if committed else 1)
+    assert [finding.id for finding in findings] == ["delta-source-table-id-changed"]
+    assert findings[0].spark is not None
+
+
+def test_a_pending_batch_that_reads_nothing_here_asks_the_source_when_it_starts(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.batch(0, offset(5), '{"offset":1,"timestamp":1}')
+    place.batch(1, offset(5), '{"offset":2,"timestamp":2}', committed=False)
+    place.commit(0, metadata(OTHER))
+    assert told(place.judge())[0] == "init"
+    (place.checkpoint / "commits" / "0").unlink()
+    assert told(place.judge())[0] == "batch", "without any commit nobody is asked beforehand"
+    place.batch(1, offset(5), '{"offset":2,"timestamp":2}')
+    for number in (2, 3):
+        place.batch(number, offset(5), '{"offset":2,"timestamp":2}', committed=False)
+    assert told(place.judge())[0] == "batch", "nor if the commit is an older one"
+
+
+def test_of_two_sources_the_one_that_is_asked_earlier_stops_the_query(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.batch(0, offset(4), offset(5))
+    place.batch(1, offset(5), offset(5), committed=False)
+    place.commit(0, metadata(OTHER))
+    assert told(place.judge()) == (
+        "init",
+        "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
+        ["delta-source-table-id-changed"] * 2,
+    )
+
+
+def test_of_two_tables_the_path_is_that_of_the_one_it_fits(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.batch(0, offset(4), offset(7, table_id=OTHER))
+    place.batch(1, offset(5), offset(8, table_id=OTHER))
+    assert [one.range.source for one in place.look()] == ["0"]
+    place.commit(0, metadata("99999999-2222-4333-8444-555555555555"))
+    assert [one.range.source for one in place.look()] == ["0", "1"]
+
+
+def test_no_table(place: Place) -> None:
+    for path in place.log.iterdir():
+        path.unlink()
+    assert told(place.judge()) == ("start", "DELTA_SCHEMA_NOT_SET", ["delta-source-table-gone"])
+    place.log.rmdir()
+    assert told(place.judge()) == ("start", "DELTA_SCHEMA_NOT_SET", ["delta-source-table-gone"])
+
+
+@pytest.mark.parametrize(
+    ("gone", "condition"),
+    [((2,), "DELTA_VERSIONS_NOT_CONTIGUOUS"), ((0,), "DELTA_TRUNCATED_TRANSACTION_LOG")],
+)
+def test_a_log_with_a_hole_cannot_be_loaded(place: Place, gone: tuple[int, ...], condition: str) -> None:
+    (place.log / f"{4:020}.crc").write_text('{"metadata": {"id": "' + ID + '"}}')
+    place.forget(*gone)
+    assert told(place.judge()) == ("start", condition, ["delta-log-hole"])
+
+
+def test_a_checkpoint_needs_its_own_commit(place: Place) -> None:
+    place.checkpoint_log(4)
+    place.forget(0, 1, 2, 3, 4)
+    assert told(place.judge()) == ("start", "java.lang.IllegalStateException", ["delta-log-hole"])
+
+
+def test_what_a_catalog_has_not_confirmed_is_not_known(place: Place) -> None:
+    (place.log / "_staged_commits").mkdir()
+    (place.log / "_staged_commits" / f"{5:020}.0c00034e-cc25-450a-a4f8-9a5b29c07ead.json").touch()
+    assert told(place.judge()) == ("doubt", None, ["source-unreadable"])
+
+
+def test_a_table_out_of_reach_leaves_it_open(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise Unavailable("no answer", "check the network")
+
+    monkeypatch.setattr(loading, "open_store", refuse)
+    obstacle, (finding,) = place.judge()
+    assert isinstance(obstacle, Doubt)
+    assert (finding.id, finding.severity, finding.next_step) == ("source-unreachable", "warning", "check the network")
+
+
+def test_a_commit_that_cannot_be_read_leaves_it_open(place: Place) -> None:
+    (place.log / f"{4:020}.json").write_text("{")
+    assert told(place.judge()) == ("doubt", None, ["source-unreadable"])
+
+
+def test_a_url_is_told_without_its_secret(place: Place) -> None:
+    (table,) = place.look(path="nosuch://user:secret@host/table")
+    assert isinstance(table, DeltaInput)
+    assert table.error is not None
+    assert "secret" not in f"{table.path} {table.error}"
+
+
+@pytest.mark.parametrize("told_by", ["checksum", "commit", "checkpoint"])
+def test_who_the_table_is_is_told_by_what_is_left_of_its_log(place: Place, told_by: str) -> None:
+    if told_by == "checksum":
+        (place.log / f"{4:020}.crc").write_text('{"metadata": {"id": "told by the checksum"}}')
+    if told_by == "checkpoint":
+        place.checkpoint_log(3, metadata("told by the checkpoint"))
+        place.forget(0, 1, 2, 3)
+    if told_by == "commit":
+        place.commit(2, metadata("told by the commit"))
+    (table,) = place.look()
+    assert isinstance(table, DeltaInput)
+    assert table.metadata
+    assert table.metadata.table_id == f"told by the {told_by}"
+
+
+# -- the last range ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("committed", "phase"), [(True, "init"), (False, "batch")])
+def test_a_cleaned_log(tmp_path: Path, committed: bool, phase: str) -> None:
+    place = Place(tmp_path)
+    place.ran(committed=committed)
+    place.add(5)
+    place.checkpoint_log(4)
+    place.forget(0, 1, 2, 3)
+    assert place.judge() == (None, ()), "the range begins with version 4"
+    place.forget(4)
+    assert told(place.judge()) == (phase, "DELTA_MISSING_FILES_UNEXPECTED_VERSION", [EXPIRED])
+    obstacle, findings = place.judge(options={"FAILONDATALOSS": "False"})
+    assert obstacle is None
+    assert [finding.id for finding in findings] == ([] if committed else [EXPIRED]), "committed rows cannot be lost"
+
+
+@pytest.mark.parametrize(("compared", "phase"), [(True, "init"), (False, "batch")])
+def test_to_compare_schemas_the_commit_behind_the_range_is_opened(tmp_path: Path, compared: bool, phase: str) -> None:
+    """The range is within version 4, and version 5 is gone; only with the state of version 4 is it missed at once."""
+    place = Place(tmp_path)
+    place.batch(0, offset(4))
+    place.batch(1, offset(4, 0))
+    place.add(6)
+    place.checkpoint_log(6)
+    if not compared:
+        place.forget(0)
+    assert told(place.judge()) == (phase, "DELTA_MISSING_FILES_UNEXPECTED_VERSION", [EXPIRED])
+
+
+def test_the_commit_behind_an_initial_snapshot_is_opened_too(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.batch(0, offset(4, 0, initial=True))
+    place.batch(1, offset(4, 1, initial=True))
+    place.checkpoint_log(4)
+    place.checkpoint_log(6)
+    place.add(6)
+    assert told(place.judge()) == ("init", "DELTA_MISSING_FILES_UNEXPECTED_VERSION", [EXPIRED])
+
+
+def test_an_initial_snapshot_does_not_care_how_its_version_came_to_be(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.remove(4)
+    place.batch(0, offset(4, 0, initial=True))
+    place.batch(1, offset(4, 1, initial=True))
+    assert place.judge() == (None, ())
+
+
+def test_what_the_beginning_of_the_range_says_of_the_table_is_no_change(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.batch(0, offset(0))
+    place.batch(1, offset(5))
+    assert place.judge() == (None, ())
+
+
+@pytest.mark.parametrize(
+    ("release", "phase", "condition"),
+    [
+        ((4, 2, 0), "init", "DELTA_STREAMING_TRAILING_COMMIT_MISSING"),
+        ((4, 1, 0), "doubt", None),
+        ((4, 0, 0), None, None),
+        ((3, 5, 7), None, None),
+    ],
+)
+def test_a_log_that_ends_before_the_range(place: Place, release: Release, phase: str | None, condition: str) -> None:
+    place.forget(4)
+    assert told(place.judge(release)) == (phase, condition, [MISSED])
+
+
+def test_a_log_that_ends_within_the_last_version(tmp_path: Path) -> None:
+    """Index 0 of version 5 was read, so version 5 has to be there; index -1 asks for version 4 only."""
+    place = Place(tmp_path)
+    place.batch(0, offset(4))
+    place.batch(1, offset(5, 0))
+    assert told(place.judge())[2] == [MISSED]
+
+
+@pytest.mark.parametrize(
+    ("release", "condition"), [((4, 2, 0), "DELTA_LOG_FILE_NOT_FOUND"), ((3, 5, 7), "DELTA_EMPTY_DIRECTORY")]
+)
+def test_an_initial_snapshot_that_is_gone(tmp_path: Path, release: Release, condition: str) -> None:
+    place = Place(tmp_path)
+    place.batch(0, offset(3, 0, initial=True))
+    place.batch(1, offset(3, 1, initial=True))
+    place.checkpoint_log(4)
+    place.forget(0, 1, 2)
+    assert told(place.judge(release)) == ("doubt", None, [INITIAL]), "half of it: how Spark words that is not known"
+    place.forget(3)
+    assert told(place.judge(release)) == ("init", condition, [INITIAL])
+
+
+def test_the_first_batch_is_a_snapshot_unless_it_was_started_at_a_version(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.batch(0, offset(5), committed=False)
+    place.checkpoint_log(4)
+    place.add(5)
+    place.forget(0, 1, 2, 3)
+    assert place.judge() == (None, ())
+    assert told(place.judge(options={"startingVersion": "1"})) == (
+        "batch",
+        "DELTA_MISSING_FILES_UNEXPECTED_VERSION",
+        [EXPIRED],
+    )
+    place.forget(4)
+    assert told(place.judge()) == ("doubt", None, [INITIAL]), "that it began with a snapshot is assumed"
+
+
+# -- schemas -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("committed", "phase"), [(True, "init"), (False, "batch")])
+def test_a_schema_that_cannot_read_what_was_written(tmp_path: Path, committed: bool, phase: str) -> None:
+    place = Place(tmp_path)
+    place.ran(committed=committed)
+    place.commit(5, metadata(schemaString=schema(id="long", more="string")))
+    assert place.judge() == (None, ())
+    place.commit(6, metadata(schemaString=schema(id="string")))
+    assert told(place.judge()) == (phase, "DELTA_SCHEMA_CHANGED_WITH_VERSION", [CHANGED])
+    assert told(place.judge(options={"startingVersion": "0"}))[1] == "DELTA_SCHEMA_CHANGED_WITH_STARTING_OPTIONS"
+    assert place.judge(options={"schemaTrackingLocation": "/s"}) == (None, ())
+
+
+def test_a_schema_that_changes_and_changes_back_stops_the_batch_that_comes_to_it(place: Place) -> None:
+    place.commit(5, metadata(schemaString=schema(id="string")))
+    place.commit(6, metadata())
+    assert told(place.judge()) == ("batch", "DELTA_SCHEMA_CHANGED_WITH_VERSION", [CHANGED])
+
+
+@pytest.mark.parametrize(("release", "kind"), [((3, 5, 7), "ColumnMapping"), ((4, 2, 0), "NonAdditive")])
+def test_a_renamed_column(place: Place, release: Release, kind: str) -> None:
+    mapped = {"configuration": {"delta.columnMapping.mode": "name"}}
+    place.commit(5, metadata(**mapped, schemaString=schema(number="long")))
+    obstacle, _ = place.judge(release)
+    assert isinstance(obstacle, Failure)
+    assert obstacle.class_name.endswith(f"DeltaStreaming{kind}SchemaIncompatibleException")
+    assert obstacle.condition == "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG"
+
+
+def test_a_wider_type_is_left_open(place: Place) -> None:
+    widening = {"configuration": {"delta.enableTypeWidening": "true"}}
+    place.commit(5, metadata(**widening, schemaString=schema(id="decimal(20,0)")))
+    assert told(place.judge())[0] == "doubt"
+
+
+def test_mapped_columns_without_the_state_to_compare_with_are_left_open(place: Place) -> None:
+    place.checkpoint_log(5, metadata(configuration={"delta.columnMapping.mode": "name"}))
+    place.add(5)
+    place.forget(0, 1, 2, 3)
+    assert told(place.judge()) == ("doubt", None, [EXPIRED])
+
+
+# -- new versions ------------------------------------------------------------------------------------------------------
+
+REMOVED, UPDATED = "DELTA_SOURCE_IGNORE_DELETE", "DELTA_SOURCE_TABLE_IGNORE_CHANGES"
+
+
+@pytest.mark.parametrize(
+    ("more", "options", "condition"),
+    [
+        ((), {}, REMOVED),
+        ((), {"ignoreDeletes": "true"}, None),
+        ((), {"ignoreDeletes": "false"}, REMOVED),
+        ((), {"ignoreChanges": "true"}, None),
+        (({"add": {"path": "x", "dataChange": True}},), {}, UPDATED),
+        (({"add": {"path": "x", "dataChange": True}},), {"ignoreDeletes": "true"}, UPDATED),
+        (({"add": {"path": "x", "dataChange": True}},), {"skipChangeCommits": "TRUE"}, None),
+        (({"add": {"path": "x", "dataChange": False}},), {}, REMOVED),
+    ],
+)
+def test_rows_that_are_taken_out(place: Place, more: Any, options: dict[str, str], condition: str | None) -> None:
+    (place.table / "x").touch()
+    place.remove(5, *more)
+    phase, said, ids = told(place.judge(options=options))
+    assert (phase, said, ids) == (("batch", condition, [CHANGED]) if condition else (None, None, []))
+
+
+def test_a_rewrite_without_change_of_data_is_passed_over(place: Place) -> None:
+    place.commit(5, {"remove": {"path": "v1", "dataChange": False}}, {"add": {"path": "x", "dataChange": False}})
+    assert place.judge() == (None, ())
+
+
+def test_what_stops_the_batch_after_a_replay_is_only_told(replay: Place) -> None:
+    replay.remove(5)
+    obstacle, (finding,) = replay.judge()
+    assert obstacle is None
+    assert (finding.id, finding.severity) == (CHANGED, "error")
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "trigger", "phase"),
+    [
+        (1, {"maxFilesPerTrigger": "1"}, None, "batch"),  # it looks behind the last file that it takes
+        (2, {"maxFilesPerTrigger": "1"}, None, None),
+        (2, {"maxFilesPerTrigger": "2"}, None, "batch"),
+        (2, {"maxFilesPerTrigger": "1"}, "available-now", "batch"),
+        (2, {"maxBytesPerTrigger": "1g"}, None, None),
+        (2, {}, None, "batch"),  # a thousand
+    ],
+)
+def test_only_what_the_next_batch_comes_to_stops_it(
+    place: Place, files: int, options: dict[str, str], trigger: Any, phase: str | None
+) -> None:
+    place.add(5, files)
+    place.remove(6)
+    assert told(place.judge(options=options, trigger=trigger)) == (phase, REMOVED if phase else None, [CHANGED])
+
+
+@pytest.mark.parametrize(("gone", "phase"), [(5, "init"), (6, "batch")])
+def test_a_commit_that_is_gone_further_on(place: Place, gone: int, phase: str) -> None:
+    """The one behind the range is missed with the range already."""
+    for version in (5, 6, 7):
+        place.add(version)
+    place.checkpoint_log(7)
+    place.forget(gone)
+    assert told(place.judge()) == (phase, "DELTA_MISSING_FILES_UNEXPECTED_VERSION", [EXPIRED])
+    obstacle, findings = place.judge(options={"failOnDataLoss": "false"})
+    assert obstacle is None
+    assert [finding.id for finding in findings] == [EXPIRED]
+
+
+def test_too_many_versions_are_not_all_read(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "_COMMITS_READ", 3)
+    place.add(5)
+    place.add(6)
+    place.remove(7)
+    (table,) = place.look()
+    assert isinstance(table, DeltaInput)
+    assert (len(table.commits), table.unread) == (3, 7)
+    assert place.judge() == (None, ())
+
+
+def test_what_was_not_checked_is_a_doubt(place: Place) -> None:
+    place.commit(0, metadata(OTHER))
+    assert told(place.judge((3, 4, 4)))[0] == "doubt"
+    assert told(place.judge(options={"readChangeFeed": "true"}))[0] == "doubt"
+
+
+# -- data files --------------------------------------------------------------------------------------------------------
+
+GONE = "delta-source-data-gone"
+
+
+@pytest.mark.parametrize(
+    ("release", "condition"), [((4, 2, 0), "FAILED_READ_FILE.FILE_NOT_EXIST"), ((3, 5, 7), "_LEGACY_ERROR_TEMP_2055")]
+)
+def test_data_that_a_replay_needs(replay: Place, release: Release, condition: str) -> None:
+    (replay.table / "v4").unlink()
+    assert told(replay.judge(release)) == ("batch", condition, [GONE])
+    kept = {"spark.sql.files.ignoreMissingFiles": "true"}
+    obstacle, (finding,) = replay.judge(release, conf=kept)
+    assert obstacle is None
+    assert (finding.id, finding.severity) == (GONE, "error")
+
+
+def test_data_of_earlier_batches_is_not_needed(replay: Place) -> None:
+    (replay.table / "v3").unlink()
+    assert replay.judge() == (None, ())
+
+
+def test_data_that_the_batch_before_has_read_is_not_needed(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.add(4, files=3)
+    place.batch(0, offset(4, 0))
+    place.batch(1, offset(4, 1), committed=False)
+    (place.table / "v4").unlink()
+    assert place.judge() == (None, ())
+    (place.table / "v4-2").unlink()
+    assert told(place.judge()) == (None, None, [GONE]), "what comes after it is needed by the next"
+    (place.table / "v4-1").unlink()
+    assert told(place.judge())[0] == "batch"
+
+
+def test_which_data_is_left_of_a_snapshot_is_not_known(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.add(4, files=3)
+    place.batch(0, offset(4, 0, initial=True))
+    place.batch(1, offset(5), committed=False)
+    (place.table / "v4-2").unlink()
+    assert place.judge() == (None, ())
+
+
+def test_data_in_partitions_has_names_that_are_escaped(replay: Place) -> None:
+    folder = replay.table / "day=1 2"
+    folder.mkdir()
+    (folder / "a%b").touch()
+    replay.commit(4, {"add": {"path": "day=1%202/a%25b"}})
+    assert replay.judge() == (None, ())
+    (folder / "a%b").unlink()
+    assert told(replay.judge())[2] == [GONE]
+
+
+def test_data_of_the_next_batch(place: Place) -> None:
+    place.add(5, files=3)
+    (place.table / "v5-2").unlink()
+    assert told(place.judge())[0] == "batch"
+    assert told(place.judge(options={"maxFilesPerTrigger": "2"})) == (None, None, [GONE]), "a later batch fails"

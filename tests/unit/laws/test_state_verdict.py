@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ckpttool.formats.state.digests import crc32c
+from ckpttool.laws.state_errors import RAISED, UNCATEGORIZED
+from ckpttool.laws.state_verdict import (
+    CHANGELOG_CONF,
+    REPAIR_CONF,
+    REPLAY_CONF,
+    StateVerdict,
+    check_state_files,
+    predict_state,
+)
+from ckpttool.releases import Release, parse_release
+from ckpttool.scene.state_chain import StateFiles
+from tests import state_builders as made
+from tests.unit.reading.test_state_files import load, sidecar, with_ids
+
+RELEASES = [parse_release(text) for text in ("3.3.4", "3.5.7", "4.0.4", "4.1.3", "4.2.0", "4.3.0")]
+LOAD = "CANNOT_LOAD_STATE_STORE."
+
+
+def verdict(root: Path, release: str | Release, **conf: str) -> StateVerdict:
+    release = parse_release(release) if isinstance(release, str) else release
+    return predict_state(load(root), release, {key.replace("__", "."): value for key, value in conf.items()})
+
+
+def error(root: Path, release: str, conf: dict[str, str] | None = None) -> tuple[str, str | None] | None:
+    failure = predict_state(load(root), parse_release(release), conf).failure
+    return (failure.error.class_name.rpartition(".")[2], failure.error.condition) if failure else None
+
+
+def test_each_table_covers_every_release_once() -> None:
+    for table in (*RAISED.values(), UNCATEGORIZED):
+        for release in [(2, 0, 0), (3, 2, 0), (3, 4, 0), *RELEASES]:
+            assert sum(one.since <= release < one.until for one in table) == 1
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_sound_deltas_load(tmp_path: Path, release: Release) -> None:
+    said = verdict(made.checkpoint(tmp_path, made.deltas(1, 2, 3)), release)
+    assert said.outcome == "loadable"
+    assert "read to their end" in said.why[0]
+
+
+def test_quick_says_that_it_only_looked_at_names(tmp_path: Path) -> None:
+    files = load(made.checkpoint(tmp_path, made.deltas(1, 2, 3)), "quick")
+    assert "none was opened" in predict_state(files, (4, 2, 0)).why[0]
+
+
+def test_a_missing_delta(tmp_path: Path) -> None:
+    root = made.checkpoint(tmp_path, made.deltas(1, 3))
+    assert error(root, "3.5.7") == ("FileNotFoundException", None)
+    assert error(root, "4.0.0") == ("FileNotFoundException", f"{LOAD}CANNOT_READ_DELTA_FILE_NOT_EXISTS")
+    failure = verdict(root, "4.2.0").failure
+    assert failure is not None
+    assert failure.path == "state/0/0/2.delta"
+
+
+def test_the_first_bad_file_is_the_one(tmp_path: Path) -> None:
+    root = made.checkpoint(tmp_path, made.deltas(1) | {"0/0/2.delta": b"bad"})
+    assert error(root, "4.2.0") == ("EOFException", f"{LOAD}UNCATEGORIZED")
+
+
+def test_a_missing_partition(tmp_path: Path) -> None:
+    root = made.checkpoint(tmp_path, made.deltas(1, 2, 3), partitions=2)
+    files = load(root, partitions=2)
+    failure = predict_state(files, (4, 2, 0)).failure
+    assert failure is not None
+    assert failure.path == "state/0/1/1.delta"
+
+
+def test_a_bad_snapshot_is_passed_over_since_4_2(tmp_path: Path) -> None:
+    root = made.checkpoint(tmp_path, made.deltas(1, 2, 3) | {"0/0/2.snapshot": b"bad"})
+    assert error(root, "4.1.3") == ("EOFException", f"{LOAD}UNCATEGORIZED")
+    assert error(root, "4.2.0") is None
+    assert error(root, "4.2.0", {REPAIR_CONF: "false"}) == ("EOFException", f"{LOAD}UNCATEGORIZED")
+    assert error(root, "4.2.0", {REPLAY_CONF: "2"}) == ("EOFException", f"{LOAD}AUTO_SNAPSHOT_REPAIR_FAILED")
+
+
+def test_a_bad_delta_is_not_passed_over(tmp_path: Path) -> None:
+    root = made.checkpoint(tmp_path, made.deltas(1, 2) | {"0/0/2.snapshot": made.DELTA, "0/0/3.delta": b"bad"})
+    assert error(root, "4.2.0") == ("EOFException", f"{LOAD}UNCATEGORIZED")
+
+
+@pytest.mark.parametrize("name", ["old.snapshot", ".3.snapshot", "2_a.snapshot", "9" * 20 + ".snapshot"])
+def test_names_that_are_no_numbers(tmp_path: Path, name: str) -> None:
+    root = made.checkpoint(tmp_path, made.deltas(1, 2, 3) | {f"0/0/{name}": made.DELTA})
+    assert error(root, "4.1.3") is None
+    assert error(root, "4.2.0") == ("NumberFormatException", f"{LOAD}UNCATEGORIZED")
+
+
+def test_names_that_are_numbers_spelled_otherwise(tmp_path: Path) -> None:
+    root = made.checkpoint(tmp_path, made.deltas(1, 2, 3) | {"0/0/+2.snapshot": made.DELTA})
+    assert error(root, "4.2.0") == ("NoSuchElementException", f"{LOAD}UNCATEGORIZED")
+    beyond = made.checkpoint(tmp_path / "beyond", made.deltas(1, 2, 3) | {"0/0/007.snapshot": made.DELTA})
+    assert error(beyond, "4.2.0") is None
+
+
+def test_rocksdb_without_changelogs_needs_the_very_zip(tmp_path: Path) -> None:
+    state = made.rocksdb_snapshot(2) | made.changelogs(3)
+    root = made.checkpoint(tmp_path, state, provider=made.ROCKSDB)
+    assert error(root, "3.4.4") == ("FileNotFoundException", None)
+    assert error(root, "3.5.7") is None
+
+
+def test_a_bad_zip_is_passed_over_if_changelogs_are_written(tmp_path: Path) -> None:
+    state = made.rocksdb_snapshot(2) | made.changelogs(1, 2, 3) | {"0/0/2.zip": b""}
+    root = made.checkpoint(tmp_path, state, provider=made.ROCKSDB)
+    assert error(root, "4.1.3") == ("NoSuchFileException", f"{LOAD}UNCATEGORIZED")
+    assert error(root, "4.2.0") is None
+    assert error(root, "4.2.0", {CHANGELOG_CONF: "false"}) == ("NoSuchFileException", f"{LOAD}UNCATEGORIZED")
+
+
+def test_column_families_need_a_snapshot(tmp_path: Path) -> None:
+    typed = made.lz4(made.utf("v2") + made.typed([(1, b"k", b"v")]))
+    state = {f"0/0/{version}.changelog": typed for version in (1, 2, 3)} | {"0/0/1.zip": b""}
+    root = made.checkpoint(tmp_path, state, provider=made.ROCKSDB)
+    assert error(root, "4.2.0") == ("NullPointerException", f"{LOAD}UNCATEGORIZED")
+
+
+@pytest.mark.parametrize(
+    ("table", "before", "now"),
+    [
+        (made.sst(50), ("IllegalStateException", None), ("SparkException", f"{LOAD}UNEXPECTED_FILE_SIZE")),
+        (bytes(100), ("SparkException", None), ("RocksDBException", f"{LOAD}UNCATEGORIZED")),
+    ],
+    ids=["shorter", "zeros"],
+)
+def test_a_bad_table(tmp_path: Path, table: bytes, before: tuple[str, None], now: tuple[str, str]) -> None:
+    root = made.checkpoint(tmp_path, made.rocksdb_snapshot(3, table), provider=made.ROCKSDB)
+    assert error(root, "3.5.7") == before
+    assert error(root, "4.0.4") == now
+
+
+def test_sidecars_count_in_4_1_and_with_ids(tmp_path: Path) -> None:
+    state = made.deltas(1, 2, 3) | {"0/0/3.delta.crc": sidecar(made.DELTA, crc32c(b"x"))}
+    root = made.checkpoint(tmp_path, state)
+    assert [error(root, release) for release in ("4.0.4", "4.2.0")] == [None, None]
+    assert error(root, "4.1.3") == ("SparkException", "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED")
+    changelogs = with_ids((1, "a", ()), (2, "b", ((1, "a"),)), (3, "c", ((1, "a"), (2, "b"))))
+    beside = {"0/0/2_b.changelog.crc": sidecar(b"another")}
+    root = made.checkpoint(tmp_path / "ids", changelogs | beside, provider=made.ROCKSDB, unique_ids=["c"])
+    assert error(root, "4.2.0") == ("SparkException", "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED")
+
+
+def test_ids_without_a_base(tmp_path: Path) -> None:
+    changelogs = with_ids((2, "b", ((1, "a"),)), (3, "c", ((2, "b"),)))
+    root = made.checkpoint(tmp_path, changelogs, provider=made.ROCKSDB, unique_ids=["c"])
+    assert error(root, "4.1.3") == ("SparkException", f"{LOAD}CANNOT_FIND_BASE_SNAPSHOT_CHECKPOINT")
+    assert error(root, "4.2.0") == ("FileNotFoundException", f"{LOAD}CANNOT_READ_STREAMING_STATE_FILE")
+
+
+def test_no_state_directory(tmp_path: Path) -> None:
+    root = made.checkpoint(tmp_path, made.deltas(1, 2, 3))
+    (root / "state").rename(root / "elsewhere")
+    assert verdict(root, "4.2.0").outcome == "unknown"  # nothing tells that there ever was state
+    (root / "state").mkdir()
+    assert error(root, "4.2.0") == ("SparkRuntimeException", "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY")
+    assert error(root, "4.1.3") == ("FileNotFoundException", f"{LOAD}CANNOT_READ_DELTA_FILE_NOT_EXISTS")
+
+
+@pytest.mark.parametrize(
+    ("schema", "before", "now"),
+    [
+        (b"", ("EOFException", None), ("EOFException", None)),
+        (bytes(50), ("IllegalStateException", None), ("SparkIllegalStateException", "MALFORMED_LOG_FILE")),
+        (
+            made.utf("v2") + (b"\0\0\0\1" + made.utf("{}")) * 2,
+            ("SparkIllegalArgumentException", "UNSUPPORTED_DATATYPE"),
+            ("SparkIllegalArgumentException", "UNSUPPORTED_DATATYPE"),
+        ),
+    ],
+    ids=["empty", "zeros", "no type"],
+)
+def test_a_bad_schema(tmp_path: Path, schema: bytes, before: tuple[str, str], now: tuple[str, str]) -> None:
+    root = made.checkpoint(tmp_path, made.deltas(1, 2, 3) | {"0/0/_metadata/schema": schema})
+    assert error(root, "3.5.7") == before
+    assert error(root, "4.2.0") == now
+
+
+def test_a_checksum_without_its_schema(tmp_path: Path) -> None:
+    root = made.checkpoint(tmp_path, made.deltas(1, 2, 3) | {"0/0/_metadata/.schema.crc": b"crc\0"})
+    assert error(root, "4.2.0") == ("FileAlreadyExistsException", None)
+
+
+def test_a_directory_in_the_way_of_the_next_delta(tmp_path: Path) -> None:
+    root = made.checkpoint(tmp_path, made.deltas(1, 2, 3))
+    (root / "state/0/0/4.delta").mkdir()
+    assert error(root, "3.5.7") == ("IOException", None)
+    assert error(root, "4.2.0") == ("IOException", "CANNOT_WRITE_STATE_STORE.CANNOT_COMMIT")
+
+
+def test_what_was_not_read_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = made.checkpoint(tmp_path, made.deltas(1, 2) | {"0/0/3.delta": made.lz4(b"\x00\x10\x00\x00" + bytes(100))})
+    monkeypatch.setattr("ckpttool.formats.state.records.LARGEST_RECORD_BYTES", 2**19)
+    said = verdict(root, "4.2.0")
+    assert said.outcome == "unknown"
+    assert "state/0/0/3.delta" in said.why[0]
+
+
+def test_batch_0_needs_nothing() -> None:
+    assert predict_state(StateFiles(version=0, mode="quick"), (4, 2, 0)).outcome == "loadable"
+
+
+def test_findings(tmp_path: Path) -> None:
+    state = made.deltas(1, 3, 5, 6) | {"0/0/6.snapshot": made.DELTA}
+    found = list(check_state_files(load(made.checkpoint(tmp_path, state))))
+    assert [(one.id, one.path) for one in found] == [
+        ("state-file-missing", "state/0/0/2.delta"),
+        ("stale-state-after-rewind", "state/0/0/5.delta"),
+    ]
+    corrupt = made.checkpoint(tmp_path / "corrupt", made.deltas(1, 2) | {"0/0/3.delta": b"bad"})
+    found = list(check_state_files(load(corrupt)))
+    assert [(one.id, one.path, one.severity) for one in found] == [("state-file-corrupt", "state/0/0/3.delta", "error")]
+    assert found[0].spark is not None
+
+
+def test_the_files_of_the_batch_that_runs_again_are_not_stale(tmp_path: Path) -> None:
+    assert not list(check_state_files(load(made.checkpoint(tmp_path, made.deltas(1, 2, 3, 4)))))
+
+
+def test_a_snapshot_that_names_the_format_is_for_4_0_alone(tmp_path: Path) -> None:
+    """As real 4.0 writes it where names have ids; 4.2 and later have the changelogs to go back to."""
+    second = made.snapshot_zip(metadata=b'v2\n{"sstFiles":[],"numKeys":0}')
+    state = with_ids((1, "a", ()), (2, "b", ((1, "a"),)), (3, "c", ((2, "b"),))) | {"0/0/3_c.zip": second}
+    root = made.checkpoint(tmp_path / "both", state, provider=made.ROCKSDB, unique_ids=["c"])
+    assert error(root, "4.0.4") is None
+    assert error(root, "4.1.3") == ("SparkException", f"{LOAD}CANNOT_READ_CHECKPOINT")
+    assert error(root, "4.2.0") is None
+    assert load(root).stores[0].opened == {"3_c.zip", "3_c.changelog", "2_b.changelog", "1_a.changelog"}
+    alone = made.checkpoint(tmp_path / "alone", {"0/0/3_c.zip": second}, provider=made.ROCKSDB, unique_ids=["c"])
+    assert error(alone, "4.0.4") is None
+    assert error(alone, "4.3.0") == ("SparkException", f"{LOAD}CANNOT_READ_CHECKPOINT")
+    first = {"0/0/3_c.zip": made.snapshot_zip(metadata=b'v1\n{"sstFiles":[],"numKeys":0}')}
+    newer = made.checkpoint(tmp_path / "newer", first, provider=made.ROCKSDB, unique_ids=["c"])
+    assert error(newer, "4.0.4") == ("SparkException", f"{LOAD}CANNOT_READ_CHECKPOINT")
+    assert error(newer, "4.3.0") is None

@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ckpttool.errors import Unavailable
+from ckpttool.formats.checksums import encode_hadoop_crc
+from ckpttool.formats.state.digests import crc32c
+from ckpttool.model import ColumnFamilySchema, Operator, OperatorStore, StateSchema
+from ckpttool.reading.checkpoint import load_checkpoint
+from ckpttool.reading.state_files import JOIN_STORES, expected_partitions, expected_stores, load_state_files
+from ckpttool.scene.state_chain import Mode, StateFiles
+from ckpttool.storage.store import LocalStore
+from tests import state_builders as made
+from tests.samples.place import REPOSITORY, about, sample_names
+
+STATEFUL = [name for name in sample_names() if any((REPOSITORY / name).glob("*/state/0"))]
+
+
+def load(root: Path, mode: Mode = "full", partitions: int | None = 1) -> StateFiles:
+    store = LocalStore(str(root))
+    checkpoint = load_checkpoint(store)
+    planned, committed = checkpoint.last_offset_batch, checkpoint.last_commit_batch
+    assert planned is not None
+    ids = checkpoint.commits[committed].state_unique_ids if committed is not None else None
+    version = planned + 1 if planned == committed else planned
+    return load_state_files(store, checkpoint, version, partitions, ids, mode)
+
+
+def kinds(files: StateFiles) -> dict[str, str]:
+    return {f"{store.path}/{name}": fault.kind for store in files.stores for name, fault in store.faults.items()}
+
+
+@pytest.mark.parametrize("name", STATEFUL)
+def test_all_files_of_a_sample_are_sound(name: str) -> None:
+    """Those that Spark made; what the damage is in, is not the state."""
+    files = load(REPOSITORY / name / str(about(name)["checkpoint"]), partitions=2)
+    assert files.stores
+    assert not kinds(files)
+    assert not any(operator.schema_faults or operator.metadata_faults for operator in files.operators)
+    assert all(store.opened for store in files.stores)
+
+
+def test_quick_opens_nothing(tmp_path: Path) -> None:
+    root = made.checkpoint(tmp_path, made.deltas(1, 2, 3) | {"0/0/2.delta": b"not empty, not anything"})
+    store = load(root, "quick").stores[0]
+    assert not store.opened
+    assert set(store.sizes) == {"1.delta", "2.delta", "3.delta"}
+    assert kinds(load(root)) == {"state/0/0/2.delta": "stream"}
+
+
+def test_quick_sees_empty_files_and_directories(tmp_path: Path) -> None:
+    root = made.checkpoint(tmp_path, made.deltas(2) | {"0/0/1.delta": b""})
+    (root / "state/0/0/3.delta").mkdir()
+    assert kinds(load(root, "quick")) == {"state/0/0/1.delta": "stream", "state/0/0/3.delta": "not-a-file"}
+
+
+def test_only_what_is_needed_is_opened(tmp_path: Path) -> None:
+    root = made.checkpoint(tmp_path, made.deltas(1, 2, 3, 4) | {"0/0/2.snapshot": made.DELTA})
+    assert load(root).stores[0].opened == {"2.snapshot", "3.delta"}
+
+
+def test_a_bad_base_leads_to_the_one_before(tmp_path: Path) -> None:
+    snapshots = {"0/0/1.snapshot": made.DELTA, "0/0/2.snapshot": b"bad"}
+    store = load(made.checkpoint(tmp_path, made.deltas(1, 2, 3) | snapshots)).stores[0]
+    assert store.opened == {"1.snapshot", "2.snapshot", "2.delta", "3.delta"}
+
+
+def test_a_zip_leads_to_its_tables(tmp_path: Path) -> None:
+    root = made.checkpoint(tmp_path, made.rocksdb_snapshot(3), provider=made.ROCKSDB)
+    assert load(root).stores[0].opened == {"3.zip", "SSTs/3.sst"}
+    assert not kinds(load(root))
+
+
+@pytest.mark.parametrize(
+    ("table", "kind"),
+    [(made.sst(101), "size"), (bytes(100), "stream"), (b"", "size")],
+    ids=["longer", "zeros", "empty"],
+)
+def test_a_table_that_is_not_what_it_was(tmp_path: Path, table: bytes, kind: str) -> None:
+    root = made.checkpoint(tmp_path, made.rocksdb_snapshot(3, table), provider=made.ROCKSDB)
+    assert kinds(load(root)) == {"state/0/0/SSTs/3.sst": kind}
+
+
+def test_a_table_that_is_gone(tmp_path: Path) -> None:
+    root = made.checkpoint(tmp_path, made.rocksdb_snapshot(3), provider=made.ROCKSDB)
+    (root / "state/0/0/SSTs/3.sst").unlink()
+    assert kinds(load(root)) == {"state/0/0/SSTs/3.sst": "missing"}
+
+
+def test_checksums_of_hadoop_count_where_spark_looks_at_them(tmp_path: Path) -> None:
+    state = made.rocksdb_snapshot(2) | made.changelogs(3)
+    wrong = encode_hadoop_crc(b"something else")
+    beside = {"0/0/.2.zip.crc": wrong, "0/0/.3.changelog.crc": wrong, "0/0/SSTs/.2.sst.crc": wrong}
+    root = made.checkpoint(tmp_path, state | beside, provider=made.ROCKSDB)
+    assert kinds(load(root))["state/0/0/2.zip"] == "hadoop-crc"
+    assert "state/0/0/3.changelog" not in kinds(load(root))
+    (root / "state/0/0/.2.zip.crc").write_bytes(b"no checksum file at all")
+    assert kinds(load(root)) == {"state/0/0/SSTs/2.sst": "hadoop-crc"}
+
+
+def sidecar(data: bytes, value: int | None = None) -> bytes:
+    crc = crc32c(data) if value is None else value
+    signed = crc - 2**32 if crc >= 2**31 else crc
+    return (
+        f'{{"algorithm":"CRC32C","value":{signed},"mainFileSize":{len(data)},"timestampMs":1,'
+        '"creator":{"executorId":"driver","taskInfo":"Task= 0.0, Stage= 14.0"}}'
+    ).encode()
+
+
+def test_sidecars(tmp_path: Path) -> None:
+    state = made.deltas(1, 2, 3) | {"0/0/1.delta.crc": sidecar(made.DELTA), "0/0/2.delta.crc": sidecar(made.DELTA, 7)}
+    store = load(made.checkpoint(tmp_path, state | {"0/0/3.delta.crc": b""})).stores[0]
+    assert {name: fault.kind for name, fault in store.sidecar_faults.items()} == {
+        "2.delta": "sidecar",
+        "3.delta": "stream",
+    }
+    assert not store.faults
+
+
+def with_ids(*changelogs: tuple[int, str, tuple[tuple[int, str], ...]]) -> dict[str, bytes]:
+    return {
+        f"0/0/{version}_{name}.changelog": made.lz4(made.utf("v3") + made.lineage(*back) + made.plain([]))
+        for version, name, back in changelogs
+    }
+
+
+def test_ids_lead_from_changelog_to_changelog(tmp_path: Path) -> None:
+    state = with_ids((1, "a", ()), (2, "b", ((1, "a"),)), (3, "c", ((2, "b"),)))
+    zips = {"0/0/2_b.zip": b"bad", "0/0/3_stale.changelog": b"of another run"}
+    root = made.checkpoint(tmp_path, state | zips, provider=made.ROCKSDB, unique_ids=["c"])
+    store = load(root).stores[0]
+    assert store.lineage == ((2, "b"),)
+    assert store.ancestry == ((1, "a"),)
+    assert store.opened == {"1_a.changelog", "2_b.changelog", "3_c.changelog", "2_b.zip"}
+
+
+def test_partitions_that_are_not_there_are_told_once(tmp_path: Path) -> None:
+    root = made.checkpoint(tmp_path, made.deltas(1, 2, 3), partitions=10**9)
+    assert [store.partition for store in load(root, partitions=10**9).stores] == [0, 1]
+
+
+def test_which_partitions_there_must_be() -> None:
+    keyless = StateSchema(2, ())
+    assert expected_partitions(Operator(0, "globalLimit", ()), 5, "01234") == range(1)
+    assert expected_partitions(
+        Operator(0, "dedupe", (OperatorStore("default", 5, "hdfs", keyless),)), 2, "01"
+    ) == range(2)
+    assert expected_partitions(Operator(0, "dedupe", ()), None, ["0", "1", "2", "_metadata"]) == range(3)
+
+
+def test_which_stores_there_must_be() -> None:
+    assert expected_stores(Operator(0, None, ())) == ("default",)
+    three = tuple(OperatorStore(name, 1, "hdfs") for name in JOIN_STORES[:3])
+    assert expected_stores(Operator(0, None, three)) == JOIN_STORES
+
+
+def test_a_directory_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = made.checkpoint(tmp_path, made.deltas(1, 2, 3))
+    listed = LocalStore.list
+
+    def refuse(self: LocalStore, path: str = "") -> list[str]:
+        if path == "state/0/0":
+            raise Unavailable("no")
+        return listed(self, path)
+
+    store = LocalStore(str(root))
+    checkpoint = load_checkpoint(store)
+    monkeypatch.setattr(LocalStore, "list", refuse)
+    assert load_state_files(store, checkpoint, 3, 1).unreachable == ("state/0/0",)
+
+
+def test_what_tells_that_a_query_has_state(tmp_path: Path) -> None:
+    root = made.checkpoint(tmp_path, {})
+    files = load(root)
+    assert (files.entries, files.is_stateful) == (None, False)
+    (root / "state/0/0").mkdir(parents=True)
+    assert (load(root).entries, load(root).is_stateful) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "single"),
+    [
+        ([], ["count"], True),
+        ([("key", "void")], ["value"], True),
+        ([("key", "void")], ["count"], False),
+        ([("key", "long")], ["value"], False),
+    ],
+)
+def test_what_has_no_key_has_one_partition(key: list[tuple[str, str]], value: list[str], single: bool) -> None:
+    """Spark before 4.0 left no metadata that names a global limit."""
+    keys = {"type": "struct", "fields": [{"name": name, "type": kind} for name, kind in key]}
+    values = {"type": "struct", "fields": [{"name": name, "type": "long"} for name in value]}
+    schema = StateSchema(2, (ColumnFamilySchema("default", keys, values),))
+    operator = Operator(0, None, (OperatorStore("default", None, "hdfs", schema),))
+    assert expected_partitions(operator, 3, ("0", "1", "2")) == range(1 if single else 3)

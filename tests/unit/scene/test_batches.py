@@ -1,0 +1,46 @@
+"""Steps between batches, and what a batch's files tell of its times."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ckpttool import open_checkpoint
+from ckpttool.scene.batches import decode_batches
+from tests.builders import EPOCH_MS, MINUTE_MS, build
+
+
+def test_steps_are_counted_from_the_batch_before(tmp_path: Path) -> None:
+    batches = decode_batches(open_checkpoint(str(build(tmp_path, "k0-10 c | k10-25 c | k25-25"))))
+    assert [batch.rows for batch in batches] == [10, 15, 0]
+
+
+def test_the_first_batch_begins_where_the_source_wrote_it_began(tmp_path: Path) -> None:
+    (first,) = decode_batches(open_checkpoint(str(build(tmp_path, "k7-10 c"))))
+    assert first.rows == 3
+
+
+def test_without_the_batch_before_there_is_no_step(tmp_path: Path) -> None:
+    batches = decode_batches(open_checkpoint(str(build(tmp_path, "b4 k0-10 c | lost c | k20-30 c"))))
+    assert [source.step for batch in batches for source in batch.sources] == [None, None]
+
+
+def test_a_gap_of_asynchronous_progress_is_stepped_over(tmp_path: Path) -> None:
+    batches = decode_batches(open_checkpoint(str(build(tmp_path, "b0 k0-10 c | b5 k10-60 c"))))
+    assert (batches[1].rows, batches[1].previous_id) == (50, 0)
+
+
+def test_a_source_without_an_offset_has_neither_offset_nor_step(tmp_path: Path) -> None:
+    (batch,) = decode_batches(open_checkpoint(str(build(tmp_path, "- k0-5 c"))))
+    assert (batch.sources[0].offset, batch.sources[0].step) == (None, None)
+    assert batch.sources[1].offset is not None
+
+
+def test_planning_time_is_the_batchs_own(tmp_path: Path) -> None:
+    batches = decode_batches(open_checkpoint(str(build(tmp_path, "k0-1 c | k1-2 c"))))
+    assert [batch.planned_ms for batch in batches] == [EPOCH_MS, EPOCH_MS + MINUTE_MS]
+
+
+def test_a_bare_number_is_a_rate_if_the_sources_files_say_so(tmp_path: Path) -> None:
+    (batch,) = decode_batches(open_checkpoint(str(build(tmp_path, "r5 c"))))
+    assert batch.sources[0].offset is not None
+    assert batch.sources[0].offset.kind == "rate"
