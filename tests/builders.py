@@ -37,7 +37,8 @@ from ckpttool.model import (
     SinkCommit,
     SourceOffset,
 )
-from ckpttool.scene.evidence import PINNED_DEFAULTS, PINNED_SINCE
+from ckpttool.releases import since
+from ckpttool.scene.evidence import PINNED_DEFAULTS
 
 QUERY_ID = "0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"
 EPOCH_MS = 1_700_000_000_000
@@ -108,7 +109,7 @@ def _tell(batch: Planned, word: str) -> None:
 
 def pinned_conf(release: tuple[int, ...]) -> dict[str, str]:
     """What a session of this release pins when nothing was set."""
-    return {key: PINNED_DEFAULTS[key][0] for key, since in PINNED_SINCE.items() if since <= release}
+    return {key: PINNED_DEFAULTS[key][0] for key, first in since.PINNED.items() if first <= release}
 
 
 def offset_entry(batch: Planned, conf: dict[str, str], version: int) -> OffsetLogEntry:

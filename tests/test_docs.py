@@ -392,15 +392,15 @@ def test_changelog_counts_the_sources() -> None:
 
 
 def test_pinned_configuration_is_complete() -> None:
-    from ckpttool.scene.evidence import PINNED_SINCE
+    from ckpttool.releases import since
 
     section = read(FORMAT).partition("### Pinned configuration")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `([^`]+)` \| ([\d., ]+) \|", section, re.MULTILINE)
     keys = [key.replace("…", "spark.sql.streaming.") for key, _ in rows]
-    assert keys == list(PINNED_SINCE)
-    for (_, since), (key, release) in zip(rows, PINNED_SINCE.items(), strict=True):
+    assert keys == list(since.PINNED)
+    for (_, told), (key, release) in zip(rows, since.PINNED.items(), strict=True):
         if "pruneFilters" not in key:  # 3.5.4 wrote it under a wrong name
-            assert since.startswith(f"{release[0]}.{release[1]}"), key
+            assert told.startswith(f"{release[0]}.{release[1]}"), key
 
 
 # -- JSON --------------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from ckpttool.releases import NEWEST_PATCHES, WRITERS
 from tests.layers import is_pure, layer_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -133,6 +134,18 @@ def test_functions_fit_a_screen_and_files_a_few(path: Path) -> None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             length = (node.end_lineno or node.lineno) - node.lineno + 1
             assert length <= LONGEST_FUNCTION, f"{node.name} has {length} lines"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_what_changed_in_a_release_has_a_name(path: Path) -> None:
+    """`since.SIDECARS`, not three numbers: a release stands in one place, with what it brought."""
+    if name_of(path).startswith("ckpttool.releases"):
+        return
+    lines = {*NEWEST_PATCHES, *(last[:2] for _, last in WRITERS)}
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    triples = [node.elts for node in nodes if isinstance(node, ast.Tuple) and len(node.elts) == 3]
+    numbers = [[one.value for one in triple if isinstance(one, ast.Constant)] for triple in triples]
+    assert not [found for found in numbers if len(found) == 3 and tuple(found[:2]) in lines]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

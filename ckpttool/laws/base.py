@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ckpttool.formats.envelope import ILLEGAL_STATE, SPARK_ILLEGAL_STATE
 from ckpttool.frozen import frozen
 from ckpttool.model import Finding, SparkError
-from ckpttool.releases import Release
+from ckpttool.releases import OLDEST, Release, since
 from ckpttool.scene.scene import Doubt, Failure, Phase, Scene
 
 ASSERTION = "java.lang.AssertionError"
@@ -48,7 +48,7 @@ class Rule:
     says: str
     source: str
     check: Check
-    since: Release = (2, 4, 0)
+    since: Release = OLDEST
     until: Release | None = None
 
     def holds_for(self, release: Release) -> bool:
@@ -67,13 +67,13 @@ def no_directory(scene: Scene, name: str, phase: Phase, *, sink_written_first: b
 
 def concurrent_use(release: Release) -> str | None:
     """The condition around a refused rename in a metadata log: Spark takes it for a second query at work."""
-    return "_LEGACY_ERROR_TEMP_2207" if release >= (3, 4, 0) else None
+    return "_LEGACY_ERROR_TEMP_2207" if release >= since.LEGACY_CONDITIONS else None
 
 
 def error_of(fault: Finding, release: Release) -> tuple[str, str | None]:
     """The class and condition that this release gives to what is wrong in a file."""
     if fault.spark is None:
         return ILLEGAL_STATE, None
-    if release < (4, 0, 0) and fault.spark.class_name == SPARK_ILLEGAL_STATE:
+    if release < since.LOG_CONDITIONS and fault.spark.class_name == SPARK_ILLEGAL_STATE:
         return ILLEGAL_STATE, None
     return fault.spark.class_name, fault.spark.condition

@@ -14,11 +14,10 @@ from ckpttool.laws.sources import (
     range_missing,
     rate_offset_malformed,
 )
-from ckpttool.releases import Release
+from ckpttool.releases import Release, since
 from ckpttool.scene.scene import Doubt, Failure, Scene
 
 CONFLICT = "CONCURRENT_STREAM_LOG_UPDATE"
-CONFLICT_IS_NAMED: Release = (3, 5, 0)
 
 
 def _source_log_write(scene: Scene) -> Failure | None:
@@ -52,7 +51,7 @@ def _rename_refused(scene: Scene, path: str) -> Failure:
 
 
 def _conflict(scene: Scene, batch: int, why: str, *, sink_written_first: bool) -> Failure:
-    named = scene.release >= CONFLICT_IS_NAMED
+    named = scene.release >= since.CONFLICT_CONDITION
     return Failure(
         "batch",
         SPARK_EXCEPTION if named else ASSERTION,
@@ -97,7 +96,7 @@ def _state(scene: Scene) -> Failure | Doubt | None:
     if not checkpoint.has_state_directory and not scene.is_stateful:
         moved = _watermark(scene) > 0
         return Doubt("a watermark moves, and there is no state: was it lost?") if moved else None
-    if scene.release < (4, 2, 0):
+    if scene.release < since.STATE_DIRECTORY:
         return Doubt("the query is stateful, and its state is gone")
     return Failure(
         "batch",
@@ -110,16 +109,16 @@ def _state(scene: Scene) -> Failure | Doubt | None:
 
 
 _FAILED_WRITES: tuple[tuple[Release, Release, tuple[str, ...], str], ...] = (
-    ((3, 3, 0), (3, 4, 0), ("memory", "noop", "kafka"), "WRITING_JOB_ABORTED"),
-    ((3, 4, 0), (4, 0, 0), ("file", "delta"), "TASK_WRITE_FAILED"),
+    (since.WRITES_ABORTED, since.TASK_WRITES_FAILED, ("memory", "noop", "kafka"), "WRITING_JOB_ABORTED"),
+    (since.TASK_WRITES_FAILED, since.TASK_WRITES_BARE, ("file", "delta"), "TASK_WRITE_FAILED"),
 )
 
 
 def around_a_task(scene: Scene) -> str | None:
     """What some sinks' writers put around any failure of their tasks. If none is named, by what lies beside."""
     kinds = set(scene.conditions.sinks) or {ledger.kind for ledger in scene.checkpoint.ledgers}
-    for since, until, sinks, condition in _FAILED_WRITES:
-        if since <= scene.release < until and kinds & set(sinks):
+    for first, until, sinks, condition in _FAILED_WRITES:
+        if first <= scene.release < until and kinds & set(sinks):
             return condition
     return None
 
@@ -139,7 +138,7 @@ def _commit_write(scene: Scene) -> Failure | None:
         return spoken
     batch, names = scene.next_id, scene.checkpoint.commit_names
     if batch in names.ids or str(batch) in names.directories:
-        if scene.release < (3, 1, 0):
+        if scene.release < since.ONE_COMMIT:
             return None  # the answer of the commit log was not looked at
         return _conflict(scene, batch, f"commits/{batch} is there already", sink_written_first=True)
     return None

@@ -19,7 +19,7 @@ from ckpttool.kafka.positions import option
 from ckpttool.laws.base import Complaint
 from ckpttool.laws.batch import around_a_task
 from ckpttool.model import Finding
-from ckpttool.releases import Release
+from ckpttool.releases import Release, since
 from ckpttool.scene.scene import Doubt, Failure, Phase, Scene, Trouble
 from ckpttool.words import counted, listed
 
@@ -29,8 +29,6 @@ Part = tuple[TopicView, PartitionView]
 # When something happens, of all sources: fetching for Trigger.AvailableNow, asking, planning, reading, the batch after.
 # What is not known comes behind what is certain.
 _PREFETCH, _ASK, _PLAN, _READ, _DOUBTED, _AFTER = range(6)
-_ADMIN_SINCE: Release = (3, 4, 0)
-_IDLES_SINCE: Release = (3, 3, 2)  # SPARK-41375: before, an offset without partitions was logged
 _DEPRECATED = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 _MADE_ANEW = "topic-recreated-and-overtaken"
 _ASK_AGAIN = "see that the brokers that lead these partitions are up, and ask again"
@@ -107,7 +105,7 @@ class Source:
     @property
     def asks_admin(self) -> bool:
         """Older releases ask by a consumer, to which a topic that is not there has no partitions."""
-        return not self.scene.is_on(_DEPRECATED, default=self.release < _ADMIN_SINCE)
+        return not self.scene.is_on(_DEPRECATED, default=self.release < since.KAFKA_ADMIN)
 
     @property
     def fetches_first(self) -> bool:
@@ -286,7 +284,7 @@ def _new_batch(source: Source) -> Iterator[Told]:
     added = [(topic, part) for topic, part in there if not part.is_known]
     yield from _not_at_zero(source, added)
     lacking = [] if refused else [one for one in source.view.partitions() if one[1].is_known and _is_lacking(*one)]
-    if lacking and not there and source.release >= _IDLES_SINCE:
+    if lacking and not there and source.release >= since.KAFKA_IDLES:
         why = f"{_why_gone(lacking)}: nothing is left to read, and the query waits"
         yield source.trouble(_PLAN, errors.partitions_gone(source.release, has_group_id=False), why, fails=False)
     elif lacking:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from ckpttool.formats.envelope import ILLEGAL_STATE
 from ckpttool.laws.base import ASSERTION, SPARK_EXCEPTION, Complaint
-from ckpttool.releases import Release
+from ckpttool.releases import Release, since
 
 _KAFKA_ILLEGAL_STATE = "org.apache.spark.sql.kafka010.KafkaIllegalStateException"
-_NAMED_SINCE: Release = (4, 0, 0)  # losses of data have conditions
 _OUT_OF_RANGE = "org.apache.kafka.clients.consumer.OffsetOutOfRangeException"
 _GONE = "partitions-gone"
 _LOWER_END = "topic-recreated-lower-end"
@@ -19,11 +18,11 @@ _NOT_AT_ZERO = "new-partition-or-topic-not-at-zero"
 _AVAILABLE_NOW = "available-now-verification"
 
 
-def _loss(release: Release, condition: str, before: str, since: str, finding: str, next_step: str) -> Complaint:
+def _loss(release: Release, condition: str, before: str, named: str, finding: str, next_step: str) -> Complaint:
     """A loss that the driver sees when it plans a batch."""
-    if release < _NAMED_SINCE:
+    if release < since.KAFKA_LOSS_CONDITIONS:
         return Complaint(ILLEGAL_STATE, None, before, finding, next_step)
-    return Complaint(_KAFKA_ILLEGAL_STATE, f"KAFKA_DATA_LOSS.{condition}", since, finding, next_step)
+    return Complaint(_KAFKA_ILLEGAL_STATE, f"KAFKA_DATA_LOSS.{condition}", named, finding, next_step)
 
 
 def beginning_not_found(release: Release) -> Complaint:
@@ -74,7 +73,7 @@ def offset_changed(release: Release) -> Complaint:
 
 def aged_out(release: Release) -> Complaint:
     """A task asks for an offset that the partition does not have: what Spark says is around the client's error."""
-    named = release >= _NAMED_SINCE
+    named = release >= since.KAFKA_LOSS_CONDITIONS
     return Complaint(
         _OUT_OF_RANGE,
         "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE" if named else None,
@@ -132,5 +131,4 @@ def verifies_replay(release: Release) -> bool:
     """Between SPARK-41387 and SPARK-53560 a batch that runs again is checked against offsets fetched at the start.
 
     In these releases they are fetched before any batch, with Trigger.AvailableNow."""
-    mended = (3, 5, 7) <= release < (4, 0, 0) or release >= (4, 0, 2)
-    return release >= (3, 4, 0) and not mended
+    return any(first <= release < mended for first, mended in since.KAFKA_REPLAY_VERIFIED)

@@ -17,22 +17,22 @@ from ckpttool.laws.base import (
 )
 from ckpttool.laws.pinned import PARTITIONS, pinned_values
 from ckpttool.laws.start import UNREAD
-from ckpttool.releases import Release
+from ckpttool.releases import OLDEST, Release, since
 from ckpttool.scene.evidence import left_in_logs
 from ckpttool.scene.scene import Doubt, Failure, Scene
 
 # The newest version that a release reads: first release → version.
-OFFSETS_READ: tuple[tuple[Release, int], ...] = (((2, 4, 0), 1), ((4, 2, 0), 2))
-COMMITS_READ: tuple[tuple[Release, int], ...] = (((2, 4, 0), 1), ((4, 0, 0), 2), ((4, 2, 0), 3))
+OFFSETS_READ: tuple[tuple[Release, int], ...] = ((OLDEST, 1), (since.OFFSETS_2, 2))
+COMMITS_READ: tuple[tuple[Release, int], ...] = ((OLDEST, 1), (since.COMMITS_2, 2), (since.COMMITS_3, 3))
 
 
 def newest_read(table: tuple[tuple[Release, int], ...], release: Release) -> int:
-    return max(version for since, version in table if since <= release)
+    return max(version for first, version in table if first <= release)
 
 
 def _version_refused(path: str, version: int, newest: int, scene: Scene) -> Failure:
     message = f"maximum supported log version is v{newest}, but encountered v{version}"
-    if scene.release < (4, 0, 0):
+    if scene.release < since.LOG_CONDITIONS:
         return Failure("init", ILLEGAL_STATE, None, message, f"{path} has version {version}")
     condition = "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION"
     return Failure("init", SPARK_ILLEGAL_STATE, condition, message, f"{path} has version {version}")
@@ -68,7 +68,7 @@ def _highest_number(scene: Scene) -> Failure | Doubt | None:
 
 
 def _highest_commit(scene: Scene) -> Failure | Doubt | None:
-    if scene.committed != LONG_MAX or (scene.planned is None and scene.release < (4, 2, 0)):
+    if scene.committed != LONG_MAX or (scene.planned is None and scene.release < since.COMMITS_ALONE):
         return None
     return Failure("init", REQUIREMENT, None, "More than Int.MaxValue elements.", f"commits/{LONG_MAX} is there")
 
@@ -150,7 +150,7 @@ def _source_count(scene: Scene) -> Failure | None:
 
 def _newest_commit(scene: Scene) -> Failure | Doubt | None:
     committed = scene.committed
-    if committed is None or (scene.planned is None and scene.release < (4, 2, 0)):
+    if committed is None or (scene.planned is None and scene.release < since.COMMITS_ALONE):
         return None
     path = f"commits/{committed}"
     if committed not in scene.checkpoint.commit_names.ids:
@@ -161,7 +161,7 @@ def _newest_commit(scene: Scene) -> Failure | Doubt | None:
             f"{path} does not exist",
             f"a name counts as batch {committed}, and {path} is not there",
         )
-    exact = (4, 0, 0) <= scene.release < (4, 2, 0)
+    exact = since.COMMITS_2 <= scene.release < since.COMMITS_3
     fault = scene.fault(path)
     if exact and fault and fault.id == "log-version-too-new":
         return _exact_version(path)
@@ -230,7 +230,7 @@ def _repartition(scene: Scene) -> Failure | None:
             )
         counts.append(entry.metadata.conf.get(PARTITIONS))
     if None in counts:
-        if scene.release >= (4, 2, 1):
+        if scene.release >= since.REPARTITION_OF_UNPINNED:
             return None
         return Failure(
             "init",
@@ -308,7 +308,7 @@ COMMITS = (
         "An uncommitted batch whose number of partitions differs from the batch before is an unfinished repartition.",
         "StreamExecution, OfflineStateRepartitionUtils",
         _repartition,
-        since=(4, 2, 0),
+        since=since.REPARTITION,
     ),
 )
 REST = (
@@ -323,7 +323,7 @@ REST = (
         "Commits without any offsets fail an assertion.",
         "CheckpointVersionManager",
         _commits_without_offsets,
-        since=(4, 2, 0),
+        since=since.COMMITS_ALONE,
     ),
     Rule(
         "previous-offsets-missing",
@@ -348,7 +348,7 @@ REST = (
         "A query without offsets wants an empty place.",
         "MicroBatchExecution, verifyCheckpointDirectoryEmptyOnStart",
         _not_empty_at_start,
-        since=(4, 1, 0),
+        since=since.EMPTY_LOCATION,
     ),
     Rule(
         "offsets-no-directory",

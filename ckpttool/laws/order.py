@@ -11,16 +11,13 @@ from collections.abc import Iterator
 
 from ckpttool.laws import batch, logs, places, sources, start
 from ckpttool.laws.base import Rule
-from ckpttool.releases import Release
+from ckpttool.releases import Release, since
 from ckpttool.scene.scene import Doubt, Failure, Scene
-
-# Since 4.2 the newest offsets and commit are read before the sources' own logs; before, after them.
-_READ_EARLY: Release = (4, 2, 0)
 
 
 def rules_in_order(release: Release) -> Iterator[Rule]:
     """The rules of one release, in the order in which it runs into them."""
-    early = release >= _READ_EARLY
+    early = release >= since.LOGS_FIRST
     before_batches = (
         (*start.RULES, *logs.NEWEST, *sources.AT_START, *logs.COMMITS, *logs.REST)
         if early

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ckpttool.formats.names import parse_long
 from ckpttool.laws.base import REQUIREMENT
-from ckpttool.releases import Release
+from ckpttool.releases import OLDEST, Release, since
 from ckpttool.scene.scene import Doubt, Failure, Scene
 
 PARTITIONS = "spark.sql.shuffle.partitions"
@@ -67,7 +67,7 @@ def state_settings(scene: Scene) -> Failure | Doubt | None:
             return _other_layout(scene, key)
     if scene.is_stateful and "." not in codec and codec.lower() not in CODECS:
         why = f"offsets/{scene.planned} pins the codec {codec} for the state"
-        class_name, condition = next(said for since, said in NO_SUCH_CODEC if scene.release >= since)
+        class_name, condition = next(said for first, said in NO_SUCH_CODEC if scene.release >= first)
         return Failure("batch", class_name, condition, "is not available", why, scene.next_id)
     return None
 
@@ -75,18 +75,15 @@ def state_settings(scene: Scene) -> Failure | Doubt | None:
 def _other_layout(scene: Scene, key: str) -> Failure | Doubt:
     """Where offsets pin no version of a layout, Spark takes the first one, and the state on the disk has another."""
     why = f"offsets/{scene.planned} does not pin {key}, so the state is taken for version 1"
-    if scene.release < (4, 0, 0):
+    if scene.release < since.VALUE_SCHEMA_CONDITION:
         return Doubt(why)
     class_name = f"{PROVIDERS}.StateStoreValueSchemaNotCompatible"
     condition = "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE"
     return Failure("batch", class_name, condition, "Provided value schema does not match", why, scene.next_id)
 
 
-_CONDITIONS_SINCE: Release = (4, 1, 0)
-
-
 def _invalid_value(scene: Scene, condition: str, message: str, why: str) -> Failure:
-    if scene.release < _CONDITIONS_SINCE:
+    if scene.release < since.INVALID_CONF_VALUE:
         return Failure("init", REQUIREMENT, None, message, why)
     class_name = "org.apache.spark.SparkIllegalArgumentException"
     return Failure("init", class_name, f"INVALID_CONF_VALUE.{condition}", message, why)
@@ -103,9 +100,12 @@ VALID: dict[str, tuple[str, ...]] = {
 }
 CODECS = ("lz4", "zstd", "snappy", "lzf")
 NO_SUCH_CODEC: tuple[tuple[Release, tuple[str, str | None]], ...] = (
-    ((4, 0, 0), ("org.apache.spark.SparkIllegalArgumentException", "CODEC_NOT_AVAILABLE.WITH_CONF_SUGGESTION")),
-    ((3, 5, 0), ("org.apache.spark.SparkIllegalArgumentException", "CODEC_NOT_AVAILABLE")),
-    ((2, 4, 0), (REQUIREMENT, None)),
+    (
+        since.CODEC_SUGGESTION,
+        ("org.apache.spark.SparkIllegalArgumentException", "CODEC_NOT_AVAILABLE.WITH_CONF_SUGGESTION"),
+    ),
+    (since.CODEC_CONDITION, ("org.apache.spark.SparkIllegalArgumentException", "CODEC_NOT_AVAILABLE")),
+    (OLDEST, (REQUIREMENT, None)),
 )
 _ENCODING = f"{_STREAMING}.stateStore.encodingFormat"
 _PLATFORM = "com.databricks."  # there where it was written, and nowhere else

@@ -17,7 +17,7 @@ from ckpttool.laws.order import first_obstacle
 from ckpttool.laws.sources import can_be_called
 from ckpttool.laws.state_verdict import obstacle_of
 from ckpttool.model import Finding, Json, SparkError
-from ckpttool.releases import NEWEST, NEWEST_PATCHES, OLDEST, OLDEST_RUN, Release, parse_release, spell_release
+from ckpttool.releases import NEWEST, NEWEST_PATCHES, OLDEST, OLDEST_RUN, Release, parse_release, since, spell_release
 from ckpttool.scene.batches import Batch, SourceProgress, offset_json
 from ckpttool.scene.evidence import Evidence
 from ckpttool.scene.scene import Conditions, Doubt, Failure, Scene
@@ -131,7 +131,8 @@ def untold_failure(restart: Restart, findings: Iterable[Finding]) -> Iterator[Fi
 
 def wrapped(failure: Failure, release: Release) -> Failure:
     """3.3 puts a condition around every assertion that fails; the releases after it do not."""
-    internal = (3, 3, 0) <= release < (3, 4, 0) and failure.class_name == ASSERTION and failure.condition is None
+    wraps = since.ASSERTIONS_WRAPPED <= release < since.ASSERTIONS_BARE
+    internal = wraps and failure.class_name == ASSERTION and failure.condition is None
     return replace(failure, condition="INTERNAL_ERROR") if internal else failure
 
 

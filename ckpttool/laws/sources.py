@@ -13,6 +13,7 @@ from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, compact_interval
 from ckpttool.laws.base import ASSERTION, FILE_NOT_FOUND, REQUIREMENT, Rule, error_of, no_directory
 from ckpttool.laws.start import UNREAD
 from ckpttool.model import SourceLog
+from ckpttool.releases import since
 from ckpttool.scene.batches import Batch, SourceProgress, file_log_position
 from ckpttool.scene.scene import Doubt, Failure, Scene, highest
 
@@ -67,7 +68,7 @@ def _file_source_log(scene: Scene) -> Failure | Doubt | None:
         if odd is not None and odd not in log.names.ids and odd > (newest_entry(log) or -1):
             return Failure(
                 "init",
-                FILE_NOT_FOUND if scene.release >= (3, 4, 0) else ILLEGAL_STATE,
+                FILE_NOT_FOUND if scene.release >= since.SOURCE_LOG_ENTRY_OPENED else ILLEGAL_STATE,
                 None,
                 f"{path}/{odd} does not exist",
                 f"a name in {path} counts as entry {odd}, and {path}/{odd} is not there",
@@ -80,7 +81,7 @@ def _file_source_log(scene: Scene) -> Failure | Doubt | None:
             class_name = error.spark.class_name if error.spark else ASSERTION
             return Failure("init", class_name, None, "assertion failed", f"{path}: {error.message}")
         if missing:
-            class_name = FILE_NOT_FOUND if scene.release >= (4, 2, 0) else ILLEGAL_STATE
+            class_name = FILE_NOT_FOUND if scene.release >= since.SOURCE_LOG_HOLE_OPENED else ILLEGAL_STATE
             return Failure(
                 "init",
                 class_name,
@@ -397,7 +398,7 @@ LAST_RANGE = (
         "Version 2 names the sources; a batch that runs again lacks the line of one that nobody can be called.",
         "OffsetMap, MicroBatchExecution.populateStartOffsets",
         _unknown_names,
-        since=(4, 2, 0),
+        since=since.OFFSETS_2,
     ),
     Rule(
         "file-position-malformed",

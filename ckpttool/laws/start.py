@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ckpttool.laws.base import RENAME_REFUSED, SPARK_RUNTIME, Rule, concurrent_use, error_of
+from ckpttool.releases import since
 from ckpttool.scene.scene import Doubt, Failure, Scene
 
 UNREAD = ("unreadable", "file-vanished")
@@ -50,7 +51,7 @@ def _memory_sink(scene: Scene) -> Failure | None:
     return Failure(
         "start",
         "org.apache.spark.sql.AnalysisException",
-        "_LEGACY_ERROR_TEMP_1299" if scene.release >= (3, 4, 0) else None,
+        "_LEGACY_ERROR_TEMP_1299" if scene.release >= since.LEGACY_CONDITIONS else None,
         "This query does not support recovering from checkpoint location",
         "the memory sink refuses a checkpoint that has offsets",
     )
@@ -74,7 +75,7 @@ RULES = (
         "Without `metadata`, logs that hold batches are refused by `start()`; up to 4.1 a new id is taken silently.",
         "StreamingQueryCheckpointMetadata",
         _metadata_missing,
-        since=(4, 2, 0),
+        since=since.METADATA_WANTED,
     ),
     Rule(
         "metadata-write",

@@ -8,26 +8,8 @@ from __future__ import annotations
 from ckpttool.formats.envelope import ILLEGAL_STATE
 from ckpttool.frozen import frozen
 from ckpttool.model import SparkError
-from ckpttool.releases import Release
+from ckpttool.releases import ALWAYS, FOREVER, Release, since
 from ckpttool.scene.state_chain import Fault
-
-# -- since when --------------------------------------------------------------------------------------------------------
-
-SCHEMA_FILES: Release = (3, 1, 0)  # state/StateSchemaCompatibilityChecker.scala
-ROCKSDB: Release = (3, 2, 0)  # state/RocksDBStateStoreProvider.scala
-CHANGELOGS: Release = (3, 5, 0)  # state/StateStoreChangelog.scala
-CONDITIONS: Release = (4, 0, 0)  # errors of state loading have conditions
-UNIQUE_IDS: Release = (4, 0, 0)  # state/RocksDB.scala, loadWithCheckpointId
-OPERATOR_METADATA: Release = (4, 0, 0)  # state/OperatorStateMetadata.scala
-ONE_VERSION: Release = (4, 1, 0)  # state/RocksDBFileManager.scala: of a snapshot's description, whatever the format
-SIDECARS: Release = (4, 1, 0)  # checkpointing/ChecksumCheckpointFileManager.scala: of all files
-SIDECARS_WITH_IDS: Release = (4, 2, 0)  # state/StateStoreConf.scala: only where files have unique ids
-REPAIR: Release = (4, 2, 0)  # state/AutoSnapshotLoader.scala; its configuration claims 4.1, where nothing reads it
-STATE_DIRECTORY: Release = (4, 2, 0)  # runtime/IncrementalExecution.scala, checkOperatorValidWithMetadata
-_LEGACY_CONDITIONS: Release = (3, 4, 0)  # errors/QueryExecutionErrors.scala
-_DATATYPE_CONDITION: Release = (3, 3, 0)  # errors/QueryExecutionErrors.scala, dataTypeUnsupportedError
-_ALWAYS: Release = (0, 0, 0)
-_FOREVER: Release = (99, 0, 0)
 
 # -- what is raised ----------------------------------------------------------------------------------------------------
 
@@ -55,32 +37,32 @@ class Raised:
     message: str = ""
 
 
-def _changed(since: Release, before: Raised, after: Raised) -> tuple[Raised, ...]:
+def _changed(first: Release, before: Raised, after: Raised) -> tuple[Raised, ...]:
     return (
-        Raised(_ALWAYS, since, before.class_name, before.condition, before.message),
-        Raised(since, _FOREVER, after.class_name, after.condition, after.message),
+        Raised(ALWAYS, first, before.class_name, before.condition, before.message),
+        Raised(first, FOREVER, after.class_name, after.condition, after.message),
     )
 
 
 def _raised(class_name: str | None, condition: str | None = None, message: str = "") -> Raised:
-    return Raised(_ALWAYS, _FOREVER, class_name, condition, message)
+    return Raised(ALWAYS, FOREVER, class_name, condition, message)
 
 
 def _sizes(condition: str, before: str, message: str) -> tuple[Raised, ...]:
     """A size that no record has; the error got a provisional name first."""
     return (
-        Raised(_ALWAYS, _LEGACY_CONDITIONS, IO, None, message),
-        Raised(_LEGACY_CONDITIONS, CONDITIONS, SPARK, before, message),
-        Raised(CONDITIONS, _FOREVER, SPARK, f"{_LOAD}CANNOT_READ_{condition}", message),
+        Raised(ALWAYS, since.LEGACY_CONDITIONS, IO, None, message),
+        Raised(since.LEGACY_CONDITIONS, since.STATE_CONDITIONS, SPARK, before, message),
+        Raised(since.STATE_CONDITIONS, FOREVER, SPARK, f"{_LOAD}CANNOT_READ_{condition}", message),
     )
 
 
 _KEY, _VALUE = "key size cannot be", "value size cannot be"
 # Whatever a provider meets while it loads and has no condition of its own for: getLoadedMapForStore in
 # state/HDFSBackedStateStoreProvider.scala, getStore in state/RocksDBStateStoreProvider.scala.
-UNCATEGORIZED = _changed(CONDITIONS, _raised(None), _raised(None, f"{_LOAD}UNCATEGORIZED"))
+UNCATEGORIZED = _changed(since.STATE_CONDITIONS, _raised(None), _raised(None, f"{_LOAD}UNCATEGORIZED"))
 _SIZE = _changed(
-    CONDITIONS,
+    since.STATE_CONDITIONS,
     _raised(ILLEGAL_STATE, message="Copied "),
     _raised(SPARK, f"{_LOAD}UNEXPECTED_FILE_SIZE", "Copied "),
 )
@@ -91,7 +73,9 @@ _PLANNING = (_raised(None),)  # on the driver, where nothing wraps it
 RAISED: dict[tuple[str, str], tuple[Raised, ...]] = {
     # state/HDFSBackedStateStoreProvider.scala: updateFromDeltaFile, readSnapshotFile
     ("missing", ".delta"): _changed(
-        CONDITIONS, _raised(FILE_NOT_FOUND), _raised(FILE_NOT_FOUND, f"{_LOAD}CANNOT_READ_DELTA_FILE_NOT_EXISTS")
+        since.STATE_CONDITIONS,
+        _raised(FILE_NOT_FOUND),
+        _raised(FILE_NOT_FOUND, f"{_LOAD}CANNOT_READ_DELTA_FILE_NOT_EXISTS"),
     ),
     ("key-size", ".delta"): _sizes("DELTA_FILE_KEY_SIZE", "_LEGACY_ERROR_TEMP_2258", _KEY),
     ("key-size", ".snapshot"): _sizes("SNAPSHOT_FILE_KEY_SIZE", "_LEGACY_ERROR_TEMP_2259", _KEY),
@@ -99,33 +83,37 @@ RAISED: dict[tuple[str, str], tuple[Raised, ...]] = {
     ("not-a-file", ".snapshot"): (_raised(NO_SUCH_ELEMENT, f"{_LOAD}UNCATEGORIZED"),),  # since it repairs
     # state/StateStoreChangelog.scala
     ("missing", ".changelog"): _changed(
-        CONDITIONS, _raised(FILE_NOT_FOUND), _raised(FILE_NOT_FOUND, f"{_LOAD}CANNOT_READ_STREAMING_STATE_FILE")
+        since.STATE_CONDITIONS,
+        _raised(FILE_NOT_FOUND),
+        _raised(FILE_NOT_FOUND, f"{_LOAD}CANNOT_READ_STREAMING_STATE_FILE"),
     ),
     ("key-size", ".changelog"): _changed(
-        CONDITIONS, _raised(IO, message=_KEY), _raised(IO, f"{_LOAD}UNCATEGORIZED", _KEY)
+        since.STATE_CONDITIONS, _raised(IO, message=_KEY), _raised(IO, f"{_LOAD}UNCATEGORIZED", _KEY)
     ),
     # state/RocksDBFileManager.scala: loadImmutableFilesFromDfs; a directory is copied too, and has a size
     ("size", ".sst"): _SIZE,
     ("not-a-file", ".sst"): _SIZE,
     # RocksDB's exception did not survive the way from the task to the driver at first
     ("stream", ".sst"): _changed(
-        CONDITIONS, _raised(SPARK, message="Job aborted due to stage failure"), _raised(None, f"{_LOAD}UNCATEGORIZED")
+        since.STATE_CONDITIONS,
+        _raised(SPARK, message="Job aborted due to stage failure"),
+        _raised(None, f"{_LOAD}UNCATEGORIZED"),
     ),
     # state/RocksDBFileManager.scala: RocksDBCheckpointMetadata.readFromFile
     ("metadata-version", ".zip"): _changed(
-        CONDITIONS,
+        since.STATE_CONDITIONS,
         _raised(ILLEGAL_STATE, message="Cannot read RocksDB checkpoint metadata of version"),
         _raised(SPARK, f"{_LOAD}CANNOT_READ_CHECKPOINT", "Cannot read RocksDB checkpoint metadata. Expected v"),
     ),
     # CheckpointFileManager renames a temporary file to what the batch leaves
     ("blocked", ""): _changed(
-        CONDITIONS,
+        since.STATE_CONDITIONS,
         _raised(IO, message="must both be directories"),
         _raised(IO, "CANNOT_WRITE_STATE_STORE.CANNOT_COMMIT", "must both be directories"),
     ),
     # state/RocksDB.scala: loadWithCheckpointId, loadSnapshotWithCheckpointId
     ("no-base", ""): _changed(
-        REPAIR,
+        since.REPAIR,
         _raised(SPARK, f"{_LOAD}CANNOT_FIND_BASE_SNAPSHOT_CHECKPOINT"),
         _raised(ILLEGAL_STATE, f"{_LOAD}UNCATEGORIZED", "Cannot replay changelogs from snapshot"),
     ),
@@ -133,14 +121,16 @@ RAISED: dict[tuple[str, str], tuple[Raised, ...]] = {
     ("sidecar", ""): (_raised(SPARK, "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED", "Checksum verification failed"),),
     # state/SchemaHelper.scala, checkpointing/MetadataVersionUtil.scala: the version of a schema file
     ("schema-version", ""): _changed(
-        CONDITIONS, _raised(ILLEGAL_STATE), _raised(f"{_PACKAGE}SparkIllegalStateException", "MALFORMED_LOG_FILE")
+        since.STATE_CONDITIONS,
+        _raised(ILLEGAL_STATE),
+        _raised(f"{_PACKAGE}SparkIllegalStateException", "MALFORMED_LOG_FILE"),
     ),
     # sql/api: DataType.fromJson with LegacyTypeStringParser, which says the same of all that it cannot read
     ("framing", ""): _PLANNING,
     ("metadata", ""): _PLANNING,
     ("not-a-file", "schema"): _PLANNING,
     ("schema", ""): _changed(
-        _DATATYPE_CONDITION,
+        since.DATATYPE_CONDITION,
         _raised("java.lang.IllegalArgumentException", message="Unsupported dataType"),
         _raised(f"{_PACKAGE}SparkIllegalArgumentException", "UNSUPPORTED_DATATYPE", "Unsupported data type"),
     ),

@@ -13,24 +13,15 @@ from ckpttool.formats.envelope import NULL_POINTER
 from ckpttool.formats.names import parse_long
 from ckpttool.frozen import frozen, replace
 from ckpttool.laws.state_errors import (
-    CHANGELOGS,
     EOF,
     FILE_NOT_FOUND,
     NO_SUCH_ELEMENT,
     NUMBER_FORMAT,
-    ONE_VERSION,
-    OPERATOR_METADATA,
-    REPAIR,
-    SCHEMA_FILES,
-    SIDECARS,
-    SIDECARS_WITH_IDS,
-    STATE_DIRECTORY,
-    UNIQUE_IDS,
     UNREPAIRED,
     what_is_raised,
 )
 from ckpttool.model import Finding, Position, SparkError
-from ckpttool.releases import NEWEST, Release
+from ckpttool.releases import NEWEST, Release, since
 from ckpttool.scene.scene import Conditions, Doubt, Failure
 from ckpttool.scene.state_chain import (
     BASE_SUFFIX,
@@ -151,22 +142,22 @@ class _Judge:
     # -- while the batch is planned, on the driver ---------------------------------------------------------------------
 
     def before_loading(self) -> Iterator[StateFailure]:
-        if self.release >= STATE_DIRECTORY and not self.files.entries:
+        if self.release >= since.STATE_DIRECTORY and not self.files.entries:
             yield self.failure("state", Fault("missing", "missing, or empty"), "no-state-directory")
         for operator in self.files.operators:
             yield from self.plan(operator)
 
     def plan(self, operator: OperatorFiles) -> Iterator[StateFailure]:
-        if self.release >= OPERATOR_METADATA:
+        if self.release >= since.OPERATOR_METADATA:
             for path, fault in operator.metadata_faults.items():
                 if self.is_known(path, fault):
                     yield self.failure(path, fault, "metadata-missing" if fault.kind == "missing" else "metadata")
-        if self.release >= SCHEMA_FILES:
+        if self.release >= since.SCHEMA_FILES:
             for path, fault in operator.schema_faults.items():
                 if self.is_known(path, fault):
                     yield self.failure(path, fault)
         for path in operator.orphan_crcs:
-            if self.release >= (SCHEMA_FILES if path.endswith("schema.crc") else OPERATOR_METADATA):
+            if self.release >= (since.SCHEMA_FILES if path.endswith("schema.crc") else since.OPERATOR_METADATA):
                 yield self.failure(
                     path, Fault("missing", "the file that this checksum is of is not there"), "orphan-crc"
                 )
@@ -218,7 +209,11 @@ class _Judge:
         """All names that Spark takes for bases when it lists them; names with ids it takes apart differently."""
         suffix = BASE_SUFFIX[store.provider]
         exact_is_enough = store.provider == "hdfs" or f"{self.files.version}{suffix}" in store.names
-        if store.unique_id is not None or (self.release < REPAIR and exact_is_enough) or self.release < CHANGELOGS:
+        if (
+            store.unique_id is not None
+            or (self.release < since.REPAIR and exact_is_enough)
+            or self.release < since.CHANGELOGS
+        ):
             return []
         names = sorted(name for name in store.names if name.endswith(suffix) and "/" not in name)
         return [(name, parse_long(name.removesuffix(suffix))) for name in names]
@@ -226,14 +221,19 @@ class _Judge:
     def is_overlooked(self, store: StoreFiles, chain: Chain) -> bool:
         """A directory in a snapshot's place is a file that is not there; Spark used to look for an older one then."""
         fault = store.faults.get(chain.base or "")
-        return fault is not None and fault.kind == "not-a-file" and store.provider == "hdfs" and self.release < REPAIR
+        return (
+            fault is not None
+            and fault.kind == "not-a-file"
+            and store.provider == "hdfs"
+            and self.release < since.REPAIR
+        )
 
     def base_failure(self, store: StoreFiles, chain: Chain) -> StateFailure | None:
         version, path = self.files.version, f"{store.path}/"
         if chain.incomplete:
             fault = Fault("missing", "no base is left that its changelogs lead back to")
             return self.failure(f"{path}{version}_{store.unique_id}.changelog", fault, "no-base")
-        if store.provider == "rocksdb" and self.release < CHANGELOGS and chain.base_version < version:
+        if store.provider == "rocksdb" and self.release < since.CHANGELOGS and chain.base_version < version:
             return self.failure(f"{path}{version}.zip", NO_FILE)
         for name in (chain.base, *sst_names(store, chain.base)) if chain.base else ():
             met = self.fault_met(store, name)
@@ -243,7 +243,7 @@ class _Judge:
 
     def change_failure(self, store: StoreFiles, chain: Chain) -> StateFailure | None:
         path = f"{store.path}/"
-        if chain.base is None and store.has_families and chain.changes and self.release >= REPAIR:
+        if chain.base is None and store.has_families and chain.changes and self.release >= since.REPAIR:
             # Only a snapshot tells the numbers of column families: without one, a changelog's are nobody's.
             fault = Fault("stream", "no snapshot is left", spark=SparkError(NULL_POINTER))
             return self.failure(f"{path}{chain.changes[0]}", fault)
@@ -270,7 +270,7 @@ class _Judge:
     def other_version(self, store: StoreFiles, name: str) -> Fault | None:
         """4.0 has the version of the checkpoint's format in a snapshot's description; the others have 1."""
         snapshot = store.snapshots.get(name)
-        expected = 2 if UNIQUE_IDS <= self.release < ONE_VERSION and store.unique_id is not None else 1
+        expected = 2 if since.UNIQUE_IDS <= self.release < since.ONE_VERSION and store.unique_id is not None else 1
         if snapshot is None or snapshot.version == expected:
             return None
         message = f"its `metadata` begins with v{snapshot.version}"
@@ -280,14 +280,14 @@ class _Judge:
 
     def reads_sidecar(self, store: StoreFiles, name: str) -> bool:
         """Zips without an id are read past the class that checks, since the same contents make different zips."""
-        if self.conf.get(SIDECAR_CONF) == "false" or self.release < SIDECARS:
+        if self.conf.get(SIDECAR_CONF) == "false" or self.release < since.SIDECARS:
             return False
-        return store.unique_id is not None or (self.release < SIDECARS_WITH_IDS and not name.endswith(".zip"))
+        return store.unique_id is not None or (self.release < since.SIDECARS_WITH_IDS and not name.endswith(".zip"))
 
     def repairs(self, store: StoreFiles) -> bool:
         """Whether Spark goes on to an older base: for RocksDB only if the session writes changelogs, which is not
         pinned; without its word, what the query has written so far tells."""
-        if self.release < REPAIR or self.conf.get(REPAIR_CONF) == "false":
+        if self.release < since.REPAIR or self.conf.get(REPAIR_CONF) == "false":
             return False
         told = self.conf.get(CHANGELOG_CONF)
         seen = any(name.endswith(".changelog") for name in store.names)

@@ -11,52 +11,12 @@ from itertools import pairwise
 from ckpttool.formats.names import holes
 from ckpttool.frozen import frozen
 from ckpttool.model import Checkpoint, Mode, VersionRange
+from ckpttool.releases import WRITERS, Release, last_before, since, spell_release
 from ckpttool.scene.batches import Batch, decode_batches
 from ckpttool.storage.urls import is_local
 
-Release = tuple[int, int, int]
-
-# Runs of releases that write the same set of pinned confs: first and last known release of each run.
-WRITERS: tuple[tuple[Release, Release], ...] = (
-    ((2, 1, 0), (2, 1, 3)),
-    ((2, 2, 0), (2, 2, 3)),
-    ((2, 3, 0), (2, 3, 4)),
-    ((2, 4, 0), (2, 4, 8)),
-    ((3, 0, 0), (3, 0, 3)),
-    ((3, 1, 1), (3, 1, 3)),
-    ((3, 2, 0), (3, 2, 1)),
-    ((3, 2, 2), (3, 5, 3)),
-    ((3, 5, 4), (3, 5, 4)),
-    ((3, 5, 5), (3, 5, 8)),
-    ((4, 0, 0), (4, 0, 4)),
-    ((4, 1, 0), (4, 1, 3)),
-    ((4, 2, 0), (4, 2, 1)),
-    ((4, 3, 0), (4, 3, 0)),
-)
-OLDEST, NEWEST = WRITERS[0][0], WRITERS[-1][1]
-
 _STREAMING = "spark.sql.streaming."
 _PRUNE_FILTERS = "spark.sql.optimizer.pruneFiltersCanPruneStreamingSubplan"
-# Pinned conf → the first release that writes it into the offset log.
-PINNED_SINCE: dict[str, Release] = {
-    "spark.sql.shuffle.partitions": (2, 2, 0),
-    f"{_STREAMING}stateStore.providerClass": (2, 3, 0),
-    f"{_STREAMING}multipleWatermarkPolicy": (2, 4, 0),
-    f"{_STREAMING}flatMapGroupsWithState.stateFormatVersion": (2, 4, 0),
-    f"{_STREAMING}aggregation.stateFormatVersion": (2, 4, 0),
-    f"{_STREAMING}join.stateFormatVersion": (3, 0, 0),
-    f"{_STREAMING}stateStore.compression.codec": (3, 1, 0),
-    f"{_STREAMING}stateStore.rocksdb.formatVersion": (3, 2, 0),
-    f"{_STREAMING}statefulOperator.useStrictDistribution": (3, 2, 2),
-    _PRUNE_FILTERS: (3, 5, 5),
-    f"{_STREAMING}stateStore.encodingFormat": (4, 0, 0),
-    f"{_STREAMING}stateStore.rocksdb.mergeOperatorVersion": (4, 2, 0),
-    f"{_STREAMING}stateStore.rowChecksum.enabled": (4, 2, 0),
-    "spark.sql.function.protobufExtensions.enabled": (4, 2, 0),
-    f"{_STREAMING}queryEvolution.enableSourceEvolution": (4, 2, 0),
-    f"{_STREAMING}statefulOperator.alwaysNullableOutput.enabled": (4, 3, 0),
-    "spark.sql.dropDuplicates.deterministicKeyOrder.enabled": (4, 3, 0),
-}
 # Spark 3.5.4 alone wrote this key under a wrong name.
 _MISNAMED = "spark.databricks.sql.optimizer.pruneFiltersCanPruneStreamingSubplan"
 
@@ -187,12 +147,8 @@ def infer_written_by(checkpoint: Checkpoint, batches: Sequence[Batch]) -> Versio
     high = min(highs, default=None)
     evidence = tuple(dict.fromkeys(reason for _, _, reason in bounds))
     if low and high and low[0] > high[0]:  # an upgrade in between: the newest evidence wins
-        return VersionRange(spell(low[0]), None, (*evidence, "the files stem from more than one release"))
-    return VersionRange(spell(low[0]) if low else None, spell(high[0]) if high else None, evidence)
-
-
-def spell(release: Release) -> str:
-    return ".".join(map(str, release))
+        return VersionRange(spell_release(low[0]), None, (*evidence, "the files stem from more than one release"))
+    return VersionRange(spell_release(low[0]) if low else None, spell_release(high[0]) if high else None, evidence)
 
 
 Bound = tuple[Release | None, Release | None, str]
@@ -205,22 +161,22 @@ def _by_pinned_confs(batches: Sequence[Batch]) -> Iterator[Bound]:
     conf = newest.entry.metadata.conf
     where = f"offsets/{newest.id}"
     if not conf:
-        yield (2, 1, 0), (2, 1, 3), f"{where} pins no configuration, as only Spark 2.1 does"
+        yield WRITERS[0][0], last_before(since.PINNED_CONFS), f"{where} pins no configuration, as only Spark 2.1 does"
         return
-    written = {key for key in (*PINNED_SINCE, _MISNAMED) if key in conf}
+    written = {key for key in (*since.PINNED, _MISNAMED) if key in conf}
     absent = _may_be_absent(newest.entry.version)
     matching = [run for run in WRITERS if written <= _pinned_by(run[1]) <= written | absent]
     if matching:
-        count = f"{len(written)} of the {len(PINNED_SINCE)} confs that Spark ever pinned"
+        count = f"{len(written)} of the {len(since.PINNED)} confs that Spark ever pinned"
         yield matching[0][0], matching[-1][1], f"{where} pins {count}, the set of these releases"
-    elif written & PINNED_SINCE.keys():
-        key = max(written & PINNED_SINCE.keys(), key=lambda key: PINNED_SINCE[key])
-        yield PINNED_SINCE[key], None, f"{where} pins {key}"
+    elif written & since.PINNED.keys():
+        key = max(written & since.PINNED.keys(), key=lambda key: since.PINNED[key])
+        yield since.PINNED[key], None, f"{where} pins {key}"
 
 
 def _pinned_by(release: Release) -> set[str]:
-    keys = {key for key, since in PINNED_SINCE.items() if since <= release}
-    return keys | {_MISNAMED} if release == (3, 5, 4) else keys
+    keys = {key for key, first in since.PINNED.items() if first <= release}
+    return keys | {_MISNAMED} if release == since.MISNAMED_CONF else keys
 
 
 def _may_be_absent(offset_log_version: int) -> set[str]:
@@ -232,17 +188,18 @@ def _by_formats(checkpoint: Checkpoint, batches: Sequence[Batch]) -> Iterator[Bo
     newest = next((batch for batch in reversed(batches) if batch.entry), None)
     commit = next((batch.commit for batch in reversed(batches) if batch.commit), None)
     if newest and newest.entry and newest.entry.version == 2:
-        yield (4, 2, 0), None, f"offsets/{newest.id} has format version 2"
+        yield since.OFFSETS_2, None, f"offsets/{newest.id} has format version 2"
     if newest and newest.entry and newest.entry.metadata is None:
-        yield (2, 3, 0), None, "continuous processing exists since 2.3"
+        yield since.CONTINUOUS, None, "continuous processing exists since 2.3"
     if commit and commit.version == 3:
-        yield (4, 2, 0), None, f"commits/{commit.batch_id} has format version 3"
+        yield since.COMMITS_3, None, f"commits/{commit.batch_id} has format version 3"
     elif commit and commit.version == 2:
-        yield (4, 0, 0), None, f"commits/{commit.batch_id} has format version 2"
+        yield since.COMMITS_2, None, f"commits/{commit.batch_id} has format version 2"
     elif commit and commit.next_watermark_ms is not None:
-        yield (2, 4, 0), None, f"commits/{commit.batch_id} holds the next watermark"
+        yield since.NEXT_WATERMARK, None, f"commits/{commit.batch_id} holds the next watermark"
     elif commit:
-        yield (2, 2, 0), (2, 3, 4), f"commits/{commit.batch_id} holds nothing, as Spark 2.2 and 2.3 write it"
+        why = f"commits/{commit.batch_id} holds nothing, as Spark 2.2 and 2.3 write it"
+        yield since.EMPTY_COMMITS, last_before(since.NEXT_WATERMARK), why
     for operator in checkpoint.operators:
         yield from _by_operator(operator.id, operator.metadata is not None, checkpoint)
 
@@ -250,12 +207,11 @@ def _by_formats(checkpoint: Checkpoint, batches: Sequence[Batch]) -> Iterator[Bo
 def _by_operator(operator_id: int, has_metadata: bool, checkpoint: Checkpoint) -> Iterator[Bound]:
     where = f"state/{operator_id}"
     if has_metadata:
-        yield (4, 0, 0), None, f"{where} has operator metadata"
+        yield since.OPERATOR_METADATA, None, f"{where} has operator metadata"
     operator = next(operator for operator in checkpoint.operators if operator.id == operator_id)
     versions = {store.schema.version for store in operator.stores if store.schema}
-    since: dict[int, Release] = {1: (3, 1, 1), 2: (3, 2, 0), 3: (4, 0, 0)}
     for version in sorted(versions):
-        yield since[version], None, f"{where} has a state schema of version {version}"
+        yield since.SCHEMA_VERSIONS[version], None, f"{where} has a state schema of version {version}"
 
 
 def unusual_confs(batch: Batch | None) -> dict[str, str]:

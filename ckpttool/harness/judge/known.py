@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ckpttool.errors import NotFound
 from ckpttool.harness.history import Failure
 from ckpttool.harness.judge.base import Facts, Invalid, Outcome
-from ckpttool.releases import Release, parse_release
+from ckpttool.releases import OLDEST_CRASHED, Release, parse_release, since
 
 Outcomes = Mapping[str, Outcome]
 
@@ -118,61 +118,61 @@ DEFECTS = (
     Defect(
         "skipped-batch-fails-validation",
         "the first restart fails after a batch that foreachBatch skips: Spark asks for state commits that never were",
-        (4, 1, 0),
+        since.COMMIT_VALIDATION,
         _validation_of_a_skipped_batch,
     ),
     Defect(
         "first-plan-cut-short-blocks-start",
         "a crash while the very first offsets are written leaves a temporary file, and no restart gets past it",
-        (4, 1, 0),
+        since.EMPTY_LOCATION,
         _first_plan_cut_short,
     ),
     Defect(
         "skipped-batch-has-no-state-ids",
         "with state checkpoint format 2 no restart gets past a batch that the sink skips",
-        (4, 0, 0),
+        since.UNIQUE_IDS,
         _no_ids_of_a_skipped_batch,
     ),
     Defect(
         "skipped-batch-moves-no-watermark",
         "the event times of a batch that the sink skips do not count: the next batch runs with the watermark before it",
-        (3, 5, 0),
+        OLDEST_CRASHED,
         _no_watermark_of_a_skipped_batch,
     ),
     Defect(
         "commit-without-offsets-repeats-batch",
         "a batch whose successor's offsets are lost runs again, and writes again, before Spark sees that it must not",
-        (3, 5, 0),
+        OLDEST_CRASHED,
         _commit_without_offsets_repeats,
     ),
     Defect(
         "foreign-state-is-taken",
         "a state file replaced by a sound one of another version is read without a word, and results are wrong",
-        (3, 5, 0),
+        OLDEST_CRASHED,
         _foreign_state_is_taken,
     ),
     Defect(
         "empty-source-log-entry-is-taken",
         "an entry of a file source's log cut to its version line counts as one without files, which are read again",
-        (3, 5, 0),
+        OLDEST_CRASHED,
         _empty_entry_is_taken,
     ),
     Defect(
         "another-plan-is-skipped",
         "a batch whose offsets are lost is planned anew with other rows, and the sink that has its number skips them",
-        (3, 5, 0),
+        OLDEST_CRASHED,
         _another_plan_is_skipped,
     ),
     Defect(
         "lost-record-is-not-missed",
         "the newest entry of the sink's own log is lost: readers do not see the batch, and no restart misses it",
-        (3, 5, 0),
+        OLDEST_CRASHED,
         _lost_record_is_not_missed,
     ),
     Defect(
         "new-id-writes-again",
         "a query whose metadata is lost gets a new id, and a sink that knows batches by it takes them for new ones",
-        (3, 5, 0),
+        OLDEST_CRASHED,
         _new_id_writes_again,
     ),
 )

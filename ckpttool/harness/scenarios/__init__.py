@@ -10,7 +10,8 @@ from typing import Literal
 from ckpttool.harness.history import Guarantee, Operator, Sink
 from ckpttool.harness.points import PLACES, Group
 from ckpttool.harness.sources import SourceKind
-from ckpttool.releases import Release
+from ckpttool.releases import OLDEST_CRASHED, Release
+from ckpttool.releases.since import TRANSFORM_WITH_STATE, UNIQUE_IDS
 
 ROCKSDB = {
     "spark.sql.streaming.stateStore.providerClass": (
@@ -51,7 +52,7 @@ class Scenario:
     jars: tuple[str, ...] = ()
     batches: int = 4
     crashed: tuple[int, ...] = (2,)
-    since: Release = (3, 5, 0)
+    since: Release = OLDEST_CRASHED
     surely: tuple[Group, ...] | None = None
     reaches: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
@@ -223,7 +224,7 @@ _LIST = (
         conf=ROCKSDB | CHANGELOG | FORMAT_2,
         batches=3,
         jars=("delta",),
-        since=(4, 0, 0),
+        since=UNIQUE_IDS,
     ),
     Scenario(
         name="kafka-to-delta",
@@ -284,7 +285,7 @@ _LIST = (
         conf=ROCKSDB | CHANGELOG | FORMAT_2,
         batches=3,
         jars=("delta", "kafka"),
-        since=(4, 0, 0),
+        since=UNIQUE_IDS,
     ),
     Scenario(
         name="kafka-groups-to-delta",
@@ -331,7 +332,7 @@ _LIST = (
         groups=("kafka-source", "rocksdb-state", "delta-sink", "delta-table"),
         conf=ROCKSDB,
         jars=("delta", "kafka"),
-        since=(4, 0, 0),
+        since=TRANSFORM_WITH_STATE,
         packages=("pandas", "pyarrow", "protobuf"),
         state_variable="totals",
     ),

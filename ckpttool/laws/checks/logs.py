@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from ckpttool.formats.names import COMPACT_SUFFIX, holes, parse_long
 from ckpttool.laws.base import LOCATION_NOT_EMPTY
 from ckpttool.model import Checkpoint, Finding, LogNames, SparkError
+from ckpttool.releases import parse_release, since
 from ckpttool.scene.evidence import Evidence, left_in_logs
 
 ILLEGAL_STATE = "java.lang.IllegalStateException"
@@ -99,7 +100,7 @@ def _asked_by_repartition_check(evidence: Evidence) -> bool:
     """Since 4.2 an uncommitted batch is first compared with the one before, which fails in its own way."""
     low = evidence.written_by.min
     uncommitted = evidence.checkpoint.last_offset_batch != evidence.checkpoint.last_commit_batch
-    return uncommitted and low is not None and tuple(map(int, low.split("."))) >= (4, 2, 0)
+    return uncommitted and low is not None and parse_release(low) >= since.REPARTITION
 
 
 def check_holes(evidence: Evidence) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ckpttool.formats.envelope import ILLEGAL_STATE
 from ckpttool.laws.base import FILE_NOT_FOUND, Complaint
-from ckpttool.releases import Release
+from ckpttool.releases import Release, since
 
 _DELTA = "org.apache.spark.sql.delta"
 _STATE, _FILE = f"{_DELTA}.DeltaIllegalStateException", f"{_DELTA}.DeltaFileNotFoundException"
@@ -12,8 +12,6 @@ _UNSUPPORTED = f"{_DELTA}.DeltaUnsupportedOperationException"
 _ANEW = "start with a new checkpoint, and see to it that what was read already is not read again"
 _RESTORE_LOG = "restore the missing files of _delta_log; nobody can read the table without them"
 _HOLE, _CHANGED = "delta-log-hole", "delta-source-schema-or-updates"
-
-CHECKED_SINCE: Release = (3, 5, 0)
 
 
 NO_TABLE = Complaint(
@@ -76,7 +74,7 @@ def snapshot_gone(release: Release) -> Complaint:
 def schema_changed(release: Release, *, mapped: bool, started_at_version: bool) -> Complaint:
     """`mapped`: the table's columns have names that their files do not know."""
     if mapped:
-        kind = "NonAdditive" if release >= (4, 0, 0) else "ColumnMapping"
+        kind = "NonAdditive" if release >= since.DELTA_NON_ADDITIVE else "ColumnMapping"
         return Complaint(
             f"{_DELTA}.DeltaStreaming{kind}SchemaIncompatibleException",
             "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG",
@@ -89,7 +87,7 @@ def schema_changed(release: Release, *, mapped: bool, started_at_version: bool) 
 
 
 def data_gone(release: Release) -> Complaint:
-    legacy = release < (4, 0, 0)
+    legacy = release < since.DATA_FILE_CONDITION
     return Complaint(
         "org.apache.spark.SparkFileNotFoundException" if legacy else FILE_NOT_FOUND,
         "_LEGACY_ERROR_TEMP_2055" if legacy else "FAILED_READ_FILE.FILE_NOT_EXIST",
@@ -101,4 +99,4 @@ def data_gone(release: Release) -> Complaint:
 
 def has_delta_4_4(release: Release) -> bool | None:
     """None: beside older ones. It looks whether the end of a range is there, and words some errors anew."""
-    return True if release >= (4, 2, 0) else None if release > (4, 0, 0) else False
+    return True if release >= since.DELTA_4_4 else None if release >= since.DELTA_4_4_BESIDE_OLDER else False

@@ -19,6 +19,7 @@ from ckpttool.laws.base import Complaint
 from ckpttool.laws.inputs.delta_errors import has_delta_4_4
 from ckpttool.laws.inputs.delta_schema import has_mapped_columns, reads_on
 from ckpttool.model import Finding
+from ckpttool.releases import OLDEST_DELTA_RUN
 from ckpttool.scene.inputs import DeltaInput, files_between, first_version
 from ckpttool.scene.scene import Doubt, Failure, Phase, Scene, Trouble
 
@@ -88,7 +89,7 @@ class Table:
     def trouble(self, phase: Phase, complaint: Complaint, why: str, *, sure: bool = True) -> Trouble:
         """A failure as Spark reports it, with the finding that tells of it; a doubt where it is not known to be so."""
         told = Finding(complaint.finding, "error", self.input.path, why, None, complaint.next_step)
-        checked = self.scene.release >= errors.CHECKED_SINCE and not self.is_on("readChangeFeed", "readChangeData")
+        checked = self.scene.release >= OLDEST_DELTA_RUN and not self.is_on("readChangeFeed", "readChangeData")
         if not sure or not checked:
             return Trouble(phase, Doubt(why), replace(told, severity="warning"))
         batch_id = self.scene.next_id if phase == "batch" else None

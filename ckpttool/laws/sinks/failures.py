@@ -8,13 +8,11 @@ from ckpttool.formats.file_log import is_compaction_id
 from ckpttool.formats.names import COMPACT_SUFFIX
 from ckpttool.laws.base import RENAME_REFUSED, REQUIREMENT, concurrent_use
 from ckpttool.model import LogNames
-from ckpttool.releases import Release
+from ckpttool.releases import Release, since
 from ckpttool.scene.compaction import LOG, interval_of, lacking_ids
 from ckpttool.scene.scene import Doubt, Failure
 from ckpttool.scene.sinks import SinkEvidence
 from ckpttool.storage.urls import is_local
-
-_NAMED_SINCE: Release = (3, 5, 0)
 
 
 def skips(sink: SinkEvidence, batch: int) -> bool:
@@ -47,7 +45,7 @@ def what_stops(sink: SinkEvidence, batch: int, release: Release) -> Failure | Do
 def _entry_missing(entry: int, batch: int, release: Release) -> Failure:
     why = f"batch {batch} compacts {LOG}, and entry {entry} is not there"
     class_name, condition = ILLEGAL_STATE, None
-    if release >= _NAMED_SINCE:
+    if release >= since.SINK_LOG_CONDITION:
         class_name, condition = "org.apache.spark.SparkFileNotFoundException", "BATCH_METADATA_NOT_FOUND"
     return Failure("batch", class_name, condition, "Unable to find batch", why, batch)
 

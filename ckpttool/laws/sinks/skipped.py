@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from ckpttool.laws.base import ASSERTION
 from ckpttool.laws.sinks.failures import skips
 from ckpttool.model import Finding, SparkError
-from ckpttool.releases import Release
+from ckpttool.releases import since
 from ckpttool.scene.scene import Failure, Scene
 from ckpttool.scene.sinks import SinkEvidence
 
 FINDING = "skipped-batch-fails-once"
 VALIDATION = "spark.sql.streaming.stateStore.commitValidation.enabled"
 _FORMAT = "spark.sql.streaming.stateStore.checkpointFormatVersion"
-_VALIDATED_SINCE: Release = (4, 1, 0)
 _NO_COMMITS = SparkError(
     "org.apache.spark.sql.execution.streaming.state.StateStoreCommitValidationFailed",
     "STATE_STORE_COMMIT_VALIDATION_FAILED",
@@ -37,7 +36,7 @@ def never_committed(sinks: Sequence[SinkEvidence], scene: Scene, batch: int) -> 
 def fails_once(sinks: Sequence[SinkEvidence], scene: Scene, batch: int) -> Finding | None:
     """Of batch functions Spark asks whether all state was committed, when the batch is committed already."""
     by_function = any(sink.key_given for sink in sinks)
-    validated = scene.release >= _VALIDATED_SINCE and scene.is_on(VALIDATION, default=True)
+    validated = scene.release >= since.COMMIT_VALIDATION and scene.is_on(VALIDATION, default=True)
     if not (by_function and validated and is_skipped(sinks, scene, batch)) or _names_its_state(scene):
         return None
     return Finding(
@@ -52,4 +51,4 @@ def fails_once(sinks: Sequence[SinkEvidence], scene: Scene, batch: int) -> Findi
 
 def _names_its_state(scene: Scene) -> bool:
     commit = scene.checkpoint.commits.get(-1 if scene.committed is None else scene.committed)
-    return scene.release >= (4, 0, 0) and scene.conf(_FORMAT, str(commit.version if commit else 1)) != "1"
+    return scene.release >= since.UNIQUE_IDS and scene.conf(_FORMAT, str(commit.version if commit else 1)) != "1"
