@@ -28,10 +28,11 @@ LAYERS = (
         pure=True,
     ),
     Layer(("laws",), "a scene in, answers out", pure=True),
-    Layer(("plan", "outlook"), "values", pure=True),
+    Layer(("diagnosis",), "the answers of the laws, drawn together", pure=True),
+    Layer(("plan",), "values", pure=True),
     Layer(("storage",), "file systems; only `remote`, `objects` and `hdfs` know fsspec, local paths do without it"),
     Layer(
-        ("reading", "state", "report", "kafka", "fleet", "inspection", "recovery"),
+        ("reading", "state", "report", "kafka", "fleet", "api"),
         "a `Store`; brokers, when one is asked",
     ),
     Layer(tuple(f"harness.{name}" for name in PURE_OF_HARNESS), "recorded histories", pure=True),

@@ -11,8 +11,8 @@ from typing import Any
 from ckpttool.laws.state_verdict import predict_state
 from ckpttool.plan import Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Wish, Write, versions_to_look_at
 from ckpttool.reading.state_files import load_state_files
-from ckpttool.scene.evidence import Evidence, partition_count
-from ckpttool.scene.scene import Conditions
+from ckpttool.scene.evidence import partition_count
+from ckpttool.scene.scene import Scene
 from ckpttool.scene.state_chain import Mode, StateFiles
 from ckpttool.storage.store import LocalStore
 
@@ -49,24 +49,23 @@ def files_below(root: Path) -> dict[str, bytes]:
 
 def look_at_states(
     root: Path,
-    evidence: Evidence,
-    conditions: Conditions,
+    scene: Scene,
     wish: Wish | None = None,
     mode: Mode = "full",
     partitions: int | None = None,
-) -> list[StateFiles]:
+) -> dict[int, StateFiles]:
     """The state that a plan asks for, up to the first that can be loaded. `partitions`: else as many as are pinned."""
-    checkpoint = evidence.checkpoint
+    checkpoint = scene.checkpoint
     newest = checkpoint.last_offset_batch
     if newest is None or not checkpoint.has_state_directory:
-        return []
-    pinned = partitions or partition_count(evidence, newest)
-    found: list[StateFiles] = []
-    for version in versions_to_look_at(evidence, conditions, wish):
+        return {}
+    pinned = partitions or partition_count(scene.evidence, newest)
+    found: dict[int, StateFiles] = {}
+    for version in versions_to_look_at(scene, wish):
         before = checkpoint.commits.get(version - 1)
         ids = before.state_unique_ids if before else None
         count = int(pinned) if pinned else None
-        found.append(load_state_files(LocalStore(str(root)), checkpoint, version, count, ids, mode))
-        if predict_state(found[-1], conditions.release, conditions.conf).outcome == "loadable":
+        found[version] = load_state_files(LocalStore(str(root)), checkpoint, version, count, ids, mode)
+        if predict_state(found[version], scene.release, scene.start.conf).outcome == "loadable":
             break
     return found

@@ -20,10 +20,10 @@ import pytest
 from click.testing import CliRunner
 
 import ckpttool
+from ckpttool.api import inspect_checkpoint
 from ckpttool.cli import EXIT_STATUS, cli
 from ckpttool.connectors import ALL, recognise_offset
 from ckpttool.errors import CkptError
-from ckpttool.inspection import inspect_checkpoint
 from ckpttool.laws.checks.query import _MODES
 from tests.samples.place import about, sample_names
 
@@ -139,7 +139,7 @@ def exit_codes_of_errors() -> set[int]:
 def exit_codes_in_code() -> set[int]:
     """What `sys.exit` and functions about exit codes can give, as literals."""
     found = set()
-    for path in (PACKAGE / "cli" / "__init__.py", PACKAGE / "inspection.py"):
+    for path in (PACKAGE / "cli" / "__init__.py", PACKAGE / "diagnosis.py"):
         for node in ast.walk(ast.parse(read(path))):
             returns = [node] if isinstance(node, ast.FunctionDef) and "exit_code" in node.name else []
             inside = [leaf for function in returns for leaf in ast.walk(function) if isinstance(leaf, ast.Return)]

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from ckpttool import inspect_checkpoint, open_checkpoint, open_store
+from ckpttool.diagnosis import Diagnosis
 from ckpttool.formats.commits import encode_commit_log, parse_commit_log
 from ckpttool.formats.metadata import encode_metadata, parse_metadata
 from ckpttool.formats.offsets import encode_offset_log, parse_offset_log
-from ckpttool.inspection import Inspection
 from ckpttool.report.json import inspection_fields
 from tests.samples.place import REPOSITORY, about, sample_names
 
@@ -20,7 +20,7 @@ MADE_BY_SPARK = [name for name in sample_names() if about(name)["progress"]]
 SOUND = [name for name in MADE_BY_SPARK if about(name)["defect"] is None]
 
 
-def inspect(name: str, sample: Callable[[str], Path]) -> Inspection:
+def inspect(name: str, sample: Callable[[str], Path]) -> Diagnosis:
     url = str(sample(name) / about(name)["checkpoint"])
     return inspect_checkpoint(open_checkpoint(url), store=open_store(url))
 
@@ -53,7 +53,7 @@ def test_mode_is_recognised(name: str, sample: Callable[[str], Path]) -> None:
 @pytest.mark.parametrize("name", sample_names())
 def test_next_batch_is_sparks_or_unknown(name: str, sample: Callable[[str], Path]) -> None:
     """Where the files do not decide, "unknown" is right; anything else must be what Spark does."""
-    predicted, truth = inspect(name, sample).next_batch, about(name)["expect"]["next_batch"]
+    predicted, truth = inspect(name, sample).prediction, about(name)["expect"]["next_batch"]
     if predicted.outcome == "unknown":
         assert truth["outcome"] in ("error", "unknown")
     else:

@@ -159,9 +159,9 @@ HEAVY = ("pyspark", "numpy", "pyarrow", "fsspec", "s3fs", "adlfs", "gcsfs", "aio
          "deltalake", "confluent_kafka", "pandas", "botocore", "rocksdict", "tabulate", "tempfile")  # fmt: skip
 OF_OTHER_COMMANDS = {
     "help": ("dataclasses", "json", "ckpttool.model", "ckpttool.report", "ckpttool.formats"),
-    "inspect-json": ("ckpttool.report.text", "ckpttool.plan", "ckpttool.outlook", "ckpttool.state",
+    "inspect-json": ("ckpttool.report.text", "ckpttool.state",
                      "ckpttool.reading.state_bodies"),
-    "inspect-text": ("ckpttool.report.json", "ckpttool.plan", "ckpttool.outlook", "ckpttool.state",
+    "inspect-text": ("ckpttool.report.json", "ckpttool.state",
                      "ckpttool.reading.state_bodies"),
     "count": ("ckpttool.laws", "ckpttool.connectors", "ckpttool.scene.evidence", "ckpttool.state.stores",
               "ckpttool.reading.state_bodies", "ckpttool.formats.state.layouts", "ckpttool.reading.ledger", "decimal",

@@ -71,14 +71,14 @@ def open_scene(path: str, storage: dict[str, str], given: dict[str, Any]) -> Sce
     from ckpttool.laws.restart import choose_release
     from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
     from ckpttool.scene.evidence import gather_evidence
-    from ckpttool.scene.scene import Conditions, Scene
+    from ckpttool.scene.scene import Scene, Start
     from ckpttool.storage.store import open_store
 
     evidence = gather_evidence(load_checkpoint(open_store(path, storage), batches=ONLY_OPENED))
     release, _ = choose_release(evidence, given_release(given["spark_version"]))
     options, confs = parse_pairs(given["options"], "--option"), parse_pairs(given["confs"], "--conf")
-    conditions = Conditions(release, trigger=given["trigger"], conf=confs, options=options)
-    return Scene(evidence, conditions, kafka_asked=True)
+    conditions = Start(release, trigger=given["trigger"], conf=confs, options=options)
+    return Scene(evidence, conditions)
 
 
 def given_brokers(given: dict[str, Any]) -> Brokers:

@@ -18,7 +18,7 @@ from ckpttool.cli.options import (
 from ckpttool.errors import NotFound, Unavailable
 
 if TYPE_CHECKING:
-    from ckpttool.inspection import Inspection
+    from ckpttool.diagnosis import Diagnosis
     from ckpttool.scene.batches import Batch
 
 
@@ -72,8 +72,8 @@ def split_batch(argument: str) -> tuple[str, int | None]:
     return argument, None
 
 
-def _open(argument: str, options: dict[str, str]) -> tuple[Inspection, Batch]:
-    from ckpttool.inspection import inspect_checkpoint
+def _open(argument: str, options: dict[str, str]) -> tuple[Diagnosis, Batch]:
+    from ckpttool.api import inspect_checkpoint
     from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
     from ckpttool.storage.store import open_store
 

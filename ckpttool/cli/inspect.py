@@ -21,7 +21,7 @@ from ckpttool.cli.options import (
 from ckpttool.errors import NotFound
 
 if TYPE_CHECKING:
-    from ckpttool.inspection import Inspection
+    from ckpttool.diagnosis import Diagnosis
 
 
 @click.command(
@@ -74,8 +74,8 @@ def inspect(
 
 def _inspect(
     path: str, options: dict[str, str], batches: int | None, batch: int | None, now_ms: int, full: bool
-) -> Inspection:
-    from ckpttool.inspection import inspect_checkpoint
+) -> Diagnosis:
+    from ckpttool.api import inspect_checkpoint
     from ckpttool.reading.checkpoint import load_checkpoint
     from ckpttool.storage.store import open_store
 
@@ -92,7 +92,7 @@ def _batches_there(ids: object) -> str:
     return f"offsets/ holds {numbers[0]} to {numbers[-1]}" if numbers else "offsets/ holds no batch"
 
 
-def _json(inspection: Inspection, batch: int | None) -> str:
+def _json(inspection: Diagnosis, batch: int | None) -> str:
     from ckpttool.report.json import batch_fields, inspection_fields, render_json
 
     fields = inspection_fields(inspection)
@@ -101,7 +101,7 @@ def _json(inspection: Inspection, batch: int | None) -> str:
     return render_json(fields)
 
 
-def _text(inspection: Inspection, batch: int | None, timeline: bool, now_ms: int, color: str) -> str:
+def _text(inspection: Diagnosis, batch: int | None, timeline: bool, now_ms: int, color: str) -> str:
     from ckpttool.report import text
 
     style = choose_style(color)

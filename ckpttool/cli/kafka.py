@@ -106,13 +106,15 @@ def _compare(scene: Scene, given: dict[str, Any]) -> KafkaReport:
     if given["sample"]:
         samples |= _sample(scene, brokers, given["sample"])
     began = time.monotonic()
-    views, asked_ms = views_of(scene, look_at_kafka(scene, brokers)), time.time_ns() // 1_000_000
+    scene = replace(scene, kafka=look_at_kafka(scene, brokers))
+    assert scene.kafka is not None
+    views, asked_ms = views_of(scene, scene.kafka), time.time_ns() // 1_000_000
     if not views:
         raise NotFound("the query has no Kafka source", "see what it reads: ckpt inspect PATH")
     if given["when"]:
         left_s = max(0.1, brokers.timeout_s - (time.monotonic() - began))
         views = _with_times(views, scene, replace(brokers, timeout_s=left_s, samples=samples), asked_ms)
-    next_batch = predict_restart(scene.evidence, scene.conditions, kafka_asked=True)
+    next_batch = predict_restart(scene)
     judged = judge_views(views, scene)
     return KafkaReport(scene.checkpoint.url, scene.release, next_batch, judged, asked_ms, tells_when=given["when"])
 

@@ -59,7 +59,7 @@ def _connection(scene: Scene, index: int, given: dict[str, Any]) -> Connection:
     from ckpttool.kafka.lookup import connection_to, load_settings
 
     brokers = given_brokers(given)
-    found = connection_to(brokers, load_settings(brokers, scene.conditions.options), index)
+    found = connection_to(brokers, load_settings(brokers, scene.start.options), index)
     if isinstance(found, Fault):
         raise unasked(found)
     return found

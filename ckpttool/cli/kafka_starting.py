@@ -145,7 +145,7 @@ def _print(scene: Scene, offsets: StartingOffsets, group: GroupOutcome | None, f
     from ckpttool.report.json import render_json
     from ckpttool.report.kafka_starting import starting_fields
 
-    next_batch = predict_restart(scene.evidence, scene.conditions, kafka_asked=True)
+    next_batch = predict_restart(scene)
     fields = starting_fields(scene.checkpoint.url, next_batch, offsets)
     told = group and {"group_id": group.name, "written": group.is_written, "partitions": group.offsets}
     echo(render_json(fields | {"consumer_group": told}))

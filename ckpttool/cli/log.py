@@ -19,7 +19,7 @@ from ckpttool.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from ckpttool.inspection import Inspection
+    from ckpttool.diagnosis import Diagnosis
     from ckpttool.scene.batches import Batch
 
 
@@ -77,15 +77,15 @@ def log(
     return code
 
 
-def _look(path: str, options: dict[str, str], batches: int | None) -> Inspection:
-    from ckpttool.inspection import inspect_checkpoint
+def _look(path: str, options: dict[str, str], batches: int | None) -> Diagnosis:
+    from ckpttool.api import inspect_checkpoint
     from ckpttool.reading.checkpoint import load_checkpoint
     from ckpttool.storage.store import open_store
 
     return inspect_checkpoint(load_checkpoint(open_store(path, options), batches=batches, beside=False))
 
 
-def _follow(path: str, options: dict[str, str], seen: Inspection, interval: float) -> Iterator[Batch]:
+def _follow(path: str, options: dict[str, str], seen: Diagnosis, interval: float) -> Iterator[Batch]:
     """The batches that are new or newly committed at each look."""
     state = {batch.id: batch.commit is not None for batch in seen.evidence.batches}
     while True:

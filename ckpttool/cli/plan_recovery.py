@@ -22,9 +22,9 @@ from ckpttool.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from ckpttool.outlook import Outlook
+    from ckpttool.api import Restarted
+    from ckpttool.diagnosis import Diagnosis
     from ckpttool.plan import Plan, Wish
-    from ckpttool.recovery import Restarted
 
 
 @click.command(
@@ -78,17 +78,17 @@ def plan_recovery(path: str, form: str, color: str, **given: Any) -> int:
     return _exit_code(outlook, restarted)
 
 
-def _exit_code(outlook: Outlook, restarted: Restarted) -> int:
+def _exit_code(outlook: Diagnosis, restarted: Restarted) -> int:
+    from ckpttool.api import lacks
     from ckpttool.errors import NotFound
-    from ckpttool.recovery import lacks
 
     return NotFound.exit_code if lacks(outlook.evidence, restarted.wish) else outlook.exit_code
 
 
-def _look(path: str, restarted: Restarted, options: dict[str, str], form: str) -> tuple[Outlook, Plan]:
+def _look(path: str, restarted: Restarted, options: dict[str, str], form: str) -> tuple[Diagnosis, Plan]:
     """What cannot be looked at has an outlook as well: an unknown one."""
+    from ckpttool.api import plan_restart
     from ckpttool.errors import CkptError
-    from ckpttool.recovery import plan_restart
 
     try:
         return plan_restart(path, restarted, options, now_ms=int(time.time() * 1000))
@@ -103,7 +103,7 @@ def _look(path: str, restarted: Restarted, options: dict[str, str], form: str) -
 
 
 def _restarted(given: dict[str, Any]) -> Restarted:
-    from ckpttool.recovery import Restarted
+    from ckpttool.api import Restarted
 
     return Restarted(
         release=given_release(given["spark_version"]),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ckpttool.connectors.base import Step
+from ckpttool.diagnosis import Diagnosis
 from ckpttool.frozen import frozen
-from ckpttool.inspection import Inspection
 from ckpttool.scene.batches import Batch, SourceProgress
 
 
@@ -20,7 +20,7 @@ class Difference:
     step: Step | None = None
 
 
-def compare_batches(a: Inspection, batch_a: Batch, b: Inspection, batch_b: Batch) -> tuple[Difference, ...]:
+def compare_batches(a: Diagnosis, batch_a: Batch, b: Diagnosis, batch_b: Batch) -> tuple[Difference, ...]:
     return (
         *_unequal(_identity(a), _identity(b)),
         *_unequal(_heads(batch_a), _heads(batch_b)),
@@ -36,7 +36,7 @@ def _unequal(a: Mapping[str, str | None], b: Mapping[str, str | None]) -> Iterat
             yield Difference(what, a.get(what), b.get(what))
 
 
-def _identity(inspection: Inspection) -> dict[str, str | None]:
+def _identity(inspection: Diagnosis) -> dict[str, str | None]:
     metadata = inspection.checkpoint.metadata
     return {"query id": metadata.id if metadata else None, "mode": inspection.evidence.mode}
 
@@ -84,7 +84,7 @@ def _confs(batch: Batch) -> dict[str, str | None]:
     return dict(metadata.conf) if metadata else {}
 
 
-def _operators(inspection: Inspection) -> dict[str, str | None]:
+def _operators(inspection: Diagnosis) -> dict[str, str | None]:
     return {
         f"state/{operator.id}": f"{operator.name or 'not recorded'}, {operator.partition_directories} partitions"
         for operator in inspection.checkpoint.operators

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from ckpttool.api import inspect_checkpoint
+from ckpttool.diagnosis import Diagnosis
 from ckpttool.errors import CkptError
 from ckpttool.frozen import frozen
-from ckpttool.inspection import Inspection, inspect_checkpoint
 from ckpttool.model import Finding
 from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
 from ckpttool.storage.store import Store, is_directory
@@ -128,7 +129,7 @@ def _look(store: Store, now_ms: int) -> Sighting:
         return _blind(store.url, error)
 
 
-def _sighting(inspection: Inspection, url: str) -> Sighting:
+def _sighting(inspection: Diagnosis, url: str) -> Sighting:
     checkpoint, evidence = inspection.checkpoint, inspection.evidence
     newest = [(batch.planned_ms, batch.committed_ms) for batch in evidence.batches[-1:]]
     return Sighting(
@@ -139,8 +140,8 @@ def _sighting(inspection: Inspection, url: str) -> Sighting:
         last_offset_batch=checkpoint.last_offset_batch,
         last_commit_batch=checkpoint.last_commit_batch,
         newest_ms=max((moment for moments in newest for moment in moments if moment), default=None),
-        next_outcome=inspection.next_batch.outcome,
-        next_batch_id=inspection.next_batch.batch_id,
+        next_outcome=inspection.prediction.outcome,
+        next_batch_id=inspection.prediction.batch_id,
         findings=inspection.findings,
     )
 

@@ -16,9 +16,9 @@ from ckpttool.harness.place import JobPlace
 from ckpttool.harness.session import Answer, Died, Late, Session
 
 if TYPE_CHECKING:
-    from ckpttool.outlook import Outlook
+    from ckpttool.api import Restarted
+    from ckpttool.diagnosis import Diagnosis
     from ckpttool.plan import Plan
-    from ckpttool.recovery import Restarted
 
 WRAPPERS = {"STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR", "FOREACH_USER_FUNCTION_ERROR"}
 IN_BATCH = {"constructNextBatch", "runBatch", "executeOneBatch", "addBatch", "markMicroBatchEnd", "markMicroBatchStart"}
@@ -142,25 +142,25 @@ def state_rows(answer: Answer) -> tuple[StateRow, ...]:
     )
 
 
-def look_ahead(place: JobPlace, restarted: Restarted) -> tuple[Outlook, Plan]:
+def look_ahead(place: JobPlace, restarted: Restarted) -> tuple[Diagnosis, Plan]:
     """What plan-recovery says of the disk as it lies there."""
-    from ckpttool.recovery import plan_restart
+    from ckpttool.api import plan_restart
 
     return plan_restart(str(place.checkpoint), restarted, now_ms=int(time.time() * 1000))
 
 
 def predict(place: JobPlace, restarted: Restarted) -> Prediction:
     outlook, _ = look_ahead(place, restarted)
-    error = outlook.restart.error
+    error = outlook.prediction.error
     return Prediction(
-        outcome=outlook.restart.outcome,
-        batch_id=outlook.restart.batch_id,
+        outcome=outlook.prediction.outcome,
+        batch_id=outlook.prediction.batch_id,
         phase=error.phase if error else None,
         class_name=error.class_name if error else None,
         condition=error.condition if error else None,
         sinks=tuple(verdict.verdict for verdict in outlook.sinks),
         findings=tuple(finding.id for finding in outlook.findings if finding.severity == "error"),
-        why="; ".join(outlook.restart.why),
+        why="; ".join(outlook.prediction.why),
     )
 
 

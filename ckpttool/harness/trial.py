@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from ckpttool.api import Restarted
 from ckpttool.errors import Refused
 from ckpttool.formats.metadata import parse_metadata
 from ckpttool.harness.crashes import crash_of, never_reached, torn
@@ -39,7 +40,6 @@ from ckpttool.harness.tears import ALL, Action, tear, tears
 from ckpttool.harness.topics import Topics
 from ckpttool.harness.witness import read_state, say_the_same
 from ckpttool.plan import Wish
-from ckpttool.recovery import Restarted
 from ckpttool.releases import parse_release
 
 READER = "source.json"  # how the job reads its input, kept for replays

@@ -40,7 +40,7 @@ def look_at_kafka(
     """What the brokers have of what the checkpoint names. Never raises: see the faults in the values.
 
     `only`: of one source; `since_ms`: the first records from then on, in place of those younger than the batch."""
-    options = scene.conditions.options
+    options = scene.start.options
     settings = load_settings(brokers, options)
     asked = questions(positions(scene), _with_isolation(options, settings), brokers.renamed)
     asked = tuple(question for question in asked if only in (None, question.index))
@@ -64,7 +64,7 @@ def look_at_times(views: Sequence[SourceView], scene: Scene, brokers: Brokers) -
     from ckpttool.kafka.times import ask_times
     from ckpttool.kafka.when import spots_of
 
-    settings = load_settings(brokers, scene.conditions.options)
+    settings = load_settings(brokers, scene.start.options)
 
     def answer(view: SourceView) -> TimesAnswer:
         reached = view.fault or connection_to(brokers, settings, view.index)

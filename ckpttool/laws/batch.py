@@ -14,6 +14,7 @@ from ckpttool.laws.sources import (
     range_missing,
     rate_offset_malformed,
 )
+from ckpttool.laws.state_verdict import obstacle_of
 from ckpttool.releases import Release, since
 from ckpttool.scene.scene import Doubt, Failure, Scene
 
@@ -86,14 +87,12 @@ def _state(scene: Scene) -> Failure | Doubt | None:
         return replace(spoken, condition=around_a_task(scene))
     if refused := state_settings(scene):
         return refused
-    if isinstance(scene.state, Failure):
-        return replace(scene.state, condition=scene.state.condition or around_a_task(scene))
-    if scene.state is not None:
-        return scene.state
+    if obstacle := _unloadable(scene):
+        return obstacle
     checkpoint = scene.checkpoint
     if checkpoint.operators or scene.planned is None or scene.is_continuous:
         return None
-    if not checkpoint.has_state_directory and not scene.is_stateful:
+    if not scene.is_stateful:
         moved = _watermark(scene) > 0
         return Doubt("a watermark moves, and there is no state: was it lost?") if moved else None
     if scene.release < since.STATE_DIRECTORY:
@@ -108,6 +107,15 @@ def _state(scene: Scene) -> Failure | Doubt | None:
     )
 
 
+def _unloadable(scene: Scene) -> Failure | Doubt | None:
+    """As far as somebody looked; where no task of the batch runs, nobody opens the state."""
+    files = scene.needed_state
+    spoken = obstacle_of(files, scene.start) if files and scene.asks_for_rows else None
+    if isinstance(spoken, Failure):
+        return replace(spoken, condition=spoken.condition or around_a_task(scene))
+    return spoken
+
+
 _FAILED_WRITES: tuple[tuple[Release, Release, tuple[str, ...], str], ...] = (
     (since.WRITES_ABORTED, since.TASK_WRITES_FAILED, ("memory", "noop", "kafka"), "WRITING_JOB_ABORTED"),
     (since.TASK_WRITES_FAILED, since.TASK_WRITES_BARE, ("file", "delta"), "TASK_WRITE_FAILED"),
@@ -116,7 +124,7 @@ _FAILED_WRITES: tuple[tuple[Release, Release, tuple[str, ...], str], ...] = (
 
 def around_a_task(scene: Scene) -> str | None:
     """What some sinks' writers put around any failure of their tasks. If none is named, by what lies beside."""
-    kinds = set(scene.conditions.sinks) or {ledger.kind for ledger in scene.checkpoint.ledgers}
+    kinds: set[str] = {sink.kind for sink in scene.sinks} or {ledger.kind for ledger in scene.checkpoint.ledgers}
     for first, until, sinks, condition in _FAILED_WRITES:
         if first <= scene.release < until and kinds & set(sinks):
             return condition

@@ -91,15 +91,15 @@ class Source:
 
     @property
     def fails_on_loss(self) -> bool:
-        return (option(self.scene.conditions.options, "failOnDataLoss") or "true").strip().lower() == "true"
+        return (option(self.scene.start.options, "failOnDataLoss") or "true").strip().lower() == "true"
 
     @property
     def has_group_id(self) -> bool:
-        return option(self.scene.conditions.options, "kafka.group.id") is not None
+        return option(self.scene.start.options, "kafka.group.id") is not None
 
     @property
     def splits_partitions(self) -> bool:
-        options = self.scene.conditions.options
+        options = self.scene.start.options
         return any(option(options, name) is not None for name in ("minPartitions", "maxRecordsPerPartition"))
 
     @property
@@ -110,7 +110,7 @@ class Source:
     @property
     def fetches_first(self) -> bool:
         """Whether Trigger.AvailableNow asks for the latest offsets before anything else."""
-        return self.scene.conditions.trigger == "available-now" and errors.verifies_replay(self.release)
+        return self.scene.start.trigger == "available-now" and errors.verifies_replay(self.release)
 
     @property
     def verifies_replay(self) -> bool:

@@ -7,7 +7,7 @@ first that Spark comes to; where the files leave it open, the answer is "unknown
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Literal
 
 from ckpttool.connectors.base import Step
@@ -15,17 +15,15 @@ from ckpttool.frozen import frozen, replace
 from ckpttool.laws.base import ASSERTION
 from ckpttool.laws.order import first_obstacle
 from ckpttool.laws.sources import can_be_called
-from ckpttool.laws.state_verdict import obstacle_of
-from ckpttool.model import Finding, Json, SparkError
+from ckpttool.model import Json
 from ckpttool.releases import NEWEST, NEWEST_PATCHES, OLDEST, OLDEST_RUN, Release, parse_release, since, spell_release
 from ckpttool.scene.batches import Batch, SourceProgress, offset_json
 from ckpttool.scene.evidence import Evidence
-from ckpttool.scene.scene import Conditions, Doubt, Failure, Scene
-from ckpttool.scene.state_chain import StateFiles
+from ckpttool.scene.scene import Doubt, Failure, Scene
 
 GOES_ON = ("replay", "new_batch", "fresh_start")
 Outcome = Literal["replay", "new_batch", "fresh_start", "error", "unknown"]
-Choice = Literal["given", "inferred", "default"]
+Choice = Literal["given", "inferred", "default", "any"]
 
 
 @frozen
@@ -53,13 +51,8 @@ class Restart:
     assumes: tuple[str, ...]
 
 
-def predict_restart(
-    evidence: Evidence, conditions: Conditions, state: Failure | Doubt | None = None, *, kafka_asked: bool = False
-) -> Restart:
-    """What the first batch of a restart will be, or what stops it. `state`: why the state cannot be loaded.
-
-    `kafka_asked`: what its Kafka sources come to is told by `kafka.rules`."""
-    scene = Scene(evidence, conditions, state, kafka_asked)
+def predict_restart(scene: Scene) -> Restart:
+    """What the first batch of a restart will be, or what stops it, as far as the checkpoint itself decides."""
     if unpredictable := _beyond_the_rules(scene):
         return _unknown(unpredictable, _assumptions(scene))
     spoken = first_obstacle(scene)
@@ -68,19 +61,6 @@ def predict_restart(
     if spoken:
         return _error(wrapped(spoken, scene.release), _assumptions(scene))
     return _continuous(scene) if scene.is_continuous else _micro_batch(scene)
-
-
-def predict_next_batch(evidence: Evidence, state: StateFiles | None = None) -> Restart:
-    """The restart under the releases that may have written the checkpoint: "unknown" where they do not agree.
-
-    `state`: the files that the next batch begins with, if anybody looked at them."""
-    every = [Conditions(release) for release in possible_releases(evidence)]
-    predictions = [predict_restart(evidence, one, obstacle_of(state, one) if state else None) for one in every]
-    newest = predictions[-1]
-    if len({(one.outcome, None if one.outcome == "error" else one.batch_id) for one in predictions}) == 1:
-        return newest
-    why = ("releases of Spark differ here, and the files do not say which one it is", *newest.why)
-    return replace(newest, outcome="unknown", batch_id=None, error=None, why=why)
 
 
 def possible_releases(evidence: Evidence) -> list[Release]:
@@ -108,25 +88,6 @@ def choose_release(evidence: Evidence, given: Release | None) -> tuple[Release, 
 def stopped(restart: Restart, spoken: Failure | Doubt) -> Restart:
     """The same restart, when something besides the checkpoint stops it."""
     return _unknown(spoken.why, restart.assumes) if isinstance(spoken, Doubt) else _error(spoken, restart.assumes)
-
-
-def untold_failure(restart: Restart, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The failure that is predicted, where no finding of the checks is about it."""
-    error = restart.error
-    if error is None or any(
-        finding.severity == "error" or (finding.spark and finding.spark.class_name == error.class_name)
-        for finding in findings
-    ):
-        return
-    first = error.why.partition(" ")[0].rstrip(":").strip("`")
-    yield Finding(
-        id="restart-fails",
-        severity="error",
-        path=first if "/" in first or first == "metadata" else ".",
-        message=error.why,
-        next_step="see the ways out that `ckpt plan-recovery` offers",
-        spark=SparkError(error.class_name, error.condition),
-    )
 
 
 def wrapped(failure: Failure, release: Release) -> Failure:
@@ -224,9 +185,9 @@ def _as_json(source: SourceProgress | None) -> Json:
 
 def _assumptions(scene: Scene) -> tuple[str, ...]:
     said = ["the same query: the same sources in the same order, the same operators"]
-    if not scene.conditions.conf:
+    if not scene.start.conf:
         said.append("the session's configuration as it was, or Spark's defaults")
-    if scene.conditions.trigger is None:
+    if scene.start.trigger is None:
         said.append(f"the trigger that the files show: {scene.evidence.mode}")
     if scene.release < OLDEST_RUN:
         said.append(f"Spark {spell_release(scene.release)}: not checked against a running Spark")

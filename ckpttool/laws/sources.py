@@ -251,7 +251,7 @@ def _offset_texts(scene: Scene) -> Failure | Doubt | None:
 
 def _is_kafkas(scene: Scene, source: SourceProgress) -> bool:
     """Whether `kafka.rules` judges the numbers."""
-    return scene.kafka_asked and isinstance(source.offset, KafkaOffset) and any(source.offset.topics.values())
+    return scene.kafka is not None and isinstance(source.offset, KafkaOffset) and any(source.offset.topics.values())
 
 
 def _another_source(scene: Scene) -> Failure | Doubt | None:

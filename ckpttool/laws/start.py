@@ -44,7 +44,7 @@ def _metadata_missing(scene: Scene) -> Failure | None:
 
 def _memory_sink(scene: Scene) -> Failure | None:
     """The memory sink keeps nothing that a restart could go on from; complete output needs nothing."""
-    if "memory" not in scene.conditions.sinks or "offsets" not in scene.checkpoint.root_names:
+    if all(sink.kind != "memory" for sink in scene.sinks) or "offsets" not in scene.checkpoint.root_names:
         return None
     if scene.checkpoint.has_state_directory:
         return None  # a stateful query that was meant to be restarted has complete output

@@ -22,7 +22,7 @@ from ckpttool.laws.state_errors import (
 )
 from ckpttool.model import Finding, Position, SparkError
 from ckpttool.releases import NEWEST, Release, since
-from ckpttool.scene.scene import Conditions, Doubt, Failure
+from ckpttool.scene.scene import Doubt, Failure, Start
 from ckpttool.scene.state_chain import (
     BASE_SUFFIX,
     NO_FILE,
@@ -75,11 +75,13 @@ class StateVerdict:
 TABLES_UNREAD = "RocksDB's tables, which were not read inside, are sound"
 
 
-def predict_state(files: StateFiles, release: Release, conf: Mapping[str, str] | None = None) -> StateVerdict:
+def predict_state(
+    files: StateFiles, release: Release, conf: Mapping[str, str] | None = None, *, is_stateful: bool = True
+) -> StateVerdict:
     """`conf`: the session's configuration, as far as it is known, and Spark's defaults otherwise."""
     if files.version <= 0:
         return StateVerdict("loadable", why=("batch 0 begins with empty state",))
-    if files.entries is None and not files.is_stateful:
+    if files.entries is None and not is_stateful:
         return StateVerdict("unknown", why=("there is no state/: a stateless query needs none, a stateful one fails",))
     judge = _Judge(files, release, conf or {})
     failures = tuple(judge.before_loading())
@@ -92,7 +94,7 @@ def predict_state(files: StateFiles, release: Release, conf: Mapping[str, str] |
     return StateVerdict("loadable", why=tuple(_grounds(files)))
 
 
-def obstacle_of(files: StateFiles, conditions: Conditions) -> Failure | Doubt | None:
+def obstacle_of(files: StateFiles, conditions: Start) -> Failure | Doubt | None:
     """What becomes of the batch that these files are needed for. Nothing is missing from a directory that could not be
     listed."""
     if files.unreachable:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from ckpttool.frozen import frozen, replace
 from ckpttool.laws.restart import GOES_ON, Restart
@@ -17,17 +16,10 @@ from ckpttool.plan.cost import Cost, cost_of
 from ckpttool.plan.reach import Reach, Wish, reach_of, versions_to_look_at, wished_rewind
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.sink_repairs import drop_batch, refill, rows_of_a_lost_checkpoint, skip_batch
-from ckpttool.plan.situation import Situation, scene_of
-from ckpttool.plan.states import by_version
+from ckpttool.plan.situation import Situation
 from ckpttool.plan.steps import Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Write, is_outside
 from ckpttool.plan.troubles import first_trouble, repairs_of
-from ckpttool.scene.evidence import Evidence
-from ckpttool.scene.scene import Conditions
-from ckpttool.scene.sinks import SinkEvidence
-from ckpttool.scene.state_chain import StateFiles
-
-if TYPE_CHECKING:
-    from ckpttool.kafka.diff import KafkaEvidence
+from ckpttool.scene.scene import Scene
 
 __all__ = [
     "Conf",
@@ -80,24 +72,14 @@ class Plan:
 
 
 def plan_recovery(
-    evidence: Evidence,
-    restart: Restart,
-    sinks: Sequence[SinkEvidence],
-    conditions: Conditions,
-    wish: Wish | None = None,
-    files: frozenset[str] | None = None,
-    states: Sequence[StateFiles] = (),
-    kafka: KafkaEvidence | None = None,
+    scene: Scene, restart: Restart, wish: Wish | None = None, files: frozenset[str] | None = None
 ) -> Plan:
-    """`restart`: the prediction for these values. `files`: the paths of the whole checkpoint. `states`: what was found
-    of the versions that `versions_to_look_at` names; without them, state is judged by names alone. `kafka`: what the
-    brokers said."""
-    known = by_version(states)
-    scene = scene_of(evidence, conditions, known, kafka_asked=kafka is not None)
-    start = Situation(scene, tuple(sinks), files, known, kafka)
+    """`restart`: the prediction for the scene. `files`: the paths of the whole checkpoint. The scene's `states` are of
+    the versions that `versions_to_look_at` names; without them, state is judged by names alone."""
+    start = Situation(scene, files)
     refused: list[Refusal] = []
-    if evidence.mode == "dstreams" or start.scene.is_continuous:
-        return Plan((), (Refusal("edit-files", f"no way out is known for the mode {evidence.mode}"),))
+    if scene.evidence.mode == "dstreams" or start.scene.is_continuous:
+        return Plan((), (Refusal("edit-files", f"no way out is known for the mode {scene.evidence.mode}"),))
     if wish:
         found = _chosen(start, [wished_rewind(start, wish)], refused)
         return Plan(tuple(found), tuple(dict.fromkeys(refused)), reach_of(start))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ckpttool.frozen import frozen, replace
+from ckpttool.frozen import frozen
 from ckpttool.laws.restart import Restart
 from ckpttool.laws.sources import empty_entries
-from ckpttool.plan.situation import Situation, latest_write, recorded, skips
+from ckpttool.plan.situation import Situation
 
 
 @frozen
@@ -53,7 +53,7 @@ def total(rows: Iterable[int | None]) -> int | None:
 def cost_of(before: Situation, after: Situation, restart: Restart) -> Cost:
     """Of the restart that `after` leads to, for somebody who stands at `before`."""
     following = restart.batch_id or 0
-    knowing = replace(before, sinks=after.sinks)  # what was committed counts, not what a repair says of it
+    knowing = before.with_sinks(after.sinks)  # what was committed counts, not what a repair says of it
     if restart.outcome == "fresh_start" and (before.reached > 0 or before.scene.committed is not None):
         # Where a source begins is decided anew, so anything may be read again, or never.
         untouched = knowing.any_holds(0) is False and knowing.any_skips(0) is False
@@ -77,9 +77,9 @@ def _ever_planned(situation: Situation, first: int) -> Iterable[int]:
     """The batches from `first` on that the logs or a sink ever heard of."""
     names = situation.checkpoint.offset_names, situation.checkpoint.commit_names
     heard = {number for one in names for number in one.ids if number >= first}
-    for sink in situation.witnesses:
-        heard.update(write.batch_id for write in sink.writes if write.batch_id is not None)
-        heard.update(number for number in (recorded(sink),) if number is not None)
+    for view in situation.witnesses:
+        heard.update(write.batch_id for write in view.sink.writes if write.batch_id is not None)
+        heard.update(number for number in (view.recorded,) if number is not None)
     return sorted(number for number in heard if number >= first)
 
 
@@ -88,7 +88,7 @@ def rows_of(situation: Situation, batch_id: int) -> int | None:
     batch = situation.batch(batch_id)
     if batch and batch.rows is not None:
         return batch.rows
-    writes = (latest_write(sink, batch_id) for sink in situation.witnesses)
+    writes = (view.latest_write(batch_id) for view in situation.witnesses)
     return next((write.rows for write in writes if write and write.rows is not None), None)
 
 
@@ -98,8 +98,8 @@ def _run_again(knowing: Situation, batch_id: int) -> Cost:
     if not knowing.sinks:
         return Cost(rows, 0, None)
     cost = Cost(rows)
-    for sink in knowing.witnesses:
-        skipped, held = skips(sink, batch_id), knowing.holds(sink, batch_id)
+    for view in knowing.witnesses:
+        skipped, held = view.skips(batch_id), view.holds(batch_id)
         if skipped:
             cost += Cost(0, 0 if held is not False else rows, 0)
         else:

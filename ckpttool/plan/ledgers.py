@@ -8,10 +8,10 @@ from shlex import quote
 from ckpttool.errors import MalformedFile
 from ckpttool.frozen import frozen, replace
 from ckpttool.model import LogNames
-from ckpttool.plan.situation import Situation, skips
+from ckpttool.plan.situation import Situation
 from ckpttool.plan.steps import DeltaRestore, DeltaTxn, Manual, Step, set_aside
 from ckpttool.scene.compaction import LOG, interval_of, lacking_ids
-from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkWrite
+from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkView, SinkWrite
 from ckpttool.words import listed
 
 
@@ -24,7 +24,7 @@ class Rewound:
 
 def rewound_sink(situation: Situation, sink: SinkEvidence, batch: int) -> Rewound | str:
     """The sink after `batch`, or why it cannot be brought there without harm. Untouched if it is there already."""
-    if not skips(sink, batch + 1):
+    if not SinkView(sink, situation.scene.logs).skips(batch + 1):
         return Rewound((), sink)
     if sink.kind == "delta":
         return _rewound_delta(sink, batch)

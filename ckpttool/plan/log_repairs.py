@@ -16,7 +16,6 @@ from ckpttool.model import CommitLogEntry, LogNames, OffsetLogEntry, QueryMetada
 from ckpttool.plan.cost import UNKNOWN, Cost
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.rewind import rewind
-from ckpttool.plan.simulation import ASYNC_OPTION
 from ckpttool.plan.situation import Situation
 from ckpttool.plan.steps import (
     Step,
@@ -28,6 +27,7 @@ from ckpttool.plan.steps import (
     write,
 )
 from ckpttool.scene.evidence import left_in_logs
+from ckpttool.scene.scene import ASYNC_OPTION
 from ckpttool.scene.sinks import SinkEvidence
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -353,7 +353,7 @@ def no_directory(situation: Situation) -> Proposals:
 
 def first_place_taken(situation: Situation) -> Proposals:
     """What a crash left of the first offsets is nothing; where more is there, or a sink has batches, they are lost."""
-    known = any(sink.entry(sink.key) for sink in situation.witnesses if sink.key)
+    known = any(sink.entry(sink.key) for sink in (view.sink for view in situation.witnesses) if sink.key)
     if situation.scene.committed is not None or situation.checkpoint.operators or known:
         yield from start_over(situation)
         return
@@ -371,7 +371,7 @@ def start_over(
 ) -> Proposals:
     """Where the query began may still be in `sources/`; how far it had come is given up, or nobody knows."""
     id = "start-over"
-    for sink in situation.witnesses:
+    for sink in (view.sink for view in situation.witnesses):
         if sink.kind == "file" and sink.ledger:
             yield Refusal(
                 id, f"{sink.path} skips batches by their number, and would skip those of a query that starts over"

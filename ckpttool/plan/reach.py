@@ -8,7 +8,7 @@ from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.rewind import rewind, what_is_missing
 from ckpttool.plan.situation import Situation
 from ckpttool.scene.evidence import Evidence
-from ckpttool.scene.scene import Conditions, Scene
+from ckpttool.scene.scene import Scene
 
 ID = "rewind-to-batch"
 
@@ -54,14 +54,14 @@ def wished_rewind(situation: Situation, wish: Wish) -> Repair | Refusal:
     return rewind(situation, batch, id=ID, title=f"Go back to the end of batch {batch}")
 
 
-def versions_to_look_at(evidence: Evidence, conditions: Conditions, wish: Wish | None = None) -> tuple[int, ...]:
+def versions_to_look_at(scene: Scene, wish: Wish | None = None) -> tuple[int, ...]:
     """The versions of the state on which a plan depends, the most useful first: the one that the restart begins with,
     then those that one could go back to. Nothing after the first that can be loaded is used."""
-    needed = Scene(evidence, conditions).next_id
+    needed = scene.next_id
     if wish:
-        batch = _wished_batch(evidence, wish)
+        batch = _wished_batch(scene.evidence, wish)
         return () if batch is None else (batch + 1,)
-    checkpoint = evidence.checkpoint
+    checkpoint = scene.checkpoint
     kept = [batch for batch in checkpoint.commits if batch in checkpoint.offsets and batch + 1 < needed]
     return (needed, *(batch + 1 for batch in sorted(kept, reverse=True)))
 

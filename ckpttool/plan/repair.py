@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ckpttool.frozen import frozen, replace
+from ckpttool.frozen import frozen
 from ckpttool.plan.cost import FREE, Cost
 from ckpttool.plan.simulation import after_steps
 from ckpttool.plan.situation import Situation
@@ -26,7 +26,7 @@ class Repair:
 
     def apply(self, situation: Situation) -> Situation:
         after = after_steps(situation, self.steps)
-        return after if self.sinks is None else replace(after, sinks=self.sinks)
+        return after if self.sinks is None else after.with_sinks(self.sinks)
 
 
 @frozen

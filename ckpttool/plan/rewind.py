@@ -60,7 +60,7 @@ def what_is_missing(situation: Situation, batch: int) -> str | None:
 def _what_state_is_missing(situation: Situation, version: int) -> str | None:
     """By its files, if anybody opened them, else by names alone."""
     if version in situation.states:
-        why = obstacle(situation.states, version, situation.scene.conditions)
+        why = obstacle(situation.states, version, situation.scene.start)
         return f"version {version} of the state: {why.why}" if why else None
     operators = situation.checkpoint.operators
     if situation.listing is None:

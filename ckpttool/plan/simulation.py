@@ -14,20 +14,18 @@ from ckpttool.formats.names import COMPACT_SUFFIX, parse_log_names
 from ckpttool.formats.offsets import parse_offset_log
 from ckpttool.frozen import replace
 from ckpttool.model import Checkpoint, LogNames, SourceLog
-from ckpttool.plan.situation import Situation, scene_of
+from ckpttool.plan.situation import Situation
 from ckpttool.plan.states import without
 from ckpttool.plan.steps import Conf, SetAside, Step, Write
 from ckpttool.scene.batches import decode_batches
-from ckpttool.scene.scene import Conditions
+from ckpttool.scene.scene import Start
 
 Entry = TypeVar("Entry")
-
-ASYNC_OPTION = "asyncProgressTrackingEnabled"
 
 
 def after_steps(situation: Situation, steps: Iterable[Step]) -> Situation:
     """Sinks are not followed here: a repair says itself what it makes of them."""
-    checkpoint, conditions = situation.checkpoint, situation.scene.conditions
+    checkpoint, start = situation.checkpoint, situation.scene.start
     files, states = situation.files, situation.states
     for kind, group in groupby(steps, type):
         several = list(group)
@@ -41,19 +39,18 @@ def after_steps(situation: Situation, steps: Iterable[Step]) -> Situation:
                 checkpoint = _with(checkpoint, step.path, step.content.encode())
                 files = files and files | {step.path}
             elif isinstance(step, Conf):
-                conditions = _under(conditions, step)
+                start = _under(start, step)
     evidence = replace(situation.scene.evidence, checkpoint=checkpoint, batches=decode_batches(checkpoint))
-    scene = scene_of(evidence, conditions, states, kafka_asked=situation.kafka is not None)
-    return replace(situation, scene=scene, files=files, states=states)
+    scene = replace(situation.scene, evidence=evidence, start=start, states=states)
+    return replace(situation, scene=scene, files=files)
 
 
-def _under(conditions: Conditions, step: Conf) -> Conditions:
+def _under(start: Start, step: Conf) -> Start:
     """The session's settings have long names; the others are options of the writer, or of the sources."""
     if step.k.startswith("spark."):
-        return replace(conditions, conf={**conditions.conf, step.k: step.v})
-    on = step.v == "true" if step.k == ASYNC_OPTION else conditions.async_progress
-    others = {key: value for key, value in conditions.options.items() if key.lower() != step.k.lower()}
-    return replace(conditions, options={**others, step.k: step.v}, async_progress=on)
+        return replace(start, conf={**start.conf, step.k: step.v})
+    others = {key: value for key, value in start.options.items() if key.lower() != step.k.lower()}
+    return replace(start, options={**others, step.k: step.v})
 
 
 def _without(checkpoint: Checkpoint, paths: Collection[str]) -> Checkpoint:

@@ -16,11 +16,11 @@ from ckpttool.plan.ledgers import rewound_sinks
 from ckpttool.plan.log_repairs import Proposals, forged_commit, give_id_back, new_id_for_known_query
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.rewind import rewind
-from ckpttool.plan.situation import LEDGERS, Situation, recorded, skips
+from ckpttool.plan.situation import Situation
 from ckpttool.plan.steps import Step, replace_file, set_aside, set_aside_directory, write
 from ckpttool.scene.compaction import LOG
 from ckpttool.scene.scene import Failure
-from ckpttool.scene.sinks import SinkEvidence
+from ckpttool.scene.sinks import SinkEvidence, SinkView
 from ckpttool.words import listed
 
 _RENUMBERED_AT_MOST = 10_000
@@ -33,7 +33,7 @@ def _stopped(situation: Situation) -> list[tuple[SinkEvidence, Failure]]:
     batch = situation.restart().batch_id
     if batch is None:
         return []
-    answers = ((sink, what_stops(sink, batch, situation.scene.release)) for sink in situation.witnesses)
+    answers = ((view.sink, what_stops(view, batch, situation.scene.release)) for view in situation.witnesses)
     return [(sink, answer) for sink, answer in answers if isinstance(answer, Failure)]
 
 
@@ -69,22 +69,23 @@ def is_sink_ahead(situation: Situation) -> bool:
     scene, restart = situation.scene, situation.restart()
     if restart.batch_id is None or restart.outcome not in ("replay", "new_batch", "fresh_start"):
         return False
-    if scene.is_replay and any(_skips_what_it_lacks(situation, sink, restart.batch_id) for sink in situation.witnesses):
+    if scene.is_replay and any(_skips_what_it_lacks(view, restart.batch_id) for view in situation.witnesses):
         return True
     following = restart.batch_id + 1 if restart.outcome == "replay" else restart.batch_id
     return situation.any_skips(following) is True
 
 
-def _skips_what_it_lacks(situation: Situation, sink: SinkEvidence, batch: int) -> bool:
-    return skips(sink, batch) is True and situation.holds(sink, batch) is False
+def _skips_what_it_lacks(view: SinkView, batch: int) -> bool:
+    return view.skips(batch) is True and view.holds(batch) is False
 
 
 def sink_ahead(situation: Situation) -> Proposals:
     scene = situation.scene
     planned = -1 if scene.planned is None else scene.planned
-    lacks = scene.is_replay and any(_skips_what_it_lacks(situation, sink, planned) for sink in situation.witnesses)
+    lacks = scene.is_replay and any(_skips_what_it_lacks(view, planned) for view in situation.witnesses)
     yield _bring_sinks_down(situation, planned - 1 if lacks else planned)
-    if all(sink.kind != "file" and not sink.key_given for sink in situation.witnesses if skips(sink, planned + 1)):
+    ahead = [view.sink for view in situation.witnesses if view.skips(planned + 1)]
+    if all(sink.kind != "file" and not sink.key_given for sink in ahead):
         yield new_id_for_known_query(situation)
     yield _count_from_above(situation, planned)
 
@@ -105,7 +106,7 @@ def _count_from_above(situation: Situation, planned: int) -> Repair | Refusal:
         return Refusal(id, "state is kept under the numbers of the batches")
     if situation.scene.committed != planned or not situation.has_offsets(planned):
         return Refusal(id, f"batch {planned} is not finished: only the end of a finished batch can be renumbered")
-    top = max(one for sink in situation.witnesses if (one := recorded(sink)) is not None)
+    top = max(view.recorded for view in situation.witnesses if view.recorded is not None)
     entry, commit = situation.checkpoint.offsets[planned], _commit_like(situation, planned, top)
     if commit is None:
         return Refusal(id, f"commits/{top} cannot be written: its format names what only Spark knows")
@@ -139,7 +140,7 @@ def _commit_like(situation: Situation, batch: int, number: int) -> CommitLogEntr
 def is_skip_fatal(situation: Situation) -> bool:
     """The sink has the batch, so no task of it runs, and its commit has to name what the tasks would have written."""
     batch = situation.restart().batch_id
-    return batch is not None and never_committed(situation.sinks, situation.scene, batch) is not None
+    return batch is not None and never_committed(situation.scene, batch) is not None
 
 
 def run_what_is_skipped(situation: Situation) -> Proposals:
@@ -155,12 +156,12 @@ def is_under_another_id(situation: Situation) -> bool:
     if planned is None or not situation.scene.is_replay or situation.checkpoint.metadata is None:
         return False
     return any(
-        sink.kind == "delta"
-        and sink.entry(sink.key) is None
-        and not sink.key_given
-        and any(entry.native and entry.batch_id == planned for entry in sink.ledger)
-        and situation.holds(sink, planned) is True
-        for sink in situation.witnesses
+        view.sink.kind == "delta"
+        and view.sink.entry(view.sink.key) is None
+        and not view.sink.key_given
+        and any(entry.native and entry.batch_id == planned for entry in view.sink.ledger)
+        and view.holds(planned) is True
+        for view in situation.witnesses
     )
 
 
@@ -174,17 +175,17 @@ def under_another_id(situation: Situation) -> Proposals:
 def refill(situation: Situation) -> Repair | Refusal | None:
     """The sink went back, or is not the one that had the batches: committed ones are not in it, and nothing repeats
     them. The restart as such goes on, so this is no trouble of its own."""
-    ends = [end for sink in situation.witnesses if (end := _record_behind(situation, sink)) is not None]
+    ends = [end for view in situation.witnesses if (end := _record_behind(situation, view)) is not None]
     if not ends:
         return None
     title = f"Go back to the end of batch {min(ends)}, the last that the sink has, and write the later ones again"
     return rewind(situation, min(ends), id="refill-sink", title=title)
 
 
-def _record_behind(situation: Situation, sink: SinkEvidence) -> int | None:
+def _record_behind(situation: Situation, view: SinkView) -> int | None:
     """Where the record of the query's own batches ends, if committed ones with rows come after it."""
-    entry = sink.entry(sink.key)
-    if entry is None or entry.native is False or sink.error or sink.incomplete or sink.kind not in LEDGERS:
+    entry = view.sink.entry(view.sink.key)
+    if entry is None or entry.native is False or view.sink.error or view.sink.incomplete or not view.keeps_a_record:
         return None
     later = [batch for batch in situation.checkpoint.commit_names.ids if batch > entry.batch_id]
     return entry.batch_id if any(rows_of(situation, batch) != 0 for batch in later) else None
@@ -192,7 +193,7 @@ def _record_behind(situation: Situation, sink: SinkEvidence) -> int | None:
 
 def rows_of_a_lost_checkpoint(situation: Situation) -> Iterator[Refusal]:
     """A query that starts from nothing reads again what another one wrote, and the sink lets it."""
-    for sink in situation.witnesses:
+    for sink in (view.sink for view in situation.witnesses):
         others = [str(entry.app_id) for entry in sink.ledger if entry.native and entry.app_id not in (sink.key, None)]
         if others:
             known = f"only the checkpoint of {listed(others)} says how far that query read"

@@ -3,41 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 from ckpttool.frozen import frozen, replace
 from ckpttool.laws.restart import Restart, predict_restart
 from ckpttool.model import Checkpoint
-from ckpttool.plan.states import States, listing, obstacle
+from ckpttool.plan.states import States, listing
 from ckpttool.scene.batches import Batch
-from ckpttool.scene.evidence import Evidence
-from ckpttool.scene.scene import Conditions, Scene
-from ckpttool.scene.sinks import SinkEvidence, SinkWrite
+from ckpttool.scene.scene import Scene
+from ckpttool.scene.sinks import SinkEvidence, SinkView
 
 if TYPE_CHECKING:
     from ckpttool.kafka.diff import KafkaEvidence
 
-LEDGERS = ("delta", "file", "iceberg")
 KEEPS_NOTHING = ("noop", "memory")
-
-
-def scene_of(evidence: Evidence, conditions: Conditions, states: States, *, kafka_asked: bool = False) -> Scene:
-    """With what keeps the state from being loaded that the next batch begins with, if somebody looked at it."""
-    scene = Scene(evidence, conditions, kafka_asked=kafka_asked)
-    return replace(scene, state=obstacle(states, scene.next_id, conditions))
 
 
 @frozen
 class Situation:
-    """`files`: the paths of the whole checkpoint, None if nobody listed them. `states`: what was found of versions of
-    the state, by version. `kafka`: what the brokers said, None if nobody asked."""
+    """A scene that a way out starts from or leads to. `files`: the paths of the whole checkpoint, if somebody listed
+    them."""
 
     scene: Scene
-    sinks: tuple[SinkEvidence, ...]
     files: frozenset[str] | None = None
-    states: States = field(default_factory=dict)
-    kafka: KafkaEvidence | None = None
+
+    @property
+    def sinks(self) -> tuple[SinkEvidence, ...]:
+        return self.scene.sinks
+
+    @property
+    def states(self) -> States:
+        return self.scene.states
+
+    @property
+    def kafka(self) -> KafkaEvidence | None:
+        return self.scene.kafka
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -49,7 +49,7 @@ class Situation:
 
     @property
     def is_stateful(self) -> bool:
-        return bool(self.checkpoint.operators) or self.checkpoint.has_state_directory
+        return self.scene.is_stateful
 
     @property
     def has_state_ids(self) -> bool:
@@ -62,9 +62,12 @@ class Situation:
         return max((one for one in (self.scene.planned, self.scene.committed) if one is not None), default=-1)
 
     @property
-    def witnesses(self) -> tuple[SinkEvidence, ...]:
+    def witnesses(self) -> tuple[SinkView, ...]:
         """The sinks in which a row could be twice, or missing."""
-        return tuple(sink for sink in self.sinks if sink.kind not in KEEPS_NOTHING)
+        return tuple(view for view in self.scene.sink_views if view.sink.kind not in KEEPS_NOTHING)
+
+    def with_sinks(self, sinks: tuple[SinkEvidence, ...]) -> Situation:
+        return replace(self, scene=replace(self.scene, sinks=sinks))
 
     @property
     def listing(self) -> frozenset[str] | None:
@@ -72,8 +75,7 @@ class Situation:
         return listing(self.states) if self.files is None else self.files
 
     def restart(self) -> Restart:
-        scene = self.scene
-        return predict_restart(scene.evidence, scene.conditions, scene.state, kafka_asked=scene.kafka_asked)
+        return predict_restart(self.scene)
 
     def batch(self, batch_id: int) -> Batch | None:
         return self.scene.batch(batch_id)
@@ -88,67 +90,15 @@ class Situation:
     # -- what the sinks know -------------------------------------------------------------------------------------------
 
     def any_skips(self, batch_id: int) -> bool | None:
-        return _any([skips(sink, batch_id) for sink in self.witnesses] if self.sinks else [None])
+        return _any([view.skips(batch_id) for view in self.witnesses] if self.sinks else [None])
 
     def any_holds(self, batch_id: int) -> bool | None:
-        return _any([self.holds(sink, batch_id) for sink in self.witnesses] if self.sinks else [None])
+        return _any([view.holds(batch_id) for view in self.witnesses] if self.sinks else [None])
 
     def all_hold(self, batch_id: int) -> bool | None:
         if not self.sinks:
             return None
-        lacking = _any([_not(self.holds(sink, batch_id)) for sink in self.witnesses])
-        return _not(lacking)
-
-    def holds(self, sink: SinkEvidence, batch_id: int) -> bool | None:
-        """Whether the rows of a batch are in a sink; None where neither its record nor the commits tell."""
-        if not sink.exists:
-            return False
-        if sink.error or sink.incomplete:
-            return None
-        if sink.kind not in LEDGERS:
-            return True if batch_id in self.checkpoint.commit_names.ids else None
-        write = latest_write(sink, batch_id)
-        if write is not None:
-            return None if write.rows_unsure else not write.rows_lost and not self._planned_after(write)
-        if skips(sink, batch_id):
-            return sink.seen_from_ms != 0  # the record's word, unless every write is known and none is this one
-        known = sink.entry(sink.key) is not None or (not sink.ledger and sink.seen_from_ms == 0)
-        return False if known else None
-
-    def _planned_after(self, write: SinkWrite) -> bool:
-        """Planned anew after the sink had a batch of that number: then the sink holds other rows under it."""
-        if write.batch_id != self.scene.planned or not self.scene.is_replay or write.timestamp_ms is None:
-            return False
-        batch = self.batch(write.batch_id) if write.batch_id is not None else None
-        metadata = batch.entry.metadata if batch and batch.entry else None
-        return metadata is not None and metadata.timestamp_ms > write.timestamp_ms + 999
-
-
-def skips(sink: SinkEvidence, batch_id: int) -> bool | None:
-    """Whether the sink's record stops this number from being written."""
-    if not sink.exists:
-        return False
-    if sink.error or sink.incomplete:
-        return None
-    if sink.kind not in LEDGERS:
-        return None if sink.kind == "unknown" else False
-    entry = sink.entry(sink.key)
-    return entry is not None and entry.batch_id >= batch_id
-
-
-def recorded(sink: SinkEvidence) -> int | None:
-    """The last batch that the sink skips."""
-    entry = sink.entry(sink.key) if sink.kind in LEDGERS and not sink.error else None
-    return entry.batch_id if entry else None
-
-
-def latest_write(sink: SinkEvidence, batch_id: int) -> SinkWrite | None:
-    """Under the query's own id; where the record does not know that id, under any that a streaming query had."""
-    if sink.entry(sink.key) is not None or sink.key_given:
-        return sink.write_of(sink.key, batch_id)
-    natives = [entry.app_id for entry in sink.ledger if entry.native]
-    found = (sink.write_of(app_id, batch_id) for app_id in natives)
-    return next((write for write in found if write), None)
+        return _not(_any([_not(view.holds(batch_id)) for view in self.witnesses]))
 
 
 def _not(answer: bool | None) -> bool | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ckpttool.laws.state_verdict import predict_state
+from ckpttool.laws.state_verdict import obstacle_of, predict_state
 from ckpttool.plan.log_repairs import Proposals, start_over
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.rewind import rewind
@@ -23,7 +23,8 @@ _BACKUP = "restore-from-backup"
 
 def damaged(situation: Situation) -> Proposals:
     """What stops the batch is in the state that it begins with."""
-    obstacle = situation.scene.state
+    files = situation.scene.needed_state
+    obstacle = obstacle_of(files, situation.scene.start) if files else None
     if isinstance(obstacle, Doubt):
         yield Refusal("look-at-state", f"whether the state can be loaded is not known: {obstacle.why}")
         return
@@ -82,7 +83,7 @@ def _schemas(situation: Situation) -> Iterator[Repair]:
 
 def _older_bases(situation: Situation) -> Iterator[Repair | Refusal]:
     """The state comes out of an older copy and the changes since, as it would have without the damaged one."""
-    files, conditions = _needed(situation), situation.scene.conditions
+    files, conditions = _needed(situation), situation.scene.start
     if files is None:
         return
     id, gone = "set-aside-state-snapshot", dict[str, None]()

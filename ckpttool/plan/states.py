@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
 from ckpttool.formats.envelope import LONG_MAX
 from ckpttool.frozen import replace
 from ckpttool.laws.state_verdict import obstacle_of
-from ckpttool.scene.scene import Conditions, Doubt, Failure
+from ckpttool.scene.scene import Doubt, Failure, Start
 from ckpttool.scene.state_chain import StateFiles, StoreFiles
 
 States = Mapping[int, StateFiles]
@@ -18,13 +18,9 @@ _VERSION = re.compile(r"state/\d+/\d+/(?:[^/]+/)?\.?(\d+)(_[^/.]+)?\.(snapshot|z
 _METADATA = re.compile(r"state/\d+/(?:_metadata/v2|_stateSchema/[^/]+)/\.?(\d+)(?:_[^/]*)?(?:\.crc)?")
 
 
-def by_version(states: Sequence[StateFiles]) -> States:
-    return {files.version: files for files in states}
-
-
-def obstacle(states: States, version: int, conditions: Conditions) -> Failure | Doubt | None:
+def obstacle(states: States, version: int, start: Start) -> Failure | Doubt | None:
     """Why this version of the state cannot be loaded; None also where nobody looked at it."""
-    return obstacle_of(states[version], conditions) if version in states else None
+    return obstacle_of(states[version], start) if version in states else None
 
 
 def without(states: States, gone: Collection[str]) -> States:
@@ -33,7 +29,7 @@ def without(states: States, gone: Collection[str]) -> States:
 
 def _without(files: StateFiles, gone: Collection[str]) -> StateFiles:
     if "state" in gone:
-        return StateFiles(files.version, files.mode, entries=None, is_stateful=files.is_stateful)
+        return StateFiles(files.version, files.mode, entries=None)
     operators = tuple(
         replace(
             operator,

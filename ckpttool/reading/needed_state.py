@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from ckpttool.laws.restart import choose_release
 from ckpttool.reading.state_files import load_state_files
-from ckpttool.scene.evidence import Evidence, partition_count
-from ckpttool.scene.scene import Conditions, Scene
+from ckpttool.scene.evidence import partition_count
+from ckpttool.scene.scene import Scene
 from ckpttool.scene.state_chain import Mode, StateFiles
 from ckpttool.storage.store import Store
-
-
-def look_at_needed_state(store: Store, evidence: Evidence) -> StateFiles | None:
-    """By names and sizes; None if no state is asked for, as far as the files tell."""
-    scene = Scene(evidence, Conditions(choose_release(evidence, None)[0]))
-    return load_state_at(store, scene, scene.next_id, "quick") if asks_for_state(scene) else None
 
 
 def asks_for_state(scene: Scene) -> bool:
     if scene.is_continuous or scene.planned is None:
         return False
-    return scene.is_stateful or scene.checkpoint.has_state_directory
+    return scene.is_stateful
 
 
 def load_state_at(store: Store, scene: Scene, version: int, mode: Mode) -> StateFiles:

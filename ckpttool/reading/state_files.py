@@ -68,7 +68,6 @@ def load_state_files(
         stores=tuple(stores),
         operators=tuple(loader.load_operators()),
         entries=loader.count_entries(),
-        is_stateful=bool(checkpoint.operators or unique_ids or _moves_a_watermark(checkpoint)),
         unreachable=tuple(loader.unreachable),
     )
 
@@ -283,10 +282,6 @@ def _pinned(checkpoint: Checkpoint) -> Mapping[str, str]:
     """The configuration in the newest offsets: Spark starts with it."""
     newest = checkpoint.offsets[max(checkpoint.offsets)] if checkpoint.offsets else None
     return newest.metadata.conf if newest and newest.metadata else {}
-
-
-def _moves_a_watermark(checkpoint: Checkpoint) -> bool:
-    return any(entry.metadata and entry.metadata.watermark_ms for entry in checkpoint.offsets.values())
 
 
 # -- faults ------------------------------------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ from ckpttool.model import CommitLogEntry, Finding, LogNames, Operator, SinkLedg
 
 if TYPE_CHECKING:
     from ckpttool.connectors.base import Step
+    from ckpttool.diagnosis import Diagnosis
     from ckpttool.fleet.comparison import Difference
-    from ckpttool.inspection import Inspection
     from ckpttool.scene.batches import Batch, SourceProgress
 
 Fields = dict[str, Any]
@@ -42,7 +42,7 @@ def refusal_fields(command: str, checkpoint: str, error: CkptError) -> Fields:
     }
 
 
-def inspection_fields(inspection: Inspection) -> Fields:
+def inspection_fields(inspection: Diagnosis) -> Fields:
     from ckpttool.scene.evidence import unusual_confs
 
     checkpoint, evidence = inspection.checkpoint, inspection.evidence
@@ -76,7 +76,7 @@ def inspection_fields(inspection: Inspection) -> Fields:
     }
 
 
-def batch_fields(inspection: Inspection, batch_id: int) -> Fields:
+def batch_fields(inspection: Diagnosis, batch_id: int) -> Fields:
     """One batch in full, as `--batch` adds it."""
     from ckpttool.scene.batches import Batch
     from ckpttool.scene.protocol import protocol_steps
@@ -101,7 +101,7 @@ def batch_fields(inspection: Inspection, batch_id: int) -> Fields:
     }
 
 
-def log_fields(inspection: Inspection, batches: Sequence[Batch]) -> Fields:
+def log_fields(inspection: Diagnosis, batches: Sequence[Batch]) -> Fields:
     return {**header("log", inspection.checkpoint.url), "batches": [log_line(batch) for batch in batches]}
 
 
@@ -119,7 +119,7 @@ def log_line(batch: Batch) -> Fields:
 
 
 def comparison_fields(
-    a: Inspection, batch_a: Batch, b: Inspection, batch_b: Batch, differences: Sequence[Difference]
+    a: Diagnosis, batch_a: Batch, b: Diagnosis, batch_b: Batch, differences: Sequence[Difference]
 ) -> Fields:
     return {
         **header("diff", a.checkpoint.url),
@@ -133,8 +133,8 @@ def comparison_fields(
     }
 
 
-def next_batch_fields(inspection: Inspection) -> Fields:
-    following = inspection.next_batch
+def next_batch_fields(inspection: Diagnosis) -> Fields:
+    following = inspection.prediction
     return {"outcome": following.outcome, "batch_id": following.batch_id, "why": list(following.why)}
 
 
@@ -238,12 +238,12 @@ def operator_fields(operator: Operator) -> Fields:
     }
 
 
-def _state_fields(inspection: Inspection, operator: Operator) -> Fields | None:
+def _state_fields(inspection: Diagnosis, operator: Operator) -> Fields | None:
     """What the next batch needs of it; None if none does, or nobody looked."""
-    if inspection.state is None or operator.id not in inspection.loadable:
+    if inspection.scene.needed_state is None or operator.id not in inspection.loadable:
         return None
     loadable, partitions = inspection.loadable[operator.id]
-    return {"version": inspection.state.version, "partitions": partitions, "loadable": loadable}
+    return {"version": inspection.scene.needed_state.version, "partitions": partitions, "loadable": loadable}
 
 
 def ledger_fields(ledger: SinkLedger) -> Fields:
@@ -274,7 +274,7 @@ def _batches_on_disk(offsets: LogNames, commits: LogNames) -> Fields:
     }
 
 
-def _truncated(inspection: Inspection) -> bool:
+def _truncated(inspection: Diagnosis) -> bool:
     checkpoint = inspection.checkpoint
     faulty = {fault.path for fault in checkpoint.faults}
     logs: tuple[tuple[str, Sequence[int], Mapping[int, Any]], ...] = (

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
+from ckpttool.diagnosis import KAFKA_NOT_ASKED, STATE_NOT_READ, Diagnosis
 from ckpttool.errors import CkptError
 from ckpttool.laws.restart import Restart, SourceRange
-from ckpttool.outlook import KAFKA_NOT_ASKED, STATE_NOT_READ, Outlook
 from ckpttool.plan import Plan, SetAside, Step, WayOut
 from ckpttool.plan.steps import spell
 from ckpttool.releases import NEWEST, Release, spell_release
@@ -20,15 +20,15 @@ from ckpttool.report.text import render_findings, spell_step
 Fields = dict[str, Any]
 
 
-def outlook_fields(outlook: Outlook, plan: Plan) -> Fields:
+def outlook_fields(outlook: Diagnosis, plan: Plan) -> Fields:
     return {
         **header("plan-recovery", outlook.checkpoint.url),
         "spark_version": {
-            "assumed": spell_release(outlook.conditions.release),
+            "assumed": spell_release(outlook.scene.start.release),
             "why": outlook.chosen,
             "possible": [f"{release[0]}.{release[1]}" for release in outlook.possible],
         },
-        "restart": _restart_fields(outlook.restart),
+        "restart": _restart_fields(outlook.prediction),
         "sinks": [
             {"kind": sink.kind, "path": sink.path, "verdict": sink.verdict, "why": sink.why} for sink in outlook.sinks
         ],
@@ -56,13 +56,13 @@ def no_outlook_fields(url: str, given: Release | None, error: CkptError) -> Fiel
     }
 
 
-def _kafka_fields(outlook: Outlook) -> list[Fields] | None:
+def _kafka_fields(outlook: Diagnosis) -> list[Fields] | None:
     """As in `ckpt kafka diff`; None if no broker was asked, or the query has no Kafka source."""
-    if not outlook.kafka:
+    if not outlook.views:
         return None
     from ckpttool.report.kafka import source_fields
 
-    return [source_fields(source) for source in outlook.kafka]
+    return [source_fields(source) for source in outlook.views]
 
 
 def _restart_fields(restart: Restart) -> Fields:
@@ -120,23 +120,23 @@ def step_fields(step: Step) -> Fields:
 # -- for people --------------------------------------------------------------------------------------------------------
 
 
-def render_outlook(outlook: Outlook, plan: Plan, style: Style = plain) -> str:
+def render_outlook(outlook: Diagnosis, plan: Plan, style: Style = plain) -> str:
     sections: list[list[str]] = [
         list(_verdict(outlook, style)),
-        _ranges(outlook.restart, style),
+        _ranges(outlook.prediction, style),
         _sinks(outlook, style),
         *_kafka(outlook, style),
         render_findings(outlook.findings, style),
         list(_options(plan, style)),
         list(_not_offered(outlook, plan)),
-        ["Assumed: " + printable("; ".join(outlook.restart.assumes)) + "."],
+        ["Assumed: " + printable("; ".join(outlook.prediction.assumes)) + "."],
     ]
     return "\n\n".join("\n".join(section) for section in sections if section) + "\n"
 
 
-def _verdict(outlook: Outlook, style: Style) -> Iterator[str]:
-    restart = outlook.restart
-    spark = f"Spark {spell_release(outlook.conditions.release)}"
+def _verdict(outlook: Diagnosis, style: Style) -> Iterator[str]:
+    restart = outlook.prediction
+    spark = f"Spark {spell_release(outlook.scene.start.release)}"
     why = printable("; ".join(restart.why))
     if restart.outcome == "replay":
         yield f"{spark} will {style(f'replay batch {restart.batch_id}', 'notice')} with the offsets that are logged."
@@ -162,10 +162,10 @@ def _verdict(outlook: Outlook, style: Style) -> Iterator[str]:
         yield "  The sink was not looked at: give it with --sink URL."
 
 
-def _failure(outlook: Outlook, spark: str, style: Style) -> str:
-    error = outlook.restart.error
+def _failure(outlook: Diagnosis, spark: str, style: Style) -> str:
+    error = outlook.prediction.error
     assert error is not None
-    where = {"start": "in start()", "init": "before any batch", "batch": f"in batch {outlook.restart.batch_id}"}
+    where = {"start": "in start()", "init": "before any batch", "batch": f"in batch {outlook.prediction.batch_id}"}
     named = error.condition or error.class_name
     after = ", after the sink got the batch" if error.sink_written_first else ""
     return f"{spark} will {style(f'fail {where[error.phase]}', 'error')} with {printable(named)}{after}."
@@ -191,7 +191,7 @@ def _offset(value: object) -> str:
     return "its beginning" if value is None else json.dumps(value, separators=(",", ":"))
 
 
-def _sinks(outlook: Outlook, style: Style) -> list[str]:
+def _sinks(outlook: Diagnosis, style: Style) -> list[str]:
     """Not as a table: paths and reasons are long, and count to the last word."""
     lines: list[str] = []
     for sink in outlook.sinks:
@@ -202,11 +202,11 @@ def _sinks(outlook: Outlook, style: Style) -> list[str]:
     return lines
 
 
-def _kafka(outlook: Outlook, style: Style) -> Iterator[list[str]]:
-    if outlook.kafka:
+def _kafka(outlook: Diagnosis, style: Style) -> Iterator[list[str]]:
+    if outlook.views:
         from ckpttool.report.kafka import source_lines
 
-        yield from (list(source_lines(source, style)) for source in outlook.kafka)
+        yield from (list(source_lines(source, style)) for source in outlook.views)
 
 
 def _options(plan: Plan, style: Style) -> Iterator[str]:
@@ -242,7 +242,7 @@ def _place_of(step: Step) -> tuple[str, str]:
     return "set aside", folder + slash
 
 
-def _not_offered(outlook: Outlook, plan: Plan) -> Iterator[str]:
+def _not_offered(outlook: Diagnosis, plan: Plan) -> Iterator[str]:
     for refusal in plan.refused:
         yield f"Not offered: {refusal.id}: {printable(refusal.why)}"
     if plan.reach and plan.reach.batch_id is not None and (plan.options or plan.refused):
@@ -251,7 +251,7 @@ def _not_offered(outlook: Outlook, plan: Plan) -> Iterator[str]:
         yield f"One can go back {far} the end of batch {plan.reach.batch_id}{when}: --to-batch, --to-time."
 
 
-def _is_partial(outlook: Outlook) -> bool:
+def _is_partial(outlook: Diagnosis) -> bool:
     """Whether there are older batches that were not read."""
     commits = outlook.checkpoint.commits
     return bool(commits) and any(number < min(commits) for number in outlook.checkpoint.commit_names.ids)

@@ -14,8 +14,8 @@ from ckpttool.report.style import Style, plain
 
 if TYPE_CHECKING:
     from ckpttool.connectors.base import Step
+    from ckpttool.diagnosis import Diagnosis
     from ckpttool.fleet.comparison import Difference
-    from ckpttool.inspection import Inspection
     from ckpttool.scene.batches import Batch, SourceProgress
     from ckpttool.scene.evidence import Evidence
 
@@ -28,7 +28,7 @@ MODES = {
 }
 
 
-def render_inspection(inspection: Inspection, now_ms: int | None = None, style: Style = plain) -> str:
+def render_inspection(inspection: Diagnosis, now_ms: int | None = None, style: Style = plain) -> str:
     if inspection.checkpoint.dstreams is not None:
         return _join(_dstreams(inspection.checkpoint.dstreams, style)) + "\n"
     sections = [
@@ -45,7 +45,7 @@ def render_inspection(inspection: Inspection, now_ms: int | None = None, style: 
 # -- the head: which query, what comes next, where it stands -----------------------------------------------------------
 
 
-def _head(inspection: Inspection, now_ms: int | None, style: Style) -> Iterator[str]:
+def _head(inspection: Diagnosis, now_ms: int | None, style: Style) -> Iterator[str]:
     checkpoint, evidence = inspection.checkpoint, inspection.evidence
     query = checkpoint.metadata.id if checkpoint.metadata else "of unknown id"
     name = checkpoint.url.rstrip("/").rpartition("/")[2]
@@ -85,8 +85,8 @@ def _where_it_stands(evidence: Evidence, now_ms: int | None) -> str:
     )
 
 
-def _what_comes_next(inspection: Inspection, style: Style) -> str:
-    following = inspection.next_batch
+def _what_comes_next(inspection: Diagnosis, style: Style) -> str:
+    following = inspection.prediction
     batch, why = following.batch_id, printable("; ".join(following.why))
     if following.outcome == "new_batch":
         return f"A restart goes on with batch {style(str(batch), 'good')}, a new one, as soon as there is data."
@@ -157,18 +157,19 @@ def _unit(step: Step) -> str:
     return step.unit.removesuffix("ies") + "y" if step.unit.endswith("ies") else step.unit.removesuffix("s")
 
 
-def _state(inspection: Inspection, style: Style) -> list[str]:
+def _state(inspection: Diagnosis, style: Style) -> list[str]:
     operators = inspection.checkpoint.operators
     if not operators:
         return []
-    version, loadable = inspection.state.version if inspection.state else None, inspection.loadable
+    needed, loadable = inspection.scene.needed_state, inspection.loadable
+    version = needed.version if needed else None
     rows = [
         [*_operator(operator), "?" if version is None else str(version), _spell_loadable(loadable.get(operator.id))]
         for operator in operators
     ]
     head = ["State", "Operator", "Stores", "Partitions", "Provider", "Needs version", "Loadable"]
     lines = table(head, rows, style, right={3, 5, 6})
-    if inspection.state:
+    if inspection.scene.needed_state:
         lines.append(style("  Told by names and sizes; ckpt state verify reads the files.", "faint"))
     return lines
 
@@ -256,7 +257,7 @@ def _place(finding: Finding) -> str:
 # -- one batch, all batches --------------------------------------------------------------------------------------------
 
 
-def render_batch(inspection: Inspection, batch_id: int, style: Style = plain) -> str:
+def render_batch(inspection: Diagnosis, batch_id: int, style: Style = plain) -> str:
     from ckpttool.scene.batches import Batch
     from ckpttool.scene.protocol import protocol_steps
 
@@ -320,7 +321,7 @@ def _raw(checkpoint: Checkpoint, path: str, style: Style) -> list[str]:
     return [style(f"{path}, {len(body):,} bytes", "title"), *(f"  {printable(line)}" for line in lines)]
 
 
-def render_timeline(inspection: Inspection, style: Style = plain) -> str:
+def render_timeline(inspection: Diagnosis, style: Style = plain) -> str:
     return _join(table(TIMELINE, list(timeline_rows(inspection.evidence.batches)), style, right={0, 2, 3, 4})) + "\n"
 
 
@@ -333,9 +334,9 @@ def render_log_line(batch: Batch) -> str:
 
 
 def render_comparison(
-    a: Inspection,
+    a: Diagnosis,
     batch_a: Batch,
-    b: Inspection,
+    b: Diagnosis,
     batch_b: Batch,
     differences: Sequence[Difference],
     style: Style = plain,

@@ -62,6 +62,23 @@ class Evidence:
         """The newest planned batch whose offsets could be read."""
         return next((batch for batch in reversed(self.batches) if batch.entry), None)
 
+    @property
+    def is_stateful(self) -> bool:
+        """State on the disk; or only a stateful query plans a batch that reads nothing, and names state in a commit."""
+        checkpoint = self.checkpoint
+        if checkpoint.operators or checkpoint.has_state_directory:
+            return True
+        if any(commit.state_unique_ids for commit in checkpoint.commits.values()):
+            return True
+        planned = [batch for batch in self.batches if batch.entry and batch.entry.metadata]
+        return any(
+            after.id == before.id + 1
+            and after.sources
+            and [source.text for source in after.sources] == [source.text for source in before.sources]
+            and (after.watermark_ms or 0) > (before.watermark_ms or 0)
+            for before, after in pairwise(planned)
+        )
+
 
 def gather_evidence(checkpoint: Checkpoint) -> Evidence:
     batches = decode_batches(checkpoint)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ckpttool.formats.names import parse_long
 from ckpttool.frozen import frozen
@@ -13,11 +12,18 @@ from ckpttool.model import Checkpoint, Finding, LogNames, OffsetLogEntry
 from ckpttool.releases import Release
 from ckpttool.scene.batches import Batch
 from ckpttool.scene.evidence import Evidence
+from ckpttool.scene.sinks import Logs, SinkEvidence, SinkView
+from ckpttool.scene.state_chain import StateFiles
 from ckpttool.storage.urls import is_local
+
+if TYPE_CHECKING:
+    from ckpttool.kafka.diff import KafkaEvidence
+    from ckpttool.scene.inputs import InputEvidence
 
 Phase = Literal["start", "init", "batch"]
 Trigger = Literal["default", "once", "available-now", "continuous", "real-time"]
 
+ASYNC_OPTION = "asyncProgressTrackingEnabled"
 PHASES: tuple[Phase, ...] = ("start", "init", "batch")  # in the order of time
 
 
@@ -42,31 +48,42 @@ class Doubt:
 
 
 @frozen
-class Conditions:
+class Start:
     """Under what the query is started again; what is not given is assumed to be as it was, or Spark's default."""
 
     release: Release
     trigger: Trigger | None = None
-    async_progress: bool | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
-    sinks: tuple[str, ...] = ()
+
+    @property
+    def async_progress(self) -> bool | None:
+        given = self.option(ASYNC_OPTION)
+        return None if given is None else given.strip().lower() == "true"
+
+    def option(self, name: str) -> str | None:
+        """Of the sources and the writer; their names are told apart by no capital letter."""
+        return next((value for key, value in self.options.items() if key.lower() == name.lower()), None)
 
 
 @frozen
 class Scene:
-    """What a rule sees. `state`: what became of the attempt to find the state that the batch needs.
+    """What was looked at, and how the query is started again: all that a law, a prediction or a plan goes by.
 
-    `kafka_asked`: what Kafka sources make of their offsets is judged in `kafka.rules`, beside the brokers' answers."""
+    `states`: by version, the files of those that somebody looked at. `kafka`: what brokers said; None: nobody asked.
+    `now_ms`: the time; None where nothing that is told depends on it."""
 
     evidence: Evidence
-    conditions: Conditions
-    state: Failure | Doubt | None = None
-    kafka_asked: bool = False
+    start: Start
+    sinks: tuple[SinkEvidence, ...] = ()
+    states: Mapping[int, StateFiles] = field(default_factory=dict)
+    inputs: tuple[InputEvidence, ...] = ()
+    kafka: KafkaEvidence | None = None
+    now_ms: int | None = None
 
     @property
     def release(self) -> Release:
-        return self.conditions.release
+        return self.start.release
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -88,32 +105,22 @@ class Scene:
 
     @property
     def is_async(self) -> bool:
-        given = self.conditions.async_progress
+        given = self.start.async_progress
         return self.evidence.mode == "async" if given is None else given
 
     @property
     def is_continuous(self) -> bool:
-        trigger = self.conditions.trigger
+        trigger = self.start.trigger
         return self.evidence.mode == "continuous" if trigger is None else trigger == "continuous"
 
     @property
     def is_realtime(self) -> bool:
-        trigger = self.conditions.trigger
+        trigger = self.start.trigger
         return self.evidence.mode == "realtime" if trigger is None else trigger == "real-time"
 
     @property
     def is_stateful(self) -> bool:
-        """State on the disk; or only a stateful query plans a batch that reads nothing, and names state in a commit."""
-        if self.checkpoint.operators or any(commit.state_unique_ids for commit in self.checkpoint.commits.values()):
-            return True
-        planned = [batch for batch in self.evidence.batches if batch.entry and batch.entry.metadata]
-        return any(
-            after.id == before.id + 1
-            and after.sources
-            and [source.text for source in after.sources] == [source.text for source in before.sources]
-            and (after.watermark_ms or 0) > (before.watermark_ms or 0)
-            for before, after in pairwise(planned)
-        )
+        return self.evidence.is_stateful
 
     @property
     def operator_names(self) -> set[str | None]:
@@ -139,12 +146,53 @@ class Scene:
         return planned is not None and (committed is None or committed != planned)
 
     @property
+    def replays_as_logged(self) -> bool:
+        """Real-time mode deletes offsets that have no commit, and plans anew; continuous processing goes by commits."""
+        return self.is_replay and not self.is_realtime and not self.is_continuous
+
+    @property
     def next_id(self) -> int:
         """The batch that comes next if nothing stands in its way."""
         planned = self.planned
         if planned is None:
             return 0
         return planned if self.is_replay else planned + 1
+
+    @property
+    def needed_state(self) -> StateFiles | None:
+        """The files of the version that the next batch begins with; None if nobody looked at them."""
+        return self.states.get(self.next_id)
+
+    # -- the sinks -----------------------------------------------------------------------------------------------------
+
+    @property
+    def sink_views(self) -> tuple[SinkView, ...]:
+        return tuple(SinkView(sink, self.logs) for sink in self.sinks)
+
+    @property
+    def logs(self) -> Logs:
+        """The checkpoint as far as a sink is concerned."""
+        newest = self.evidence.newest
+        metadata = self.checkpoint.metadata
+        steps = [source.step for source in newest.sources] if newest and self.replays_as_logged else []
+        counted = [step.amount for step in steps if step and step.unit == "rows" and step.amount is not None]
+        return Logs(
+            batch_id=self.next_id,
+            is_replay=self.replays_as_logged,
+            planned=self.checkpoint.last_offset_batch,
+            committed=self.checkpoint.last_commit_batch,
+            commits=frozenset(self.checkpoint.commit_names.ids),
+            planned_ms=newest.planned_ms if newest and self.replays_as_logged else None,
+            query_id=metadata.id if metadata else None,
+            rows=sum(counted) if steps and len(counted) == len(steps) else None,
+            empty=all(step is not None and step.amount == 0 for step in steps) if steps else None,
+            now_ms=self.now_ms,
+        )
+
+    @property
+    def asks_for_rows(self) -> bool:
+        """Whether any task of the next batch runs: a sink that has the batch already does not even ask for its rows."""
+        return not self.sinks or not all(view.ends_before_reading(self.next_id) for view in self.sink_views)
 
     def fault(self, path: str) -> Finding | None:
         return next((fault for fault in self.checkpoint.faults if fault.path == path), None)
@@ -156,7 +204,7 @@ class Scene:
         return None if batch_id is None else self.checkpoint.offsets.get(batch_id)
 
     def conf(self, key: str, default: str) -> str:
-        return self.conditions.conf.get(key, default)
+        return self.start.conf.get(key, default)
 
     def is_on(self, key: str, *, default: bool) -> bool:
         return self.conf(key, str(default)).strip().lower() == "true"

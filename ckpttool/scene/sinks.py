@@ -9,6 +9,7 @@ from ckpttool.frozen import frozen
 from ckpttool.model import Finding, LogNames
 
 SinkKind = Literal["delta", "file", "iceberg", "kafka", "jdbc", "foreachBatch", "memory", "noop", "unknown"]
+HAVE_A_RECORD = ("delta", "file", "iceberg")
 Verdict = Literal["written", "skipped_already_written", "skipped_rows_lost", "duplicated", "unknown"]
 
 
@@ -77,24 +78,102 @@ class SinkEvidence:
 
 
 @frozen
-class RestartFacts:
-    """The batch that a restart runs first, as far as a sink is concerned.
+class Logs:
+    """What the checkpoint's logs say of the batch that a restart runs first, as far as a sink is concerned.
 
-    `committed` and `planned`: the newest ids in `commits/` and `offsets/`. `planned_ms`: when the batch that is to be
-    replayed was planned (`batchTimestampMs`). `rows`: what the batch is expected to read, `empty`: whether it reads
-    nothing; None: not known. `same_rows`: the source gives a batch of this number the same rows whenever it is planned.
-    """
+    `is_replay`: it runs again, with the offsets that are logged. `planned`, `committed`: the newest ids in `offsets/`
+    and `commits/`; `commits`: all of the latter. `planned_ms`: when the batch that runs again was planned. `rows`: what
+    it reads, `empty`: whether that is nothing; None: not known. `same_rows`: the source gives a batch of this number
+    the same rows whenever it is planned. `now_ms` None: the time plays no part."""
 
-    outcome: Literal["replay", "new_batch", "fresh_start"]
     batch_id: int
-    now_ms: int
-    committed: int | None = None
+    is_replay: bool = False
     planned: int | None = None
+    committed: int | None = None
+    commits: frozenset[int] = frozenset()
     planned_ms: int | None = None
     query_id: str | None = None
     rows: int | None = None
     empty: bool | None = None
     same_rows: bool = False
+    now_ms: int | None = None
+
+
+@frozen
+class SinkView:
+    """A sink beside the logs: what it has of a batch, and whether it skips it. Nobody else answers these."""
+
+    sink: SinkEvidence
+    logs: Logs
+
+    @property
+    def keeps_a_record(self) -> bool:
+        return self.sink.kind in HAVE_A_RECORD
+
+    @property
+    def in_force(self) -> LedgerEntry | None:
+        """What Spark finds for this query: Delta drops entries that are too old, and then those without a time too."""
+        entry, retention_ms = self.sink.entry(self.sink.key), self.sink.retention_ms
+        if entry is None or retention_ms is None or self.logs.now_ms is None:
+            return entry
+        is_kept = entry.updated_ms is not None and entry.updated_ms > self.logs.now_ms - retention_ms
+        return entry if is_kept else None
+
+    @property
+    def recorded(self) -> int | None:
+        """The last batch that the sink skips."""
+        entry = self.in_force if self.keeps_a_record and not self.sink.error else None
+        return entry.batch_id if entry else None
+
+    def skips(self, batch_id: int) -> bool | None:
+        """Whether the sink's record stops this number from being written; None: that is not known."""
+        if not self.sink.exists:
+            return False
+        if self.sink.error or self.sink.incomplete:
+            return None
+        if not self.keeps_a_record:
+            return None if self.sink.kind == "unknown" else False
+        return self.recorded is not None and self.recorded >= batch_id
+
+    def ends_before_reading(self, batch_id: int) -> bool:
+        """Delta and the file sink look at their record before they ask for a row; Iceberg only when it commits."""
+        return self.sink.kind in ("delta", "file") and self.skips(batch_id) is True
+
+    def holds(self, batch_id: int) -> bool | None:
+        """Whether the rows of a batch are in the sink; None where neither its record nor the commits tell."""
+        sink = self.sink
+        if not sink.exists:
+            return False
+        if sink.error or sink.incomplete:
+            return None
+        if not self.keeps_a_record:
+            return True if batch_id in self.logs.commits else None
+        write = self.latest_write(batch_id)
+        if write is not None:
+            return None if write.rows_unsure else not write.rows_lost and not self.planned_after(write)
+        if self.skips(batch_id):
+            return sink.seen_from_ms != 0  # the record's word, unless every write is known and none is this one
+        known = sink.entry(sink.key) is not None or (not sink.ledger and sink.seen_from_ms == 0)
+        return False if known else None
+
+    def planned_after(self, write: SinkWrite) -> bool:
+        """Planned anew after the sink had a batch of that number: then it holds other rows under it."""
+        planned_ms = self.logs.planned_ms
+        if not self.logs.is_replay or write.batch_id not in (None, self.logs.planned):
+            return False
+        if planned_ms is None or write.timestamp_ms is None:
+            return False
+        # Object stores tell whole seconds: then the write may have been up to the next one.
+        return planned_ms > write.timestamp_ms + (999 if write.timestamp_ms % 1000 == 0 else 0)
+
+    def latest_write(self, batch_id: int) -> SinkWrite | None:
+        """Under the query's own id; where the record does not know that id, under any that a streaming query had."""
+        sink = self.sink
+        if sink.entry(sink.key) is not None or sink.key_given:
+            return sink.write_of(sink.key, batch_id)
+        natives = [entry.app_id for entry in sink.ledger if entry.native]
+        found = (sink.write_of(app_id, batch_id) for app_id in natives)
+        return next((write for write in found if write), None)
 
 
 @frozen

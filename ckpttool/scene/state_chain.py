@@ -104,7 +104,7 @@ class OperatorFiles:
 class StateFiles:
     """The files that `version` of the state needs. `entries`: how many names are in `state/`, None if it is not there.
 
-    `is_stateful`: something tells that the query has state. `unreachable`: directories that could not be listed.
+    `unreachable`: directories that could not be listed.
     `tables_read`: those of RocksDB were read through."""
 
     version: int
@@ -112,7 +112,6 @@ class StateFiles:
     stores: tuple[StoreFiles, ...] = ()
     operators: tuple[OperatorFiles, ...] = ()
     entries: int | None = None
-    is_stateful: bool = True
     unreachable: tuple[str, ...] = ()
     tables_read: bool = False
 

@@ -15,6 +15,7 @@ from ckpttool.laws.state_verdict import TABLES_UNREAD, Outcome, StateFailure, ch
 from ckpttool.model import Finding
 from ckpttool.reading.state_files import load_state_files
 from ckpttool.releases import NEWEST, Release
+from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.state_chain import Chain, Mode, StateFiles, StoreFiles, chains
 from ckpttool.state.reader import StateReader, batched
 from ckpttool.state.rocksdb import MissingRocksdict
@@ -65,7 +66,7 @@ def verify_state(
     """`jobs`: stores at a time."""
     chosen = _sampler(sample)
     files = _load(reader, "full", chosen, jobs)
-    verdict = predict_state(files, release)
+    verdict = predict_state(files, release, is_stateful=gather_evidence(reader.checkpoint).is_stateful)
     failed = {failure.path.rpartition("/")[0] for failure in verdict.failures}
 
     def check(store: StoreFiles) -> tuple[StoreCheck, list[Finding]]:

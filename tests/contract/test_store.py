@@ -17,8 +17,8 @@ from uuid import uuid4
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
+from ckpttool.api import inspect_checkpoint
 from ckpttool.errors import CkptError, MalformedFile, NotFound
-from ckpttool.inspection import inspect_checkpoint
 from ckpttool.reading.checkpoint import load_checkpoint
 from ckpttool.report.json import inspection_fields
 from ckpttool.storage import store as storage

@@ -31,7 +31,7 @@ from ckpttool.model import Finding
 from ckpttool.reading.inputs import load_inputs
 from ckpttool.releases import Release, parse_release
 from ckpttool.scene.evidence import gather_evidence
-from ckpttool.scene.scene import Conditions, Doubt, Failure, Scene
+from ckpttool.scene.scene import Doubt, Failure, Scene, Start
 from tests.samples.process import JOBS, SparkProcess
 
 pytestmark = pytest.mark.spark
@@ -364,8 +364,8 @@ def see(place: Place, case: Case, release: Release) -> Seen:
     path = {"path": str(place.input)} if place.source == "delta" else {}
     options = case.options | {"maxFilesPerTrigger": "1"}
     evidence = gather_evidence(load_checkpoint(open_store(str(place.checkpoint))))
-    scene = Scene(evidence, Conditions(release, "available-now", conf=case.conf, options=options | path))
-    said, findings = judge_inputs(load_inputs(evidence, scene.conditions.options), scene)
+    scene = Scene(evidence, Start(release, "available-now", conf=case.conf, options=options | path))
+    said, findings = judge_inputs(load_inputs(scene), scene)
     done = place.run(options)
     rows = {int(batch): rows for batch, rows in done["rows"].items()}.get(scene.next_id)
     return Seen(said, findings, *_error_of(done), place.finished(scene.next_id), rows)

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.spark
 
 
 def look(cluster: Topics, scene: Any, known: dict[tuple[int, str], str] | None = None) -> list[SourceView]:
-    options = scene.conditions.options
+    options = scene.start.options
     sources = positions(scene)
     knowledge = Knowledge({}, known or {}, subscription_of(options))
     answers = [ask(cluster.connection, question) for question in questions(sources, options, {})]

@@ -31,7 +31,7 @@ def restarted() -> dict[str, Restart]:
 
 @pytest.mark.parametrize("name", STARTABLE)
 def test_restart_does_what_we_said(name: str, sample: Callable[[str], Path]) -> None:
-    said = inspect(name, sample).next_batch
+    said = inspect(name, sample).prediction
     done = restarted()[name]
     if said.outcome == "unknown":
         assert done.outcome == "error", "where Spark goes on, we should be able to tell"

@@ -31,7 +31,7 @@ from ckpttool.formats.metadata import parse_metadata
 from ckpttool.formats.offsets import parse_offset_log
 from ckpttool.laws.sinks.judge import judge_sink
 from ckpttool.reading.sinks import load_sink
-from ckpttool.scene.sinks import RestartFacts, SinkVerdict
+from ckpttool.scene.sinks import Logs, SinkVerdict, SinkView
 from tests.samples.process import JOBS, SparkProcess
 
 pytestmark = pytest.mark.spark
@@ -335,7 +335,7 @@ def see(scene: Scene, case: Case) -> Seen:
     case.damage(scene)
     facts = facts_of(scene)
     numbered = APP_ID if scene.sink == "delta-numbered" else None
-    said = judge_sink(load_sink(str(scene.table), query_id=facts.query_id, txn_app_id=numbered), facts)
+    said = judge_sink(SinkView(load_sink(str(scene.table), query_id=facts.query_id, txn_app_id=numbered), facts))
     before = scene.rows()
     error = scene.run(BATCHES + 2)
     if error is not None:
@@ -343,7 +343,7 @@ def see(scene: Scene, case: Case) -> Seen:
     return Seen(said, truth_of(read_by(scene, facts.batch_id), before, scene.rows()), None)
 
 
-def facts_of(scene: Scene) -> RestartFacts:
+def facts_of(scene: Scene) -> Logs:
     def newest(directory: str) -> int | None:
         names = (path.name for path in (scene.checkpoint / directory).glob("*"))
         return max((int(name) for name in names if name.isdecimal()), default=None)
@@ -356,13 +356,13 @@ def facts_of(scene: Scene) -> RestartFacts:
         "now_ms": int(time.time() * 1000),
     }
     if planned is None:
-        return RestartFacts("fresh_start", 0, **common)
+        return Logs(0, **common)
     if planned == committed:
-        return RestartFacts("new_batch", planned + 1, **common)
+        return Logs(planned + 1, **common)
     entry = parse_offset_log((scene.checkpoint / "offsets" / str(planned)).read_bytes(), batch_id=planned)
     assert entry.metadata
     rows = len(read_by(scene, planned))
-    return RestartFacts("replay", planned, planned_ms=entry.metadata.timestamp_ms, rows=rows, **common)
+    return Logs(planned, is_replay=True, planned_ms=entry.metadata.timestamp_ms, rows=rows, **common)
 
 
 def read_by(scene: Scene, batch: int) -> list[int]:

@@ -20,13 +20,14 @@ import pytest
 
 from ckpttool import open_checkpoint
 from ckpttool.formats.file_log import parse_sink_log
+from ckpttool.frozen import replace
 from ckpttool.laws.restart import Restart, predict_restart
 from ckpttool.plan import Plan, WayOut, Wish, plan_recovery
 from ckpttool.plan.steps import crc_of
 from ckpttool.reading.sinks import load_sink
 from ckpttool.releases import parse_release
 from ckpttool.scene.evidence import gather_evidence
-from ckpttool.scene.scene import Conditions
+from ckpttool.scene.scene import Scene, Start
 from tests.samples.place import REPOSITORY, about, sample_at_home, sample_names
 from tests.samples.process import SparkProcess
 from tests.take_steps import look_at_states, take_steps
@@ -161,20 +162,19 @@ def goes_on() -> Iterator[Run]:
         yield run
 
 
-def plan_for(name: str, checkpoint: Path, wish: Wish | None = None) -> tuple[Plan, Conditions]:
+def plan_for(name: str, checkpoint: Path, wish: Wish | None = None) -> tuple[Plan, Start]:
     evidence = gather_evidence(open_checkpoint(str(checkpoint)))
     metadata = evidence.checkpoint.metadata
     output = checkpoint.parent / "output"
-    sinks = [load_sink(str(output) if output.exists() else "noop", query_id=metadata.id if metadata else None)]
-    conditions = Conditions(parse_release(about(name)["spark"]))
-    states = look_at_states(checkpoint, evidence, conditions, wish)
-    restart = predict_restart(evidence, conditions)
-    return plan_recovery(evidence, restart, sinks, conditions, wish, states=states), conditions
+    sink = load_sink(str(output) if output.exists() else "noop", query_id=metadata.id if metadata else None)
+    scene = Scene(evidence, Start(parse_release(about(name)["spark"])), sinks=(sink,))
+    scene = replace(scene, states=look_at_states(checkpoint, scene, wish))
+    return plan_recovery(scene, predict_restart(replace(scene, states={})), wish), scene.start
 
 
-def take(way: WayOut, checkpoint: Path, conditions: Conditions) -> Restart:
+def take(way: WayOut, checkpoint: Path, start: Start) -> Restart:
     take_steps(checkpoint, way.steps)
-    return predict_restart(gather_evidence(open_checkpoint(str(checkpoint))), conditions)
+    return predict_restart(Scene(gather_evidence(open_checkpoint(str(checkpoint))), start))
 
 
 def check_restart(running: SparkProcess, name: str, said: Restart) -> None:
@@ -236,9 +236,9 @@ def take_way_out(case: Case, checkpoint: Path, goes_on: Run) -> None:
     if case.damage:
         case.damage(checkpoint)
     wish = Wish(case.to_batch) if case.to_batch is not None else None
-    plan, conditions = plan_for(case.name, checkpoint, wish)
+    plan, start = plan_for(case.name, checkpoint, wish)
     way = case.chosen(plan)
-    said = take(way, checkpoint, conditions)
+    said = take(way, checkpoint, start)
     goes_on(case.name, said)
     output = checkpoint.parent / "output"
     if output.exists():

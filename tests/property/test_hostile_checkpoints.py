@@ -14,7 +14,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ckpttool.inspection import inspect_checkpoint
+from ckpttool.api import inspect_checkpoint
 from ckpttool.reading.checkpoint import load_checkpoint
 from ckpttool.report.json import inspection_fields
 from ckpttool.storage.store import LocalStore

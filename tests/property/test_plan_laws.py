@@ -25,12 +25,10 @@ from ckpttool.errors import NotACheckpoint, NotFound
 from ckpttool.laws.restart import Restart, predict_restart
 from ckpttool.model import Finding
 from ckpttool.plan import DeltaRestore, DeltaTxn, Plan, SetAside, Step, WayOut, Wish, Write, plan_recovery
-from ckpttool.plan.situation import scene_of
-from ckpttool.plan.states import by_version
 from ckpttool.reading.sinks import load_sink
 from ckpttool.releases import Release, parse_release
 from ckpttool.scene.evidence import Evidence, gather_evidence
-from ckpttool.scene.scene import Conditions
+from ckpttool.scene.scene import Scene, Start
 from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkWrite
 from tests.builders import EPOCH_MS, QUERY_ID, build
 from tests.differential.sweep.load import load_cases, recorded_versions
@@ -166,8 +164,8 @@ def evidence_of(root: Path) -> Evidence:
 
 
 def plan_of(root: Path, sinks: tuple[SinkEvidence, ...], spark: Release, wish: Wish | None = None) -> Plan:
-    evidence, conditions = evidence_of(root), Conditions(spark)
-    return plan_recovery(evidence, predict_restart(evidence, conditions), sinks, conditions, wish)
+    scene = Scene(evidence_of(root), Start(spark), sinks)
+    return plan_recovery(scene, predict_restart(replace(scene, sinks=())), wish)
 
 
 def id_in(metadata: Path) -> str | None:
@@ -240,7 +238,7 @@ def test_after_a_repair_the_restart_goes_on_and_nothing_is_left_to_repair(scenar
             take_steps(root, way.steps)
             for step in way.steps:
                 sink.take(step)
-            restart = predict_restart(evidence_of(root), Conditions(scenario.spark))
+            restart = predict_restart(Scene(evidence_of(root), Start(scenario.spark)))
             assert restart.outcome in GOES_ON, (way, restart.why)
             after = plan_of(root, (sink.evidence(root),) if scenario.told else (), scenario.spark)
             assert not after.repairs, way
@@ -298,11 +296,11 @@ def test_a_sink_that_is_ahead_is_never_passed_over(scenario: Scenario, ahead: in
 def test_knowing_less_never_makes_a_restart_fine(scenario: Scenario) -> None:
     with laid_out(scenario) as root:
         evidence = evidence_of(root)
-    conditions = Conditions(scenario.spark)
-    if predict_restart(evidence, conditions).outcome in GOES_ON:
+    start = Start(scenario.spark)
+    if predict_restart(Scene(evidence, start)).outcome in GOES_ON:
         return
     for path in evidence.checkpoint.raw:
-        assert predict_restart(without_reading(evidence, path), conditions).outcome not in GOES_ON
+        assert predict_restart(Scene(without_reading(evidence, path), start)).outcome not in GOES_ON
 
 
 def without_reading(evidence: Evidence, path: str) -> Evidence:
@@ -328,13 +326,12 @@ EACH_NTH = 11
 
 
 def seen(checkpoint: Path, spark: str) -> tuple[Plan, Restart]:
-    evidence, conditions = evidence_of(checkpoint), Conditions(parse_release(spark))
-    states = look_at_states(checkpoint, evidence, conditions)
-    scene = scene_of(evidence, conditions, by_version(states))
-    output, metadata = checkpoint.parent / "output", evidence.checkpoint.metadata
+    scene = Scene(evidence_of(checkpoint), Start(parse_release(spark)))
+    output, metadata = checkpoint.parent / "output", scene.checkpoint.metadata
     sink = load_sink(str(output) if output.exists() else "noop", query_id=metadata.id if metadata else None)
-    restart = predict_restart(evidence, conditions, scene.state)
-    return plan_recovery(evidence, restart, (sink,), conditions, states=states), restart
+    scene = replace(scene, sinks=(sink,), states=look_at_states(checkpoint, scene))
+    restart = predict_restart(scene)
+    return plan_recovery(scene, restart), restart
 
 
 @pytest.mark.parametrize("spark", recorded_versions())

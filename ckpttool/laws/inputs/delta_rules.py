@@ -55,7 +55,7 @@ class Table:
         return "init" if not scene.is_replay or (follows and empty) else "batch"
 
     def option(self, name: str) -> str | None:
-        options = {key.lower(): value for key, value in self.scene.conditions.options.items()}
+        options = {key.lower(): value for key, value in self.scene.start.options.items()}
         return options.get(name.lower())
 
     def is_on(self, *names: str, default: bool = False) -> bool:
@@ -77,14 +77,14 @@ class Table:
     @property
     def files_per_batch(self) -> float:
         given = parse_long(self.option("maxFilesPerTrigger") or "")
-        if self.scene.conditions.trigger == "once":
+        if self.scene.start.trigger == "once":
             return _EVERYTHING
         return given if given is not None else 1 if self.option("maxBytesPerTrigger") else _FILES_PER_BATCH
 
     @property
     def files_looked_through(self) -> float:
         """How far one look for new versions goes; with this trigger the first goes to the end of the log."""
-        return _EVERYTHING if self.scene.conditions.trigger == "available-now" else self.files_per_batch
+        return _EVERYTHING if self.scene.start.trigger == "available-now" else self.files_per_batch
 
     def trouble(self, phase: Phase, complaint: Complaint, why: str, *, sure: bool = True) -> Trouble:
         """A failure as Spark reports it, with the finding that tells of it; a doubt where it is not known to be so."""

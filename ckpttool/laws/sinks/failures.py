@@ -11,17 +11,12 @@ from ckpttool.model import LogNames
 from ckpttool.releases import Release, since
 from ckpttool.scene.compaction import LOG, interval_of, lacking_ids
 from ckpttool.scene.scene import Doubt, Failure
-from ckpttool.scene.sinks import SinkEvidence
+from ckpttool.scene.sinks import SinkView
 from ckpttool.storage.urls import is_local
 
 
-def skips(sink: SinkEvidence, batch: int) -> bool:
-    """The sink has the number in its record, and so does not even ask for the batch's rows."""
-    entry = sink.entry(sink.key)
-    return sink.kind in ("file", "delta") and entry is not None and entry.batch_id >= batch
-
-
-def what_stops(sink: SinkEvidence, batch: int, release: Release) -> Failure | Doubt | None:
+def what_stops(view: SinkView, batch: int, release: Release) -> Failure | Doubt | None:
+    sink = view.sink
     if isinstance(sink.error, MalformedFile):
         return Doubt(f"the log of the sink {sink.path} is damaged: {sink.error.message}")
     if sink.error is not None or sink.names is None:
@@ -29,7 +24,7 @@ def what_stops(sink: SinkEvidence, batch: int, release: Release) -> Failure | Do
     if LONG_MAX in (*sink.names.ids[-1:], *sink.names.compact_ids[-1:]):
         why = f"{LOG}/{LONG_MAX} is there, and nothing can come after it"
         return Failure("batch", REQUIREMENT, None, "More than Int.MaxValue elements.", why, batch)
-    if skips(sink, batch):
+    if view.skips(batch):
         return None
     try:
         interval = interval_of(sink.names)

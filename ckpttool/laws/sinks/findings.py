@@ -8,7 +8,7 @@ from ckpttool.errors import MalformedFile
 from ckpttool.frozen import frozen
 from ckpttool.model import Finding, Severity, SparkError
 from ckpttool.scene.compaction import LOG, interval_of, lacking_ids, next_compaction
-from ckpttool.scene.sinks import LedgerEntry, RestartFacts, SinkEvidence, SinkKind, Verdict
+from ckpttool.scene.sinks import Logs, SinkEvidence, SinkKind, SinkView, Verdict
 
 KEEPS_NOTHING: dict[SinkKind, str] = {
     "noop": "a noop sink writes nothing",
@@ -32,7 +32,7 @@ class Answer:
     fails: SparkError | None = None
 
 
-def id_of_skips(evidence: SinkEvidence, restart: RestartFacts) -> str:
+def id_of_skips(evidence: SinkEvidence, restart: Logs) -> str:
     if evidence.kind == "file":
         return "file-sink-skips-by-number"
     if evidence.key_given and evidence.key != restart.query_id:
@@ -40,23 +40,21 @@ def id_of_skips(evidence: SinkEvidence, restart: RestartFacts) -> str:
     return "rewound-checkpoint-same-id"
 
 
-def tell(evidence: SinkEvidence, restart: RestartFacts, answer: Answer) -> Iterator[Finding]:
+def tell(view: SinkView, answer: Answer) -> Iterator[Finding]:
     """The answer itself, where somebody has to act on it."""
     if answer.finding is None:
         return
     harmful = answer.verdict in ("skipped_rows_lost", "duplicated") or answer.fails
     severity: Severity = "error" if harmful else "warning"
     message = answer.why
-    entry = evidence.entry(evidence.key)
-    if answer.verdict == "skipped_rows_lost" and entry and entry.batch_id > restart.batch_id:
-        message += f"; the same goes for every batch up to {entry.batch_id}"
-    yield Finding(answer.finding, severity, evidence.path, message, next_step=answer.next_step, spark=answer.fails)
+    if answer.verdict == "skipped_rows_lost" and view.skips(view.logs.batch_id + 1):
+        message += f"; the same goes for every batch up to {view.recorded}"
+    yield Finding(answer.finding, severity, view.sink.path, message, next_step=answer.next_step, spark=answer.fails)
 
 
-def tell_besides(
-    evidence: SinkEvidence, restart: RestartFacts, entry: LedgerEntry | None, answer: Answer
-) -> Iterator[Finding]:
+def tell_besides(view: SinkView, answer: Answer) -> Iterator[Finding]:
     """What does not decide this batch, and yet loses rows: later batches, and earlier ones."""
+    evidence, restart, entry = view.sink, view.logs, view.in_force
     reached = max((one for one in (restart.planned, restart.batch_id) if one is not None), default=0)
     if entry and entry.batch_id > reached and answer.verdict != "skipped_rows_lost":
         first = restart.batch_id + 1
@@ -72,7 +70,7 @@ def tell_besides(
             yield Finding("sink-table-changed-under-checkpoint", "warning", evidence.path, message)
 
 
-def _holes(evidence: SinkEvidence, restart: RestartFacts, answer: Answer) -> Iterator[Finding]:
+def _holes(evidence: SinkEvidence, restart: Logs, answer: Answer) -> Iterator[Finding]:
     if evidence.names is None or answer.finding == "spark-metadata-missing-or-moved":
         return
     try:
@@ -92,7 +90,7 @@ def _holes(evidence: SinkEvidence, restart: RestartFacts, answer: Answer) -> Ite
         yield Finding("spark-metadata-missing-or-moved", "error", path, message, next_step=RESTORE_ENTRIES)
 
 
-def _behind(evidence: SinkEvidence, restart: RestartFacts) -> Iterator[Finding]:
+def _behind(evidence: SinkEvidence, restart: Logs) -> Iterator[Finding]:
     """Committed batches that the sink does not have: the checkpoint will not go back for them."""
     committed = restart.committed
     if committed is None or evidence.kind in ("kafka", "jdbc", "foreachBatch", *KEEPS_NOTHING):

@@ -11,7 +11,7 @@ from ckpttool.errors import MalformedFile, Unavailable
 from ckpttool.laws.sinks.findings import KEEPS_NOTHING, LOWER, RESTORE_ENTRIES, Answer, id_of_skips, tell, tell_besides
 from ckpttool.model import Finding, SparkError
 from ckpttool.scene.compaction import LOG, interval_of, lacking_ids, next_compaction
-from ckpttool.scene.sinks import LedgerEntry, RestartFacts, SinkEvidence, SinkVerdict, SinkWrite
+from ckpttool.scene.sinks import Logs, SinkEvidence, SinkVerdict, SinkView, SinkWrite
 from ckpttool.words import counted, listed
 
 _ADDS_NO_ROWS = ("OPTIMIZE", "RESTORE", "DELETE", "REORG", "CLUSTER BY", "VACUUM START", "VACUUM END")
@@ -20,45 +20,37 @@ _ENTRY_MISSING = SparkError("org.apache.spark.SparkFileNotFoundException", "BATC
 _NOT_ALL_SEEN = "the table's log does not reach back to when the batch was planned"
 
 
-def judge_sink(evidence: SinkEvidence, restart: RestartFacts) -> SinkVerdict:
+def judge_sink(view: SinkView) -> SinkVerdict:
+    evidence = view.sink
     if evidence.error is not None:
         why = f"the sink could not be read: {evidence.error.message}"
         reached = not isinstance(evidence.error, Unavailable)
         finding_id = "sink-unreadable" if reached else "sink-unreachable"
         finding = Finding(finding_id, "warning", evidence.path, why, next_step=evidence.error.next_step)
         return SinkVerdict(evidence.kind, evidence.path, "unknown", why, (finding,))
-    entry = _entry_in_force(evidence, restart.now_ms)
-    answer = _answer(evidence, restart, entry)
-    findings = [*evidence.faults, *tell(evidence, restart, answer), *tell_besides(evidence, restart, entry, answer)]
+    answer = _answer(view)
+    findings = [*evidence.faults, *tell(view, answer), *tell_besides(view, answer)]
     return SinkVerdict(evidence.kind, evidence.path, answer.verdict, answer.why, tuple(findings))
 
 
-def _entry_in_force(evidence: SinkEvidence, now_ms: int) -> LedgerEntry | None:
-    """What Spark finds for this query: Delta drops entries that are too old, and then those without a time too."""
-    entry = evidence.entry(evidence.key)
-    if entry is None or evidence.retention_ms is None:
-        return entry
-    return entry if entry.updated_ms is not None and entry.updated_ms > now_ms - evidence.retention_ms else None
+def _answer(view: SinkView) -> Answer:
+    if not view.keeps_a_record:
+        return _without_record(view.sink, view.logs)
+    if view.sink.incomplete:
+        return Answer("unknown", view.sink.incomplete)
+    if view.skips(view.logs.batch_id):
+        return _skipping(view)
+    return _failing_compaction(view.sink, view.logs) or _writing(view)
 
 
-def _answer(evidence: SinkEvidence, restart: RestartFacts, entry: LedgerEntry | None) -> Answer:
-    if evidence.kind not in ("delta", "file", "iceberg"):
-        return _without_record(evidence, restart)
-    if evidence.incomplete:
-        return Answer("unknown", evidence.incomplete)
-    if entry is not None and entry.batch_id >= restart.batch_id:
-        return _skipping(evidence, restart, entry)
-    return _failing_compaction(evidence, restart) or _writing(evidence, restart, entry)
-
-
-def _without_record(evidence: SinkEvidence, restart: RestartFacts) -> Answer:
+def _without_record(evidence: SinkEvidence, restart: Logs) -> Answer:
     if not evidence.exists:
         return Answer("written", "nothing is there yet")
     if evidence.kind in KEEPS_NOTHING:
         return Answer("written", KEEPS_NOTHING[evidence.kind])
     if _reads_nothing(restart):
         return Answer("written", "the batch reads nothing")
-    if restart.outcome != "replay":
+    if not restart.is_replay:
         return Answer("written", "no record of batches can stop it, and the checkpoint shows no earlier attempt at it")
     why = f"the sink keeps no record of batches: whether it has rows of batch {restart.batch_id} cannot be seen"
     step = "look for rows of this batch before restarting, or make the write idempotent (a key, a MERGE)"
@@ -68,23 +60,25 @@ def _without_record(evidence: SinkEvidence, restart: RestartFacts) -> Answer:
 # -- the record has the number: the batch is skipped -------------------------------------------------------------------
 
 
-def _skipping(evidence: SinkEvidence, restart: RestartFacts, entry: LedgerEntry) -> Answer:
-    write = evidence.write_of(entry.app_id, restart.batch_id)
+def _skipping(view: SinkView) -> Answer:
+    evidence, restart = view.sink, view.logs
+    write = evidence.write_of(evidence.key, restart.batch_id)
     if _reads_nothing(restart):
-        if write and not write.empty and not write.rows_lost and not _planned_after(restart, write):
+        if write and not write.empty and not write.rows_lost and not view.planned_after(write):
             return Answer("skipped_already_written", f"{write.place} holds it")
         return Answer("written", "the batch reads nothing")
     if write and write.rows_lost and not write.empty:
         why = f"batch {restart.batch_id} is skipped, and {write.rows_lost}"
         return Answer("skipped_rows_lost", why, "sink-table-changed-under-checkpoint", LOWER)
-    if restart.outcome != "replay" and not restart.same_rows:
-        why = f"the record has batch {entry.batch_id}, so whatever batch {restart.batch_id} reads now is skipped"
+    if not restart.is_replay and not restart.same_rows:
+        why = f"the record has batch {view.recorded}, so whatever batch {restart.batch_id} reads now is skipped"
         return Answer("skipped_rows_lost", why, id_of_skips(evidence, restart), LOWER)
-    return _skipping_replay(evidence, restart, write)
+    return _skipping_replay(view, write)
 
 
-def _skipping_replay(evidence: SinkEvidence, restart: RestartFacts, write: SinkWrite | None) -> Answer:
+def _skipping_replay(view: SinkView, write: SinkWrite | None) -> Answer:
     """The batch reads what its offsets say; so what counts is that the sink got it after they were written."""
+    evidence, restart = view.sink, view.logs
     batch = restart.batch_id
     if write is None or write.timestamp_ms is None:
         if write is None and _all_seen_since_planned(evidence, restart):
@@ -93,37 +87,29 @@ def _skipping_replay(evidence: SinkEvidence, restart: RestartFacts, write: SinkW
         return Answer("unknown", f"batch {batch} is skipped; the sink's log does not tell when it was written")
     if restart.planned_ms is None and not restart.same_rows:
         return Answer("unknown", f"batch {batch} is skipped; it is not known when it was planned")
-    if _planned_after(restart, write):
+    if view.planned_after(write):
         why = f"batch {batch} was planned anew after {write.place} had that number: what it reads now is skipped"
-        return Answer("skipped_rows_lost", why, _id_of_replanned(evidence, restart), LOWER)
+        return Answer("skipped_rows_lost", why, _id_of_replanned(view), LOWER)
     if write.rows_unsure and not write.empty:
         return Answer("unknown", f"batch {batch} is skipped, and {write.rows_unsure}")
     return Answer("skipped_already_written", f"{write.place} holds batch {batch}")
 
 
-def _planned_after(restart: RestartFacts, write: SinkWrite) -> bool:
-    """Object stores tell whole seconds: then the write may have been up to the next one."""
-    if restart.planned_ms is None or write.timestamp_ms is None or restart.outcome != "replay":
-        return False
-    latest = write.timestamp_ms + (999 if write.timestamp_ms % 1000 == 0 else 0)
-    return restart.planned_ms > latest
-
-
-def _all_seen_since_planned(evidence: SinkEvidence, restart: RestartFacts) -> bool:
+def _all_seen_since_planned(evidence: SinkEvidence, restart: Logs) -> bool:
     seen, planned = evidence.seen_from_ms, restart.planned_ms
     return seen is not None and planned is not None and seen <= planned
 
 
-def _id_of_replanned(evidence: SinkEvidence, restart: RestartFacts) -> str:
-    entry = evidence.entry(evidence.key)
-    passed = entry is not None and entry.batch_id > restart.batch_id
-    return id_of_skips(evidence, restart) if passed else "replanned-after-sink-commit"
+def _id_of_replanned(view: SinkView) -> str:
+    passed = view.skips(view.logs.batch_id + 1)
+    return id_of_skips(view.sink, view.logs) if passed else "replanned-after-sink-commit"
 
 
 # -- the record does not have it: the batch is written -----------------------------------------------------------------
 
 
-def _writing(evidence: SinkEvidence, restart: RestartFacts, entry: LedgerEntry | None) -> Answer:
+def _writing(view: SinkView) -> Answer:
+    evidence, restart, entry = view.sink, view.logs, view.in_force
     if _reads_nothing(restart):
         return Answer("written", "the batch reads nothing")
     recorded = evidence.entry(evidence.key)
@@ -142,7 +128,7 @@ def _writing(evidence: SinkEvidence, restart: RestartFacts, entry: LedgerEntry |
     return Answer("written", f"{reached}, so batch {restart.batch_id} is written")
 
 
-def _over(earlier: SinkWrite, restart: RestartFacts, finding: str) -> Answer:
+def _over(earlier: SinkWrite, restart: Logs, finding: str) -> Answer:
     """Nothing stops the batch from being written over an earlier write of the same number."""
     if earlier.empty or earlier.rows_lost:
         gone = earlier.rows_lost or "it added nothing"
@@ -153,7 +139,7 @@ def _over(earlier: SinkWrite, restart: RestartFacts, finding: str) -> Answer:
     return Answer("duplicated", why, finding, "take the rows of that version out of the sink first")
 
 
-def _under_other_ids(evidence: SinkEvidence, restart: RestartFacts) -> Answer | None:
+def _under_other_ids(evidence: SinkEvidence, restart: Logs) -> Answer | None:
     """The table was written by streaming queries, none of this id: then this query had another one."""
     natives = [entry for entry in evidence.ledger if entry.native]
     if not natives:
@@ -175,13 +161,13 @@ def _under_other_ids(evidence: SinkEvidence, restart: RestartFacts) -> Answer | 
     return doubt or Answer("written", f"the table has batches of {ids}, but no rows of batch {restart.batch_id}")
 
 
-def _beside_ordinary_writes(evidence: SinkEvidence, restart: RestartFacts) -> Answer | None:
+def _beside_ordinary_writes(evidence: SinkEvidence, restart: Logs) -> Answer | None:
     """Writes from foreachBatch: with a number of the user's own, or with none at all."""
     if evidence.ledger:
         ids = listed(f"{entry.app_id} (batch {entry.batch_id})" for entry in evidence.ledger)
         why = f"the table has no record of this query's id, but of {ids}"
         return Answer("unknown", why, next_step="if one of them is the query's txnAppId, name it with --txn-app-id")
-    if evidence.kind != "delta" or restart.outcome != "replay" or restart.planned_ms is None:
+    if evidence.kind != "delta" or not restart.is_replay or restart.planned_ms is None:
         return None
     since = [write for write in evidence.writes if _may_hold(write, restart.planned_ms)]
     if not since:
@@ -200,11 +186,11 @@ def _may_hold(write: SinkWrite, planned_ms: int) -> bool:
     return not gone and (write.timestamp_ms is None or write.timestamp_ms >= planned_ms)
 
 
-def _may_be_forgotten(evidence: SinkEvidence, restart: RestartFacts) -> bool:
-    return evidence.forgets and restart.outcome == "replay" and not _all_seen_since_planned(evidence, restart)
+def _may_be_forgotten(evidence: SinkEvidence, restart: Logs) -> bool:
+    return evidence.forgets and restart.is_replay and not _all_seen_since_planned(evidence, restart)
 
 
-def _failing_compaction(evidence: SinkEvidence, restart: RestartFacts) -> Answer | None:
+def _failing_compaction(evidence: SinkEvidence, restart: Logs) -> Answer | None:
     """A file sink's log is compacted as part of every n-th batch, which then reads the entries before."""
     if evidence.names is None:
         return None
@@ -219,5 +205,5 @@ def _failing_compaction(evidence: SinkEvidence, restart: RestartFacts) -> Answer
     return Answer("unknown", why, _BROKEN_LOG, RESTORE_ENTRIES, _ENTRY_MISSING)
 
 
-def _reads_nothing(restart: RestartFacts) -> bool:
+def _reads_nothing(restart: Logs) -> bool:
     return restart.empty is True or restart.rows == 0

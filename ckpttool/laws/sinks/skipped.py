@@ -3,14 +3,10 @@ Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ckpttool.laws.base import ASSERTION
-from ckpttool.laws.sinks.failures import skips
 from ckpttool.model import Finding, SparkError
 from ckpttool.releases import since
 from ckpttool.scene.scene import Failure, Scene
-from ckpttool.scene.sinks import SinkEvidence
 
 FINDING = "skipped-batch-fails-once"
 VALIDATION = "spark.sql.streaming.stateStore.commitValidation.enabled"
@@ -21,23 +17,23 @@ _NO_COMMITS = SparkError(
 )
 
 
-def is_skipped(sinks: Sequence[SinkEvidence], scene: Scene, batch: int) -> bool:
-    return scene.is_stateful and bool(sinks) and all(skips(sink, batch) for sink in sinks)
+def is_skipped(scene: Scene) -> bool:
+    return scene.is_stateful and not scene.asks_for_rows
 
 
-def never_committed(sinks: Sequence[SinkEvidence], scene: Scene, batch: int) -> Failure | None:
+def never_committed(scene: Scene, batch: int) -> Failure | None:
     """From checkpoint format 2 on a commit names the state of its batch, and a batch that did not run has none."""
-    if not (is_skipped(sinks, scene, batch) and _names_its_state(scene)):
+    if not (is_skipped(scene) and _names_its_state(scene)):
         return None
     why = f"every sink has batch {batch}, so none of its tasks runs, and its commit cannot name their state"
     return Failure("batch", ASSERTION, None, "pointInfo length: 0", why, batch, sink_written_first=True)
 
 
-def fails_once(sinks: Sequence[SinkEvidence], scene: Scene, batch: int) -> Finding | None:
+def fails_once(scene: Scene, batch: int) -> Finding | None:
     """Of batch functions Spark asks whether all state was committed, when the batch is committed already."""
-    by_function = any(sink.key_given for sink in sinks)
+    by_function = any(sink.key_given for sink in scene.sinks)
     validated = scene.release >= since.COMMIT_VALIDATION and scene.is_on(VALIDATION, default=True)
-    if not (by_function and validated and is_skipped(sinks, scene, batch)) or _names_its_state(scene):
+    if not (by_function and validated and is_skipped(scene)) or _names_its_state(scene):
         return None
     return Finding(
         FINDING,

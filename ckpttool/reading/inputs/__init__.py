@@ -6,19 +6,12 @@ from collections.abc import Mapping
 
 from ckpttool.reading.inputs.delta import load_tables
 from ckpttool.reading.inputs.file import load_files
-from ckpttool.releases import NEWEST
-from ckpttool.scene.evidence import Evidence
 from ckpttool.scene.inputs import InputEvidence
-from ckpttool.scene.scene import Conditions, Scene
+from ckpttool.scene.scene import Scene
 
 
-def load_inputs(
-    evidence: Evidence, options: Mapping[str, str], storage_options: Mapping[str, str] | None = None
-) -> tuple[InputEvidence, ...]:
-    """The files that a replay reads again, and the Delta table that `path` names. Never raises: see the values.
-
-    Which batch runs next does not depend on the release."""
-    scene = Scene(evidence, Conditions(NEWEST, options=options))
-    reachable = storage_options or {}
+def load_inputs(scene: Scene, storage_options: Mapping[str, str] | None = None) -> tuple[InputEvidence, ...]:
+    """The files that a replay reads again, and the Delta table that `path` names. Never raises: see the values."""
+    reachable, options = storage_options or {}, scene.start.options
     tables = load_tables(scene, options["path"], reachable) if "path" in options else ()
     return (*load_files(scene, reachable), *tables)

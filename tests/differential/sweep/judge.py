@@ -17,17 +17,19 @@ from pathlib import Path
 from typing import Any
 
 from ckpttool import load_checkpoint, open_store
+from ckpttool.api import look_at_states
+from ckpttool.diagnosis import Diagnosis, diagnose
+from ckpttool.frozen import replace
 from ckpttool.laws.restart import GOES_ON, Restart
-from ckpttool.outlook import Outlook, Seen, look_ahead
 from ckpttool.reading.inputs import load_inputs
 from ckpttool.reading.sinks import load_sink
-from ckpttool.recovery import look_at_states
 from ckpttool.releases import parse_release
 from ckpttool.scene.evidence import Evidence, gather_evidence
-from ckpttool.scene.scene import Conditions
-from ckpttool.scene.sinks import SinkEvidence
+from ckpttool.scene.scene import Scene, Start, Trigger
+from ckpttool.scene.sinks import SinkEvidence, SinkKind
 from tests.differential.sweep.load import load_cases, recorded_versions
 
+WITH_A_RECORD: dict[str, SinkKind] = {"json": "file", "parquet": "file", "delta": "delta"}
 NOW_MS = 1_795_000_000_000  # the day on which the cases were recorded
 
 
@@ -36,11 +38,11 @@ class Verdict:
     """One case: what Spark did, what we said, and in which respects the two agree."""
 
     case: dict[str, Any]
-    outlook: Outlook
+    outlook: Diagnosis
 
     @property
     def said(self) -> Restart:
-        return self.outlook.restart
+        return self.outlook.prediction
 
     @property
     def truth(self) -> dict[str, Any]:
@@ -120,13 +122,10 @@ def judge(version: str) -> Iterator[Verdict]:
             if path.is_dir():  # a place that is not there yet is refused by every command
                 store = open_store(str(path))
                 evidence = gather_evidence(load_checkpoint(store, any_place=True))
-                under = conditions(case, release)
-                seen = Seen(
-                    sinks=sinks(case, path, evidence),
-                    states=look_at_states(store, evidence, under, "full"),
-                    inputs=load_inputs(evidence, options(case, path)),
-                )
-                yield Verdict(case, look_ahead(evidence, under, seen=seen, now_ms=NOW_MS))
+                start = Start(release, trigger_of(case), case["restart"]["conf"], options(case, path))
+                scene = Scene(evidence, start, sinks=(sink(case, path, evidence),), now_ms=NOW_MS)
+                scene = replace(scene, states=look_at_states(store, scene, "full"), inputs=load_inputs(scene))
+                yield Verdict(case, diagnose(scene))
             shutil.rmtree(place)
 
 
@@ -136,25 +135,18 @@ def options(case: dict[str, Any], path: Path) -> dict[str, str]:
     return {"path": str(table)} if case["group"].startswith("delta") and table.exists() else {}
 
 
-def sinks(case: dict[str, Any], path: Path, evidence: Evidence) -> list[SinkEvidence]:
+def sink(case: dict[str, Any], path: Path, evidence: Evidence) -> SinkEvidence:
     output, kind = path.parent / "output", case["group"].split("/")[1]
-    if kind == "each":
-        return [load_sink("foreachBatch", query_id=None)]
-    if kind not in ("json", "parquet", "delta") or not output.exists():
-        return []
+    if kind not in WITH_A_RECORD:
+        return load_sink({"each": "foreachBatch"}.get(kind, kind), query_id=None)
+    if not output.exists():
+        return SinkEvidence(WITH_A_RECORD[kind], str(output), exists=False)
     metadata = evidence.checkpoint.metadata
-    return [load_sink(str(output), query_id=metadata.id if metadata else None)]
+    return load_sink(str(output), query_id=metadata.id if metadata else None)
 
 
-def conditions(case: dict[str, Any], release: tuple[int, int, int]) -> Conditions:
-    sink = case["group"].split("/")[1]
-    trigger = case["restart"]["trigger"]
-    return Conditions(
-        release,
-        trigger="continuous" if trigger == "continuous" else None,
-        conf=case["restart"]["conf"],
-        sinks=({"json": "file", "parquet": "file", "each": "foreachBatch"}.get(sink, sink),),
-    )
+def trigger_of(case: dict[str, Any]) -> Trigger | None:
+    return "continuous" if case["restart"]["trigger"] == "continuous" else None
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,7 @@ def test_a_bug_is_told_in_one_line(sound: str, monkeypatch: pytest.MonkeyPatch) 
     def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("ckpttool.inspection.gather_evidence", broken)
+    monkeypatch.setattr("ckpttool.api.gather_evidence", broken)
     outcome = run_ckpt("inspect", sound)
     assert outcome.code == 70
     assert "a bug in ckpt: ZeroDivisionError" in outcome.err

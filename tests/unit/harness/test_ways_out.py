@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from ckpttool.api import Restarted
 from ckpttool.harness.executor import Taken
 from ckpttool.harness.place import JobPlace
 from ckpttool.harness.recovery import look_ahead
 from ckpttool.harness.tears import tear
 from ckpttool.harness.ways_out import Need, harmless, kept_up_to, needs, operated
 from ckpttool.plan import WayOut
-from ckpttool.recovery import Restarted
 from tests.builders import build
 from tests.history_builders import Shape, sound_history
 

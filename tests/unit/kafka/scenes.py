@@ -24,7 +24,7 @@ from ckpttool.model import (
 )
 from ckpttool.releases import Release
 from ckpttool.scene.evidence import gather_evidence
-from ckpttool.scene.scene import Conditions, Doubt, Failure, Scene
+from ckpttool.scene.scene import Doubt, Failure, Scene, Start
 from tests.builders import pinned_conf
 
 Offsets = Mapping[str, Mapping[int, int]]
@@ -58,8 +58,8 @@ def query(
         commits={number: CommitLogEntry(number, 1, 0) for number in done},
         source_logs=logs,
     )
-    conditions = Conditions(release, trigger, conf=conf or {}, options=options)
-    return Scene(gather_evidence(checkpoint), conditions)
+    start = Start(release, trigger, conf=conf or {}, options=options)
+    return Scene(gather_evidence(checkpoint), start)
 
 
 def _entry(number: int, ends: Offsets | list[Offsets | None]) -> OffsetLogEntry:
@@ -91,7 +91,7 @@ def told(
     known: Mapping[tuple[int, str], str] | None = None,
 ) -> KafkaEvidence:
     """The same cluster for every source."""
-    knowledge = Knowledge(renamed or {}, known or {}, subscription_of(scene.conditions.options))
+    knowledge = Knowledge(renamed or {}, known or {}, subscription_of(scene.start.options))
     return KafkaEvidence({position.index: answer for position in positions(scene)}, knowledge)
 
 

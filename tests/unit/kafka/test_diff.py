@@ -117,7 +117,7 @@ def test_a_topic_that_is_no_longer_read_is_gone_unless_a_batch_that_runs_again_r
 
 def test_of_several_sources_each_keeps_of_an_option_what_is_its_own() -> None:
     scene = query([{"t": {0: 1}, "t2": {0: 1}}, {"u": {0: 2}}], subscribe="t,new")
-    asked = questions(positions(scene), scene.conditions.options, {})
+    asked = questions(positions(scene), scene.start.options, {})
     assert [question.topics for question in asked] == [("t", "t2"), ("u",)]
     views = look(scene, broker({"t": {0: (0, 1)}, "t2": {0: (0, 1)}, "u": {0: (0, 2)}}))
     assert statuses(views) == {"t-0": "ok", "t2-0": "gone", "u-0": "ok"}
@@ -240,7 +240,7 @@ def test_sources_keep_their_indexes() -> None:
 
 def test_what_is_asked() -> None:
     scene = query(START, subscribe="t,new", KAFKA_isolation_level="x", **{"Kafka.Isolation.Level": "READ_COMMITTED"})
-    [asked] = questions(positions(scene), scene.conditions.options, {"t": "t2"})
+    [asked] = questions(positions(scene), scene.start.options, {"t": "t2"})
     assert (asked.topics, asked.newer_than_ms, asked.isolation) == (("t2", "t", "new"), T0, "read_committed")
     [plain] = questions(positions(query(START)), {}, {})
     assert (plain.topics, plain.pattern, plain.isolation) == (("t",), None, "read_uncommitted")

@@ -12,7 +12,7 @@ from tests.builders import build
 
 
 def next_batch(root: Path) -> Restart:
-    return inspect_checkpoint(open_checkpoint(str(root))).next_batch
+    return inspect_checkpoint(open_checkpoint(str(root))).prediction
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,8 @@ def test_ids_without_a_base(tmp_path: Path) -> None:
 def test_no_state_directory(tmp_path: Path) -> None:
     root = made.checkpoint(tmp_path, made.deltas(1, 2, 3))
     (root / "state").rename(root / "elsewhere")
-    assert verdict(root, "4.2.0").outcome == "unknown"  # nothing tells that there ever was state
+    nothing_tells = predict_state(load(root), (4, 2, 0), is_stateful=False)
+    assert nothing_tells.outcome == "unknown"
     (root / "state").mkdir()
     assert error(root, "4.2.0") == ("SparkRuntimeException", "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY")
     assert error(root, "4.1.3") == ("FileNotFoundException", f"{LOAD}CANNOT_READ_DELTA_FILE_NOT_EXISTS")

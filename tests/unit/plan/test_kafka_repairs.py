@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from ckpttool.diagnosis import predict
 from ckpttool.formats.offsets import parse_offset_log
+from ckpttool.frozen import replace
 from ckpttool.kafka.base import BrokerAnswer, Fault
-from ckpttool.outlook import Seen, predict
 from ckpttool.plan import Conf, Plan, SetAside, WayOut, Write, plan_recovery
 from ckpttool.scene.scene import Scene
 from ckpttool.scene.sinks import SinkEvidence
@@ -23,9 +24,8 @@ EMPTY = SinkEvidence("file", "/lake/orders", exists=False)
 
 
 def plan(scene: Scene, answer: BrokerAnswer, **more: Any) -> Plan:
-    kafka = told(scene, answer, **more)
-    restart = predict(scene.evidence, scene.conditions, Seen((EMPTY,), kafka=kafka))
-    return plan_recovery(scene.evidence, restart, (EMPTY,), scene.conditions, kafka=kafka)
+    scene = replace(scene, sinks=(EMPTY,), kafka=told(scene, answer, **more))
+    return plan_recovery(scene, predict(scene))
 
 
 def ids(made: Plan) -> list[str]:

@@ -14,14 +14,13 @@ from ckpttool import open_checkpoint
 from ckpttool.formats.commits import parse_commit_log
 from ckpttool.laws.order import rules_in_order
 from ckpttool.laws.restart import Restart, predict_restart
-from ckpttool.laws.state_verdict import predict_state
 from ckpttool.model import LogNames
 from ckpttool.plan import DeltaRestore, DeltaTxn, Manual, Plan, SetAside, WayOut, Wish, Write, plan_recovery
 from ckpttool.plan.steps import set_aside
 from ckpttool.plan.troubles import BY_RULE
 from ckpttool.releases import NEWEST, Release
 from ckpttool.scene.evidence import gather_evidence
-from ckpttool.scene.scene import Conditions, Failure
+from ckpttool.scene.scene import ASYNC_OPTION, Scene, Start
 from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkWrite
 from ckpttool.scene.state_chain import Mode
 from tests.builders import EPOCH_MS, MINUTE_MS, QUERY_ID, build
@@ -52,10 +51,11 @@ def look(
     files: bool = False,
 ) -> tuple[Plan, Restart]:
     evidence = gather_evidence(open_checkpoint(str(root)))
-    conditions = Conditions(spark, async_progress=is_async)
-    restart = predict_restart(evidence, conditions)
+    options = {} if is_async is None else {ASYNC_OPTION: str(is_async).lower()}
+    scene = Scene(evidence, Start(spark, options=options), sinks)
+    restart = predict_restart(replace(scene, sinks=()))
     listing = frozenset(files_below(root)) if files else None
-    return plan_recovery(evidence, restart, sinks, conditions, wish, listing), restart
+    return plan_recovery(scene, restart, wish, listing), restart
 
 
 def ids(plan: Plan) -> list[str]:
@@ -529,13 +529,11 @@ def with_state(root: Path, **damage: bytes | None) -> Path:
 def look_at_state(
     root: Path, *sinks: SinkEvidence, spark: Release = (4, 2, 0), wish: Wish | None = None, mode: Mode = "full"
 ) -> tuple[Plan, Restart]:
-    evidence, conditions = gather_evidence(open_checkpoint(str(root))), Conditions(spark)
-    states = look_at_states(root, evidence, conditions, wish, mode, partitions=1)
-    verdict = predict_state(states[0], spark) if states and not wish else None
-    failed = verdict.failure if verdict else None
-    obstacle = Failure("batch", failed.error.class_name, None, failed.message, failed.why, 3) if failed else None
-    restart = predict_restart(evidence, conditions, obstacle)
-    return plan_recovery(evidence, restart, sinks, conditions, wish, states=states), restart
+    evidence = gather_evidence(open_checkpoint(str(root)))
+    scene = Scene(evidence, Start(spark), sinks)
+    scene = replace(scene, states=look_at_states(root, scene, wish, mode, partitions=1))
+    restart = predict_restart(scene)
+    return plan_recovery(scene, restart, wish), restart
 
 
 def mended_state(root: Path, *sinks: SinkEvidence, **given: Any) -> Plan:
@@ -593,9 +591,9 @@ def test_names_alone_promise_nothing(tmp_path: Path) -> None:
 
 def test_without_the_state_files_a_failure_of_state_has_no_way_out(tmp_path: Path) -> None:
     with_state(tmp_path, d3=b"cut")
-    evidence, conditions = gather_evidence(open_checkpoint(str(tmp_path))), Conditions((4, 2, 0))
-    restart = predict_restart(evidence, conditions, Failure("batch", "java.io.EOFException", None, "", "torn", 3))
-    plan = plan_recovery(evidence, restart, (), conditions)
+    scene = Scene(gather_evidence(open_checkpoint(str(tmp_path))), Start((4, 2, 0)))
+    looked = replace(scene, states=look_at_states(tmp_path, scene, partitions=1))
+    plan = plan_recovery(scene, predict_restart(looked))
     assert not plan.options
     assert [refusal.id for refusal in plan.refused] == ["restore-from-backup"]
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from ckpttool.api import inspect_checkpoint
 from ckpttool.formats.checksums import encode_hadoop_crc
-from ckpttool.inspection import inspect_checkpoint
 from ckpttool.reading import checkpoint as loader
 from ckpttool.reading.checkpoint import load_checkpoint
 from ckpttool.storage.store import FileStat, LocalStore
@@ -214,14 +214,14 @@ class Vanishing(LocalStore):
 def test_what_vanishes_between_listing_and_reading_is_told(root: Path, after: str, path: str) -> None:
     inspection = inspect_checkpoint(load_checkpoint(Vanishing(root, after, path)))
     assert path in [finding.path for finding in inspection.findings if finding.id == "file-vanished"]
-    assert inspection.next_batch.outcome == ("replay" if path == "sources/0/0" else "unknown")
+    assert inspection.prediction.outcome == ("replay" if path == "sources/0/0" else "unknown")
     assert inspection.exit_code == (0 if path == "sources/0/0" else 3)
 
 
 def test_a_purged_old_batch_does_not_spoil_the_answer(tmp_path: Path) -> None:
     root = build(tmp_path, " | ".join(f"k{n}-{n + 1} c" for n in range(5)))
     inspection = inspect_checkpoint(load_checkpoint(Vanishing(root, "offsets", "offsets/0")))
-    assert (inspection.next_batch.outcome, inspection.next_batch.batch_id) == ("new_batch", 5)
+    assert (inspection.prediction.outcome, inspection.prediction.batch_id) == ("new_batch", 5)
     assert [finding.id for finding in inspection.findings] == ["file-vanished"]
 
 
@@ -250,7 +250,7 @@ import os, sys
 sys.path[:0] = {[path for path in sys.path if path]!r}
 from ckpttool.cli import main
 from ckpttool.cli import inspect, log, diff
-import ckpttool.reading.checkpoint, ckpttool.inspection, ckpttool.reading.ledger
+import ckpttool.reading.checkpoint, ckpttool.api, ckpttool.reading.ledger
 import ckpttool.report.json, ckpttool.report.text
 if os.getuid() == 0:
     os.setgroups([])
@@ -392,7 +392,7 @@ def test_a_hundred_thousand_batches(tmp_path: Path) -> None:
     began = time.process_time()
     inspection = inspect_checkpoint(load_checkpoint(store))
     assert time.process_time() - began < 0.5
-    assert inspection.next_batch.batch_id == 100_000
+    assert inspection.prediction.batch_id == 100_000
     assert len(inspection.checkpoint.offset_names.ids) == 100_000
     assert inspection.findings == ()
     assert store.asked < 500

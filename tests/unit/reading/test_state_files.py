@@ -171,12 +171,11 @@ def test_a_directory_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.M
     assert load_state_files(store, checkpoint, 3, 1).unreachable == ("state/0/0",)
 
 
-def test_what_tells_that_a_query_has_state(tmp_path: Path) -> None:
+def test_entries_are_counted_where_there_is_a_directory(tmp_path: Path) -> None:
     root = made.checkpoint(tmp_path, {})
-    files = load(root)
-    assert (files.entries, files.is_stateful) == (None, False)
+    assert load(root).entries is None
     (root / "state/0/0").mkdir(parents=True)
-    assert (load(root).entries, load(root).is_stateful) == (1, True)
+    assert load(root).entries == 1
 
 
 @pytest.mark.parametrize(

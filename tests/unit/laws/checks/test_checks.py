@@ -69,7 +69,7 @@ def test_lost_metadata(tmp_path: Path) -> None:
         ("commits/+9", "non-canonical-batch-name", "error"),
         ("offsets/notes.txt", "foreign-file", "info"),
         ("offsets/.4.1b2c.tmp", "leftover-temporary-file", "info"),
-        ("offsets/.4.crc", "orphan-crc", "warning"),
+        ("offsets/.4.crc", "orphan-crc", "error"),
         ("offsets/.0.bak.crc", "orphan-crc", "info"),
     ],
 )

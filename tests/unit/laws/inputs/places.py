@@ -16,7 +16,7 @@ from ckpttool.reading.inputs import load_inputs
 from ckpttool.releases import Release
 from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.inputs import InputEvidence
-from ckpttool.scene.scene import Conditions, Doubt, Failure, Scene
+from ckpttool.scene.scene import Doubt, Failure, Scene, Start
 
 ID = "0b2a2c5e-9c1f-4f0e-8a53-6f6bd1a3c1d7"
 NEWEST: Release = (4, 2, 0)
@@ -86,13 +86,14 @@ class Place:
         self.batch(1, offset(5), committed=committed)
 
     def look(self, **options: str) -> tuple[InputEvidence, ...]:
-        return load_inputs(gather_evidence(self._load()), {"path": str(self.table), **options})
+        start = Start(NEWEST, options={"path": str(self.table), **options})
+        return load_inputs(Scene(gather_evidence(self._load()), start))
 
     def judge(self, release: Release = NEWEST, **given: Any) -> tuple[Failure | Doubt | None, tuple[Finding, ...]]:
         options = {"path": str(self.table), **given.pop("options", {})}
         evidence = gather_evidence(self._load())
-        scene = Scene(evidence, Conditions(release, options=options, **given))
-        return judge_inputs(load_inputs(evidence, options), scene)
+        scene = Scene(evidence, Start(release, options=options, **given))
+        return judge_inputs(load_inputs(scene), scene)
 
     def _load(self) -> Any:
         return load_checkpoint(open_store(str(self.checkpoint)))

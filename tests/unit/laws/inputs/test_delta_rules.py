@@ -42,8 +42,11 @@ def test_without_a_path_no_table_is_looked_at(place: Place) -> None:
     from ckpttool import load_checkpoint, open_store
     from ckpttool.reading.inputs import load_inputs
     from ckpttool.scene.evidence import gather_evidence
+    from ckpttool.scene.scene import Scene, Start
 
-    assert load_inputs(gather_evidence(load_checkpoint(open_store(str(place.checkpoint)))), {}) == ()
+    assert (
+        load_inputs(Scene(gather_evidence(load_checkpoint(open_store(str(place.checkpoint)))), Start((4, 2, 0)))) == ()
+    )
 
 
 # -- the table itself --------------------------------------------------------------------------------------------------

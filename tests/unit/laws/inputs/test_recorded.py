@@ -16,7 +16,7 @@ from ckpttool.model import Finding
 from ckpttool.reading.inputs import load_inputs
 from ckpttool.releases import parse_release
 from ckpttool.scene.evidence import gather_evidence
-from ckpttool.scene.scene import Conditions, Doubt, Failure, Scene
+from ckpttool.scene.scene import Doubt, Failure, Scene, Start
 from tests.differential.sweep.bases import ROOT
 from tests.differential.sweep.load import load_cases, recorded_versions
 
@@ -57,8 +57,8 @@ def judge(name: str, folder: Path, **options: str) -> Told:
         if log.is_file():
             log.write_bytes(re.sub(f"{ROOT}/[^/]+/[^/]+/".encode(), f"{folder}/".encode(), log.read_bytes()))
     evidence = gather_evidence(load_checkpoint(open_store(str(checkpoint)), any_place=True))
-    scene = Scene(evidence, Conditions(parse_release(version), "available-now", options=options))
-    return judge_inputs(load_inputs(evidence, options), scene)
+    scene = Scene(evidence, Start(parse_release(version), "available-now", options=options))
+    return judge_inputs(load_inputs(scene), scene)
 
 
 @pytest.mark.parametrize("name", list(deleted_inputs()))

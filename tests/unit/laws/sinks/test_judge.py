@@ -9,12 +9,12 @@ import pytest
 from ckpttool.errors import MalformedFile, Unavailable
 from ckpttool.formats.names import parse_log_names
 from ckpttool.laws.sinks.judge import judge_sink
-from ckpttool.scene.sinks import LedgerEntry, RestartFacts, SinkEvidence, SinkVerdict, SinkWrite
+from ckpttool.scene.sinks import LedgerEntry, Logs, SinkEvidence, SinkVerdict, SinkView, SinkWrite
 
 Q, NOW = "q", 100_000
-REPLAY = RestartFacts("replay", 5, NOW, committed=4, planned=5, planned_ms=50_000, query_id=Q)
-NEXT = RestartFacts("new_batch", 5, NOW, committed=4, planned=4, query_id=Q)
-FRESH = RestartFacts("fresh_start", 0, NOW)
+REPLAY = Logs(5, is_replay=True, committed=4, planned=5, planned_ms=50_000, query_id=Q, now_ms=NOW)
+NEXT = Logs(5, committed=4, planned=4, query_id=Q, now_ms=NOW)
+FRESH = Logs(0, now_ms=NOW)
 
 
 def table(last: int | None, *writes: SinkWrite, **fields: object) -> SinkEvidence:
@@ -28,8 +28,8 @@ def write(batch: int | None = 5, at: int | None = 51_001, app_id: str | None = Q
     return replace(base, **fields)  # type: ignore[arg-type]
 
 
-def said(evidence: SinkEvidence, facts: RestartFacts = REPLAY) -> tuple[str, list[str]]:
-    verdict = judge_sink(evidence, facts)
+def said(evidence: SinkEvidence, facts: Logs = REPLAY) -> tuple[str, list[str]]:
+    verdict = judge_sink(SinkView(evidence, facts))
     return verdict.verdict, [f"{one.id} {one.severity}" for one in verdict.findings]
 
 
@@ -78,9 +78,9 @@ def test_a_new_batch_is_lost_unless_its_rows_are_certain() -> None:
 def test_a_record_ahead_of_the_checkpoint_is_an_error_whatever_the_next_batch() -> None:
     ahead = table(8, write(), write(8))
     assert said(ahead) == ("skipped_already_written", ["rewound-checkpoint-same-id error"])
-    assert "batches 6 to 8" in judge_sink(ahead, REPLAY).findings[0].message
+    assert "batches 6 to 8" in judge_sink(SinkView(ahead, REPLAY)).findings[0].message
     assert said(ahead, replace(REPLAY, empty=True))[1] == ["rewound-checkpoint-same-id error"]
-    assert "up to 8" in judge_sink(ahead, NEXT).findings[0].message
+    assert "up to 8" in judge_sink(SinkView(ahead, NEXT)).findings[0].message
 
 
 def test_a_constant_number_of_the_users_own() -> None:
@@ -142,7 +142,7 @@ def test_another_id_of_the_same_query() -> None:
 
 def test_numbers_of_ordinary_writes_are_listed() -> None:
     evidence = table(None, write(app_id="other"), ledger=other(5, native=False))
-    verdict = judge_sink(evidence, REPLAY)
+    verdict = judge_sink(SinkView(evidence, REPLAY))
     assert verdict.verdict == "unknown"
     assert "other (batch 5)" in verdict.why
 
@@ -187,8 +187,8 @@ def test_what_could_not_be_read_is_unknown() -> None:
 @pytest.mark.parametrize("kind", ["kafka", "jdbc", "foreachBatch", "unknown"])
 def test_without_a_record_only_a_replay_is_in_doubt(kind: str) -> None:
     evidence = SinkEvidence(kind, kind)  # type: ignore[arg-type]
-    assert judge_sink(evidence, REPLAY).verdict == "unknown"
-    assert "non-idempotent-sink-replay" in told(judge_sink(evidence, REPLAY))
+    assert judge_sink(SinkView(evidence, REPLAY)).verdict == "unknown"
+    assert "non-idempotent-sink-replay" in told(judge_sink(SinkView(evidence, REPLAY)))
     assert said(evidence, FRESH) == ("written", [])
     lacking = ["sink-behind-checkpoint warning"] if kind == "unknown" else []
     assert said(evidence, NEXT) == ("written", lacking)
@@ -216,14 +216,14 @@ def output(*names: str) -> SinkEvidence:
     return SinkEvidence("file", "out", ledger=ledger, names=listed)
 
 
-def at(batch: int) -> RestartFacts:
-    return RestartFacts("new_batch", batch, NOW, committed=batch - 1, planned=batch - 1, query_id=Q)
+def at(batch: int) -> Logs:
+    return Logs(batch, committed=batch - 1, planned=batch - 1, query_id=Q, now_ms=NOW)
 
 
 def test_a_batch_that_compacts_needs_every_entry() -> None:
     nine = [str(number) for number in range(9)]
     assert said(output(*nine), at(9)) == ("written", [])
-    verdict = judge_sink(output(*nine[1:]), at(9))
+    verdict = judge_sink(SinkView(output(*nine[1:]), at(9)))
     assert verdict.verdict == "unknown"
     assert told(verdict) == ["spark-metadata-missing-or-moved"]
     assert verdict.findings[0].spark
@@ -236,12 +236,12 @@ def test_a_hole_where_a_compact_file_belongs_tells_the_setting() -> None:
 
 
 def test_a_hole_is_told_before_it_hurts() -> None:
-    verdict = judge_sink(output("0", "1", "3", "4", "5"), at(6))
+    verdict = judge_sink(SinkView(output("0", "1", "3", "4", "5"), at(6)))
     assert verdict.verdict == "written"
     assert told(verdict) == ["spark-metadata-missing-or-moved"]
     assert "entry 2 is missing: readers fail, and batch 9 will" in verdict.findings[0].message
     assert said(output("0", "9.compact", "10", "11"), at(12)) == ("written", [])
-    assert told(judge_sink(output("0", "9", "10", "11"), at(12))) == ["spark-metadata-missing-or-moved"]
+    assert told(judge_sink(SinkView(output("0", "9", "10", "11"), at(12)))) == ["spark-metadata-missing-or-moved"]
 
 
 def test_names_that_make_no_interval_stop_the_batch() -> None:
@@ -249,7 +249,7 @@ def test_names_that_make_no_interval_stop_the_batch() -> None:
 
 
 def test_an_empty_log_below_committed_batches() -> None:
-    verdict = judge_sink(output(), at(3))
+    verdict = judge_sink(SinkView(output(), at(3)))
     assert verdict.verdict == "written"
     assert told(verdict) == ["spark-metadata-missing-or-moved", "sink-behind-checkpoint"]
     assert said(output(), FRESH) == ("written", [])

@@ -15,9 +15,9 @@ from ckpttool.laws.inputs.judge import judge_inputs
 from ckpttool.model import FileLogEntry, Finding
 from ckpttool.reading.inputs import file as loading
 from ckpttool.reading.inputs import load_inputs
-from ckpttool.scene.evidence import Evidence, gather_evidence
+from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.inputs import FileInput
-from ckpttool.scene.scene import Conditions, Scene
+from ckpttool.scene.scene import Scene, Start
 from ckpttool.storage.store import LocalStore
 from tests.builders import build
 
@@ -45,17 +45,16 @@ class Query:
         entries = [FileLogEntry(url, 1, entry if at is None else at) for url in urls]
         (self.root / "sources" / "0" / f"{entry}{suffix}").write_bytes(encode_source_log(entries))
 
-    def evidence(self) -> Evidence:
-        return gather_evidence(load_checkpoint(open_store(str(self.root))))
+    def scene(self) -> Scene:
+        return Scene(gather_evidence(load_checkpoint(open_store(str(self.root)))), Start((4, 2, 0)))
 
     def look(self, **storage_options: str) -> FileInput:
-        (found,) = load_inputs(self.evidence(), {}, storage_options)
+        (found,) = load_inputs(self.scene(), storage_options)
         assert isinstance(found, FileInput)
         return found
 
     def findings(self) -> list[Finding]:
-        evidence = self.evidence()
-        obstacle, findings = judge_inputs(load_inputs(evidence, {}), Scene(evidence, Conditions((4, 2, 0))))
+        obstacle, findings = judge_inputs(load_inputs(self.scene()), self.scene())
         assert obstacle is None, "the file source never refuses to go on"
         return list(findings)
 
@@ -125,7 +124,7 @@ def test_one_listing_tells_of_a_folder(
     query: Query, monkeypatch: pytest.MonkeyPatch, files: int, requests: list[str]
 ) -> None:
     query.reads(3, *(f"{number}.json" for number in range(files)))
-    evidence, asked = query.evidence(), []
+    evidence, asked = query.scene().evidence, []
     for method in ("list", "stat"):
         real = getattr(LocalStore, method)
 

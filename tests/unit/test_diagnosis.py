@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ckpttool import inspect_checkpoint, open_checkpoint, open_store
+from ckpttool.diagnosis import Diagnosis
 from ckpttool.errors import Unavailable
-from ckpttool.inspection import Inspection
 from ckpttool.storage.store import LocalStore, Names
 from tests import state_builders as made
 from tests.conftest import run_ckpt
@@ -25,7 +25,7 @@ def told(root: Path, *command: str) -> dict[str, Any]:
     return {**json.loads(outcome.out), "code": outcome.code}
 
 
-def inspected(root: Path) -> Inspection:
+def inspected(root: Path) -> Diagnosis:
     return inspect_checkpoint(open_checkpoint(str(root)), store=open_store(str(root)))
 
 
@@ -67,8 +67,8 @@ class Closed(LocalStore):
 def test_a_directory_that_cannot_be_listed_leaves_it_open(tmp_path: Path) -> None:
     root = made.checkpoint(tmp_path, made.deltas(1, 2, 3) | made.deltas(1, 2, 3, partition=1), partitions=2)
     inspection = inspect_checkpoint(open_checkpoint(str(root)), store=Closed(str(root)))
-    assert inspection.next_batch.outcome == "unknown"
-    assert "state/0/1 could not be listed" in inspection.next_batch.why[0]
+    assert inspection.prediction.outcome == "unknown"
+    assert "state/0/1 could not be listed" in inspection.prediction.why[0]
     assert (inspection.loadable, inspection.exit_code) == ({0: (None, 2)}, 5)
     assert not any(finding.id == "state-file-missing" for finding in inspection.findings)
 

@@ -1,4 +1,5 @@
-"""`plan_restart`: everything that a restart depends on is looked at, then predicted, and the ways out are planned."""
+"""The two questions that commands and programs ask: `inspect_checkpoint`, what do its files tell; `plan_restart`, what
+does a restart do with all that it depends on, and which ways out are there. Both look, and diagnose what they see."""
 
 from __future__ import annotations
 
@@ -6,19 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from ckpttool.diagnosis import Diagnosis, diagnose
 from ckpttool.frozen import frozen, replace
-from ckpttool.laws.restart import choose_release
-from ckpttool.laws.state_verdict import predict_state
+from ckpttool.laws.restart import choose_release, possible_releases
 from ckpttool.model import Checkpoint
-from ckpttool.outlook import Outlook, Seen, look_ahead
-from ckpttool.plan import Plan, Wish, plan_recovery, versions_to_look_at
 from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
-from ckpttool.reading.inputs import load_inputs
 from ckpttool.reading.needed_state import asks_for_state, load_state_at
-from ckpttool.reading.sinks import load_sink
 from ckpttool.releases import Release
 from ckpttool.scene.evidence import Evidence, gather_evidence
-from ckpttool.scene.scene import Conditions, Scene, Trigger
+from ckpttool.scene.scene import Scene, Start, Trigger
 from ckpttool.scene.sinks import SinkEvidence
 from ckpttool.scene.state_chain import Mode, StateFiles
 from ckpttool.storage.store import Store, open_store
@@ -27,8 +24,8 @@ from ckpttool.storage.urls import is_local
 if TYPE_CHECKING:
     from ckpttool.kafka.diff import KafkaEvidence
     from ckpttool.kafka.lookup import Brokers
+    from ckpttool.plan import Plan, Wish
 
-_ASYNC = "asyncProgressTrackingEnabled"
 _READ = 100  # of each log, as everywhere
 
 
@@ -53,26 +50,36 @@ class Restarted:
 
 def plan_restart(
     url: str, restarted: Restarted, storage_options: Mapping[str, str] | None = None, *, now_ms: int
-) -> tuple[Outlook, Plan]:
+) -> tuple[Diagnosis, Plan]:
     """Names and few bodies tell what a sound query does; only where something is wrong, older batches are read too."""
     store = open_store(url, storage_options)
     mode: Mode = restarted.state or ("full" if is_local(store.url) else "quick")
     full = restarted.full_listing
     if mode == "quick" and restarted.wish is None:
         loaded = load_checkpoint(store, batches=ONLY_OPENED, any_place=True, full_listing=full)
-        outlook, plan = _plan(store, loaded, restarted, mode, storage_options, now_ms)
-        if _is_sound(outlook, plan):
-            return outlook, replace(plan, reach=None)  # older batches would have to be read for it
+        diagnosis, plan = _plan(store, loaded, restarted, mode, storage_options, now_ms)
+        if _is_sound(diagnosis, plan):
+            return diagnosis, replace(plan, reach=None)  # older batches would have to be read for it
     read = _READ if restarted.wish is None else None  # one may want to go back to any of them
     loaded = load_checkpoint(store, batches=read, any_place=True, full_listing=full)
     return _plan(store, loaded, restarted, mode, storage_options, now_ms)
 
 
-def _is_sound(outlook: Outlook, plan: Plan) -> bool:
+def inspect_checkpoint(checkpoint: Checkpoint, now_ms: int | None = None, store: Store | None = None) -> Diagnosis:
+    """Of a loaded checkpoint, for whatever release starts it. `now_ms`: the clock, for telling whether the query seems
+    to run. `store`: where it was loaded from, to see by names and sizes whether its state can be loaded too."""
+    evidence = gather_evidence(checkpoint)
+    scene = Scene(evidence, Start(possible_releases(evidence)[-1]), now_ms=now_ms)
+    if store is not None and asks_for_state(scene):
+        scene = replace(scene, states={scene.next_id: load_state_at(store, scene, scene.next_id, "quick")})
+    return diagnose(scene, "any")
+
+
+def _is_sound(diagnosis: Diagnosis, plan: Plan) -> bool:
     """Nothing to mend and nothing to warn of: older batches would not change a word."""
-    quiet = all(finding.severity == "info" for finding in outlook.findings)
-    written = all(sink.verdict == "written" for sink in outlook.sinks)
-    goes_on = outlook.restart.outcome in ("new_batch", "replay")
+    quiet = all(finding.severity == "info" for finding in diagnosis.findings)
+    written = all(sink.verdict == "written" for sink in diagnosis.sinks)
+    goes_on = diagnosis.prediction.outcome in ("new_batch", "replay")
     return goes_on and quiet and written and not plan.repairs
 
 
@@ -83,18 +90,20 @@ def _plan(
     mode: Mode,
     storage_options: Mapping[str, str] | None,
     now_ms: int,
-) -> tuple[Outlook, Plan]:
+) -> tuple[Diagnosis, Plan]:
+    from ckpttool.plan import plan_recovery
+    from ckpttool.reading.inputs import load_inputs
+
     evidence = gather_evidence(loaded)
-    sinks = look_at_sinks(evidence, restarted, storage_options)
     release, chosen = choose_release(evidence, restarted.release)
-    conditions = conditions_of(restarted, release, sinks)
-    states = look_at_states(store, evidence, conditions, mode, restarted.wish)
-    inputs = load_inputs(evidence, restarted.options, storage_options)
-    seen = Seen(sinks, states, inputs, _ask_kafka(Scene(evidence, conditions), restarted.brokers))
-    outlook = look_ahead(evidence, conditions, chosen, seen=seen, now_ms=now_ms)
-    listed = [files for files in states if not files.unreachable]  # the others look as if files were missing
-    plan = plan_recovery(evidence, outlook.restart, sinks, conditions, restarted.wish, states=listed, kafka=seen.kafka)
-    return outlook, plan
+    start = Start(release, trigger=restarted.trigger, conf=restarted.conf, options=restarted.options)
+    scene = Scene(evidence, start, sinks=tuple(look_at_sinks(evidence, restarted, storage_options)), now_ms=now_ms)
+    scene = replace(scene, states=look_at_states(store, scene, mode, restarted.wish))
+    scene = replace(scene, inputs=load_inputs(scene, storage_options), kafka=_ask_kafka(scene, restarted.brokers))
+    diagnosis = diagnose(scene, chosen)
+    # What could not be listed looks as if files were missing: nothing is planned on that.
+    listed = {version: files for version, files in scene.states.items() if not files.unreachable}
+    return diagnosis, plan_recovery(replace(scene, states=listed), diagnosis.prediction, restarted.wish)
 
 
 def _ask_kafka(scene: Scene, brokers: Brokers | None) -> KafkaEvidence | None:
@@ -116,21 +125,11 @@ def lacks(evidence: Evidence, wish: Wish | None) -> bool:
     return not planned or min(planned) > (wish.to_time_ms or 0)
 
 
-def conditions_of(restarted: Restarted, release: Release, sinks: Sequence[SinkEvidence]) -> Conditions:
-    given = restarted.options.get(_ASYNC)
-    return Conditions(
-        release,
-        trigger=restarted.trigger,
-        async_progress=None if given is None else given.strip().lower() == "true",
-        conf=restarted.conf,
-        options=restarted.options,
-        sinks=tuple(sink.kind for sink in sinks),
-    )
-
-
 def look_at_sinks(
     evidence: Evidence, restarted: Restarted, storage_options: Mapping[str, str] | None
 ) -> list[SinkEvidence]:
+    from ckpttool.reading.sinks import load_sink
+
     metadata = evidence.checkpoint.metadata
     query_id = metadata.id if metadata else None
     return [
@@ -138,18 +137,18 @@ def look_at_sinks(
     ]
 
 
-def look_at_states(
-    store: Store, evidence: Evidence, conditions: Conditions, mode: Mode, wish: Wish | None = None
-) -> list[StateFiles]:
+def look_at_states(store: Store, scene: Scene, mode: Mode, wish: Wish | None = None) -> dict[int, StateFiles]:
     """The state that the next batch begins with; and if it cannot be loaded, or one wants to go back, older ones, down
     to the first that can."""
-    scene = Scene(evidence, conditions)
+    from ckpttool.laws.state_verdict import predict_state
+    from ckpttool.plan import versions_to_look_at
+
     if not asks_for_state(scene):
-        return []
-    states: list[StateFiles] = []
-    for version in dict.fromkeys((scene.next_id, *versions_to_look_at(evidence, conditions, wish))):
-        states.append(load_state_at(store, scene, version, mode))
+        return {}
+    states: dict[int, StateFiles] = {}
+    for version in dict.fromkeys((scene.next_id, *versions_to_look_at(scene, wish))):
+        states[version] = load_state_at(store, scene, version, mode)
         wanted = wish is None or len(states) > 1
-        if wanted and predict_state(states[-1], conditions.release, conditions.conf).outcome == "loadable":
+        if wanted and predict_state(states[version], scene.release, scene.start.conf).outcome == "loadable":
             break
     return states

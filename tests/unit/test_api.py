@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ckpttool import recovery
+from ckpttool import api
 from tests.conftest import run_ckpt
 from tests.samples.place import about, sample_names
 
@@ -28,5 +28,5 @@ def test_what_is_sound_is_told_from_little_as_from_all(
 ) -> None:
     checkpoint = f"{sample(name)}/{about(name)['checkpoint']}"
     from_little = answer(checkpoint)
-    monkeypatch.setattr(recovery, "_is_sound", lambda _outlook, _plan: False)
+    monkeypatch.setattr(api, "_is_sound", lambda _outlook, _plan: False)
     assert answer(checkpoint) == from_little

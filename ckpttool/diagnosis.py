@@ -1,0 +1,362 @@
+"""The diagnosis of a scene: what a restart does, what is wrong, what each sink makes of it, and one exit code.
+
+Every command shows a part of it, and none comes to a conclusion of its own. Pure: a plan diagnoses the scene that each
+of its repairs would leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ckpttool.connectors.kafka import KIND as KAFKA
+from ckpttool.errors import Refused
+from ckpttool.frozen import frozen, replace
+from ckpttool.laws.checks import check_checkpoint, worst_first
+from ckpttool.laws.checks.logs import FIRST_PLACE_TAKEN
+from ckpttool.laws.checks.sources import EMPTY_ENTRY
+from ckpttool.laws.restart import GOES_ON, Choice, Restart, choose_release, possible_releases, predict_restart, stopped
+from ckpttool.laws.sinks.failures import what_stops
+from ckpttool.laws.sinks.findings import KEEPS_NOTHING
+from ckpttool.laws.sinks.skipped import fails_once, never_committed
+from ckpttool.laws.state_verdict import TABLES_UNREAD, check_state_files, count_loadable
+from ckpttool.model import Checkpoint, Finding, SparkError
+from ckpttool.releases import Release, spell_release
+from ckpttool.scene.evidence import Evidence
+from ckpttool.scene.inputs import DeltaInput
+from ckpttool.scene.scene import PHASES, Doubt, Failure, Scene
+from ckpttool.scene.sinks import SinkEvidence, SinkVerdict, SinkView
+from ckpttool.words import listed
+
+if TYPE_CHECKING:
+    from ckpttool.kafka.base import Reason, SourceView
+    from ckpttool.laws.kafka import KafkaVerdict
+
+STATE_NOT_READ = "state bodies not read"
+KAFKA_NOT_ASKED = "Kafka still has what the query reads next"
+UNREACHABLE = ("sink-unreachable", "source-unreachable")
+# Faults of a Kafka client for which asking again is of no use.
+REFUSALS: tuple[Reason, ...] = ("missing_extra", "unsupported")
+
+
+@frozen
+class Diagnosis:
+    """`prediction`: under the scene's release; `chosen`: why that one, and of "any" what all agree on that may have
+    written the files (`possible`). `kafka`: the Kafka sources beside their brokers."""
+
+    scene: Scene
+    chosen: Choice
+    possible: tuple[Release, ...]
+    prediction: Restart
+    sinks: tuple[SinkVerdict, ...]
+    findings: tuple[Finding, ...]
+    kafka: KafkaVerdict | None = None
+
+    @property
+    def evidence(self) -> Evidence:
+        return self.scene.evidence
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        return self.scene.checkpoint
+
+    @property
+    def views(self) -> tuple[SourceView, ...]:
+        return self.kafka.views if self.kafka else ()
+
+    @cached_property
+    def loadable(self) -> Mapping[int, tuple[int | None, int]]:
+        """By operator: how many of its partitions the newest release that may have written them loads, and of how
+        many. None: that is not known."""
+        files = self.scene.needed_state
+        if files is None:
+            return {}
+        counts = count_loadable(files, choose_release(self.evidence, None)[0])
+        return {operator.id: (counts[operator.id], operator.partitions) for operator in files.operators}
+
+    @property
+    def exit_code(self) -> int:
+        """2: what was given cannot be; 6: what we cannot read was asked for; 1: an error is predicted, or loss, or a
+        duplicate; 5: something was out of reach; 3: no verdict. There is no other rule."""
+        if self._has_fault("configuration"):
+            return 2
+        if self._has_fault(*REFUSALS) or any(isinstance(one.error, Refused) for one in self._asked_for()):
+            return 6
+        if self._is_wrong():
+            return 1
+        if self.is_unreachable:
+            return 5
+        return 3 if self._is_unknown() else 0
+
+    def _is_wrong(self) -> bool:
+        harmful = any(sink.verdict in ("skipped_rows_lost", "duplicated") for sink in self.sinks)
+        lost = any(view.total_lost for view in self.views)
+        told = any(finding.severity == "error" for finding in self.findings)
+        return told or lost or harmful or self.prediction.outcome == "error"
+
+    @property
+    def is_unreachable(self) -> bool:
+        state = self.scene.needed_state
+        asked_in_vain = any(finding.id in UNREACHABLE for finding in self.findings)
+        return self.checkpoint.unreachable or asked_in_vain or bool(state and state.unreachable)
+
+    def _is_unknown(self) -> bool:
+        open_at_sources = self.kafka is not None and self.kafka.verdict == "unknown"
+        open_at_sinks = any(sink.verdict == "unknown" for sink in self.sinks)
+        # Whoever inspects a DStreams checkpoint did not ask for a prediction, which nobody can make.
+        unasked = self.evidence.mode == "dstreams" and self.chosen == "any"
+        no_answer = self.prediction.outcome == "unknown" and not unasked
+        return no_answer or open_at_sinks or open_at_sources
+
+    def _has_fault(self, *reasons: Reason) -> bool:
+        return any(fault.reason in reasons for view in self.views for fault in view.faults)
+
+    def _asked_for(self) -> Iterator[SinkEvidence | DeltaInput]:
+        """What the user named: sinks, and the table of a Delta source."""
+        yield from self.scene.sinks
+        yield from (one for one in self.scene.inputs if isinstance(one, DeltaInput))
+
+
+def diagnose(scene: Scene, chosen: Choice = "given") -> Diagnosis:
+    """`chosen`: how it came to the scene's release; "any": predict for all that may have written the files."""
+    evidence = scene.evidence
+    known = evidence.written_by.min or evidence.written_by.max
+    possible = tuple(possible_releases(evidence)) if known or chosen == "any" else ()
+    prediction = predict(scene)
+    others = {} if chosen == "given" else _under_others(scene, possible_releases(evidence))
+    sinks = tuple(_judge(sink, scene, prediction) for sink in scene.sinks)
+    kafka = _judge_kafka(scene)
+    if chosen == "any":
+        prediction = _agreed(prediction, others)
+    in_files = [
+        *check_checkpoint(evidence, scene.now_ms),
+        *_another_place(evidence),
+        *(check_state_files(scene.needed_state) if scene.needed_state else ()),
+    ]
+    findings = [
+        *_as_raised(prediction, _in_view_of(prediction, sinks, in_files)),
+        *_about_a_skipped_batch(scene, prediction),
+        *_judge_inputs(scene)[1],
+        *(kafka.findings if kafka else ()),
+        *(finding for verdict in sinks for finding in verdict.findings),
+        *(_other_outcomes(prediction, others) if chosen != "any" else ()),
+    ]
+    told = worst_first([*_untold_failure(prediction, findings), *findings])
+    return Diagnosis(scene, chosen, possible, prediction, sinks, told, kafka)
+
+
+# -- what the restart does ---------------------------------------------------------------------------------------------
+
+
+def predict(scene: Scene) -> Restart:
+    """The restart as the logs, the state's files, the sinks' own logs and the inputs let it be."""
+    restart = predict_restart(scene)
+    restart = replace(restart, assumes=(*restart.assumes, *_more_assumed(scene)))
+    source = _at_the_sources(scene)
+    if isinstance(source, Failure) and restart.error and _comes_before(source, restart.error):
+        return stopped(restart, source)
+    skipped = never_committed(scene, restart.batch_id) if restart.batch_id is not None else None
+    if skipped and restart.error and restart.error.sink_written_first:
+        return stopped(restart, skipped)  # what stops it otherwise comes when the batch is committed
+    if restart.outcome not in GOES_ON or restart.batch_id is None:
+        return restart
+    sinks = (what_stops(view, restart.batch_id, scene.release) for view in scene.sink_views)
+    return next((stopped(restart, spoken) for spoken in (source, *sinks, skipped) if spoken), restart)
+
+
+def _at_the_sources(scene: Scene) -> Failure | Doubt | None:
+    """What is certain comes before what is not; then what comes first."""
+    spoken = [_judge_inputs(scene)[0]]
+    if judged := _judge_kafka(scene):
+        spoken.append(judged.obstacle)
+    failures = [one for one in spoken if isinstance(one, Failure)]
+    if failures:
+        return min(failures, key=lambda failure: PHASES.index(failure.phase))
+    return next((one for one in spoken if one), None)
+
+
+def _judge_inputs(scene: Scene) -> tuple[Failure | Doubt | None, tuple[Finding, ...]]:
+    if not scene.inputs:
+        return None, ()
+    from ckpttool.laws.inputs.judge import judge_inputs
+
+    return judge_inputs(scene.inputs, scene)
+
+
+def _judge_kafka(scene: Scene) -> KafkaVerdict | None:
+    if scene.kafka is None:
+        return None
+    from ckpttool.laws.kafka import judge_kafka
+
+    return judge_kafka(scene.kafka, scene, reads=scene.asks_for_rows)
+
+
+def _comes_before(source: Failure, other: Failure) -> bool:
+    """A source is loaded before `start()`, asked for the last range at the end of `init`, and for what is new before
+    a batch is logged."""
+    if source.phase == other.phase == "init":
+        return False
+    return PHASES.index(source.phase) <= PHASES.index(other.phase)
+
+
+def _under_others(scene: Scene, releases: Iterable[Release]) -> dict[Release, Restart]:
+    return {one: predict(replace(scene, start=replace(scene.start, release=one))) for one in releases}
+
+
+def _agreed(newest: Restart, others: Mapping[Release, Restart]) -> Restart:
+    """What the newest release does, if all others do the same: fail, or run the same batch."""
+    if len({(one.outcome, None if one.outcome == "error" else one.batch_id) for one in others.values()}) == 1:
+        return newest
+    why = ("releases of Spark differ here, and the files do not say which one it is", *newest.why)
+    return replace(newest, outcome="unknown", batch_id=None, error=None, why=why)
+
+
+def _other_outcomes(restart: Restart, others: Mapping[Release, Restart]) -> Iterator[Finding]:
+    """Other releases that may have written the files and would do something else."""
+    unlike = [
+        f"{spell_release(release)}: {_in_words(other)}"
+        for release, other in others.items()
+        if (other.outcome, other.batch_id) != (restart.outcome, restart.batch_id)
+    ]
+    if unlike:
+        yield Finding(
+            id="outcome-depends-on-version",
+            severity="warning",
+            path="offsets",
+            message="another release that may have written this would do something else: " + "; ".join(unlike),
+            next_step="name the release that will start the query: --spark-version X.Y.Z",
+        )
+
+
+def _in_words(restart: Restart) -> str:
+    if restart.outcome == "error":
+        return "it fails before any batch" if restart.batch_id is None else f"it fails in batch {restart.batch_id}"
+    batch = "" if restart.batch_id is None else f", batch {restart.batch_id}"
+    return f"{restart.outcome.replace('_', ' ')}{batch}"
+
+
+def _more_assumed(scene: Scene) -> Iterator[str]:
+    start = scene.start
+    if start.conf:
+        yield "the rest of the session's configuration as it was, or Spark's defaults"
+    rest = "other options" if start.options else "options"
+    yield f"the sources' {rest} as they were, or Spark's defaults"
+    yield from _not_looked_at(scene.checkpoint)
+    if any(files.mode == "quick" for files in scene.states.values()):
+        yield STATE_NOT_READ
+    if scene.needed_state and scene.needed_state.has_unread_tables:
+        yield TABLES_UNREAD
+    if scene.kafka is None and _reads_kafka(scene.evidence):
+        yield KAFKA_NOT_ASKED
+    elif scene.kafka is not None:
+        from ckpttool.kafka.diff import views_of
+
+        yield from dict.fromkeys(said for view in views_of(scene, scene.kafka) for said in view.assumes)
+
+
+def _not_looked_at(checkpoint: Checkpoint) -> Iterator[str]:
+    """What few requests leave open: names of a log too long to list, and entries of sources' logs."""
+    for directory, names in (("offsets", checkpoint.offset_names), ("commits", checkpoint.commit_names)):
+        if names.unlisted_below is not None:
+            yield f"no log file above id {names.last} in {directory}/ (probed; --listing full proves it)"
+    for log in checkpoint.source_logs:
+        if log.unread:
+            yield f"{log.unread} older {'entries' if log.unread > 1 else 'entry'} of sources/{log.name} sound"
+
+
+def _reads_kafka(evidence: Evidence) -> bool:
+    newest = evidence.newest
+    return newest is not None and any(source.offset and source.offset.kind == KAFKA for source in newest.sources)
+
+
+# -- what is wrong -----------------------------------------------------------------------------------------------------
+
+
+def _in_view_of(restart: Restart, verdicts: Iterable[SinkVerdict], findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Files that look new again double their rows in a sink that has the batch which read them. And what stops later
+    releases only is no error under one that goes on."""
+    held = [sink.path or sink.kind for sink in verdicts if sink.verdict == "skipped_already_written"]
+    for finding in findings:
+        if finding.id == EMPTY_ENTRY and finding.severity == "warning" and held:
+            message = f"{finding.message}; {listed(held)} has their rows already, and gets them twice"
+            finding = replace(finding, severity="error", message=message)
+        elif finding.id == FIRST_PLACE_TAKEN and restart.outcome in GOES_ON:
+            finding = replace(finding, severity="warning")
+        yield finding
+
+
+def _as_raised(restart: Restart, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """One start raises one error, and that as this release has it: nothing else that is wrong comes to be raised."""
+    error = restart.error
+    for finding in findings:
+        if error and _is_about(finding, error):
+            raised = SparkError(error.class_name, error.condition)
+            yield replace(finding, severity="error", spark=raised)
+        elif finding.spark and restart.outcome != "unknown":
+            yield replace(finding, spark=None)
+        else:
+            yield finding
+
+
+def _is_about(finding: Finding, error: Failure) -> bool:
+    return finding.spark is not None and (
+        finding.spark.class_name == error.class_name or (finding.path not in ("", ".") and finding.path in error.why)
+    )
+
+
+def _untold_failure(restart: Restart, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The failure that is predicted, where no finding is about it."""
+    error = restart.error
+    if error is None or any(finding.severity == "error" for finding in findings):
+        return
+    first = error.why.partition(" ")[0].rstrip(":").strip("`")
+    yield Finding(
+        id="restart-fails",
+        severity="error",
+        path=first if "/" in first or first == "metadata" else ".",
+        message=error.why,
+        next_step="see the ways out that `ckpt plan-recovery` offers",
+        spark=SparkError(error.class_name, error.condition),
+    )
+
+
+def _about_a_skipped_batch(scene: Scene, restart: Restart) -> Iterator[Finding]:
+    if restart.outcome in GOES_ON and restart.batch_id is not None:
+        finding = fails_once(scene, restart.batch_id)
+        yield from [finding] if finding else []
+
+
+def _another_place(evidence: Evidence) -> Iterator[Finding]:
+    """Spark begins a query wherever it is told to; where something else lies, that is hardly meant."""
+    names = [name for name in evidence.checkpoint.root_names if not name.startswith(".")]
+    if evidence.mode == "dstreams":
+        return
+    if names and not set(names) & {"metadata", "offsets", "commits", "sources", "state"}:
+        yield Finding(
+            id="not-a-checkpoint",
+            severity="warning",
+            path=".",
+            message=f"nothing here is a query's, but {listed(names)}: Spark would begin a new query among that",
+            next_step="give the directory that the query has as checkpointLocation",
+        )
+
+
+# -- what the sinks make of it -----------------------------------------------------------------------------------------
+
+
+def _judge(sink: SinkEvidence, scene: Scene, restart: Restart) -> SinkVerdict:
+    """A restart that fails before its batch asks nothing of the sink; one that fails after it does so every time."""
+    fails_after = restart.error is not None and restart.error.sink_written_first and restart.batch_id is not None
+    if restart.outcome not in GOES_ON and not fails_after:
+        reason = "the restart fails before the sink gets a batch" if restart.outcome == "error" else "see above"
+        return SinkVerdict(sink.kind, sink.path, "unknown", reason)
+    from ckpttool.laws.sinks.judge import judge_sink
+
+    assert restart.batch_id is not None
+    view = SinkView(sink, replace(scene.logs, batch_id=restart.batch_id))
+    verdict = judge_sink(view)
+    if not fails_after or view.keeps_a_record or sink.kind in KEEPS_NOTHING or sink.error:
+        return verdict
+    why = "the sink gets the batch at every restart, and then the restart fails"
+    return replace(verdict, verdict="duplicated", why=why)
