@@ -6,16 +6,14 @@ of its repairs would leave.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.errors import Refused
 from ckpttool.frozen import frozen, replace
-from ckpttool.laws.checks import check_checkpoint, worst_first
-from ckpttool.laws.checks.logs import FIRST_PLACE_TAKEN
-from ckpttool.laws.checks.sources import EMPTY_ENTRY
+from ckpttool.laws.book import told_by_files
 from ckpttool.laws.restart import GOES_ON, Choice, Restart, choose_release, possible_releases, predict_restart, stopped
 from ckpttool.laws.sinks.failures import what_stops
 from ckpttool.laws.sinks.findings import KEEPS_NOTHING
@@ -27,7 +25,6 @@ from ckpttool.scene.evidence import Evidence
 from ckpttool.scene.inputs import DeltaInput
 from ckpttool.scene.scene import PHASES, Doubt, Failure, Scene
 from ckpttool.scene.sinks import SinkEvidence, SinkVerdict, SinkView
-from ckpttool.words import listed
 
 if TYPE_CHECKING:
     from ckpttool.kafka.base import Reason, SourceView
@@ -130,12 +127,11 @@ def diagnose(scene: Scene, chosen: Choice = "given") -> Diagnosis:
     if chosen == "any":
         prediction = _agreed(prediction, others)
     in_files = [
-        *check_checkpoint(evidence, scene.now_ms),
-        *_another_place(evidence),
+        *told_by_files(scene),
         *(check_state_files(scene.needed_state) if scene.needed_state else ()),
     ]
     findings = [
-        *_as_raised(prediction, _in_view_of(prediction, sinks, in_files)),
+        *_as_raised(prediction, in_files),
         *_about_a_skipped_batch(scene, prediction),
         *_judge_inputs(scene)[1],
         *(kafka.findings if kafka else ()),
@@ -270,39 +266,33 @@ def _reads_kafka(evidence: Evidence) -> bool:
     return newest is not None and any(source.offset and source.offset.kind == KAFKA for source in newest.sources)
 
 
+def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    rank = {"error": 0, "warning": 1, "info": 2}
+    return tuple(sorted(findings, key=lambda finding: rank[finding.severity]))
+
+
 # -- what is wrong -----------------------------------------------------------------------------------------------------
 
 
-def _in_view_of(restart: Restart, verdicts: Iterable[SinkVerdict], findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Files that look new again double their rows in a sink that has the batch which read them. And what stops later
-    releases only is no error under one that goes on."""
-    held = [sink.path or sink.kind for sink in verdicts if sink.verdict == "skipped_already_written"]
-    for finding in findings:
-        if finding.id == EMPTY_ENTRY and finding.severity == "warning" and held:
-            message = f"{finding.message}; {listed(held)} has their rows already, and gets them twice"
-            finding = replace(finding, severity="error", message=message)
-        elif finding.id == FIRST_PLACE_TAKEN and restart.outcome in GOES_ON:
-            finding = replace(finding, severity="warning")
-        yield finding
-
-
-def _as_raised(restart: Restart, findings: Iterable[Finding]) -> Iterator[Finding]:
+def _as_raised(restart: Restart, findings: Sequence[Finding]) -> Iterator[Finding]:
     """One start raises one error, and that as this release has it: nothing else that is wrong comes to be raised."""
-    error = restart.error
+    about = _about(restart, findings)
     for finding in findings:
-        if error and _is_about(finding, error):
-            raised = SparkError(error.class_name, error.condition)
+        if restart.error and finding in about:
+            raised = SparkError(restart.error.class_name, restart.error.condition)
             yield replace(finding, severity="error", spark=raised)
-        elif finding.spark and restart.outcome != "unknown":
-            yield replace(finding, spark=None)
         else:
-            yield finding
+            yield replace(finding, spark=None) if finding.spark else finding
 
 
-def _is_about(finding: Finding, error: Failure) -> bool:
-    return finding.spark is not None and (
-        finding.spark.class_name == error.class_name or (finding.path not in ("", ".") and finding.path in error.why)
-    )
+def _about(restart: Restart, findings: Sequence[Finding]) -> list[Finding]:
+    """What tells of the failure: of several files with the same damage the one that stops Spark."""
+    law, error = restart.law, restart.error
+    if law is None or error is None:
+        return []
+    telling = [finding for finding in findings if finding.id == law.id or finding.id in law.tells]
+    exactly = [finding for finding in telling if finding.id == law.id or finding.path in error.why]
+    return exactly or [finding for finding in telling if finding.severity == "error"]
 
 
 def _untold_failure(restart: Restart, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -325,21 +315,6 @@ def _about_a_skipped_batch(scene: Scene, restart: Restart) -> Iterator[Finding]:
     if restart.outcome in GOES_ON and restart.batch_id is not None:
         finding = fails_once(scene, restart.batch_id)
         yield from [finding] if finding else []
-
-
-def _another_place(evidence: Evidence) -> Iterator[Finding]:
-    """Spark begins a query wherever it is told to; where something else lies, that is hardly meant."""
-    names = [name for name in evidence.checkpoint.root_names if not name.startswith(".")]
-    if evidence.mode == "dstreams":
-        return
-    if names and not set(names) & {"metadata", "offsets", "commits", "sources", "state"}:
-        yield Finding(
-            id="not-a-checkpoint",
-            severity="warning",
-            path=".",
-            message=f"nothing here is a query's, but {listed(names)}: Spark would begin a new query among that",
-            next_step="give the directory that the query has as checkpointLocation",
-        )
 
 
 # -- what the sinks make of it -----------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 """Writes the generated blocks of the documents: every command's `--help` in docs/cli.md, screens in README.md, the
-layers in docs/architecture.md.
+layers in docs/architecture.md, the index of docs/findings.md.
 
 `python docs/generate.py` writes, `python docs/generate.py --check` fails if a block is stale. A block stands between
 `<!-- help: ckpt inspect -->` and `<!-- /help -->`, or `<!-- screen: ckpt inspect … -->` and `<!-- /screen -->`;
@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # run as a script, this file sees docs/ only
 
 from ckpttool.cli import cli  # noqa: E402
+from ckpttool.laws.book import OF_THE_PREDICTION, every  # noqa: E402
 from tests.layers import LAYERS  # noqa: E402
 from tests.samples.place import place_sample  # noqa: E402
 
@@ -82,6 +83,17 @@ def _screen(command: str) -> str:
     return _trimmed(f"$ {command}\n{ran.stdout}")
 
 
+def with_laws(page: str) -> str:
+    """The page of findings with its index, of the laws that tell something."""
+    laws = [law for law in every() if law.look or law.needs != "logs" or law in OF_THE_PREDICTION]
+    rows = [
+        f"| [`{law.id}`](#{law.id.lower()}) | {', '.join(law.severities)} | {law.symptom or law.title} |"
+        for law in laws
+    ]
+    lines = ["| id | severity | in one line |", "| --- | --- | --- |", *rows]
+    return re.sub(r"(<!-- laws -->\n).*?(<!-- /laws -->)", rf"\1{chr(10).join(lines)}\n\2", page, flags=re.DOTALL)
+
+
 def with_layers(page: str) -> str:
     """The page with the table of who may import whom."""
     rows = [(_named(layer.modules), layer.touches, "pure" if layer.pure else "") for layer in LAYERS]
@@ -97,6 +109,7 @@ PAGES: dict[Path, Callable[[str], str]] = {
     CLI_PAGE: refreshed,
     ROOT / "README.md": with_screens,
     ROOT / "docs" / "architecture.md": with_layers,
+    ROOT / "docs" / "findings.md": with_laws,
 }
 
 

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/recovery-rules.md from `ckpttool.laws.order`.
+"""Writes the tables of docs/recovery-rules.md from `ckpttool.laws.book`.
 
 `python docs/generate_rules.py` writes, `python docs/generate_rules.py --check` fails if a table is stale. A table
 stands between `<!-- rules: start -->` and `<!-- /rules -->`, with the phase's name; the rest is written by hand.
@@ -15,13 +15,13 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # run as a script, this file sees docs/ only
 
 from ckpttool.laws import batch, logs, places, sources, start  # noqa: E402
-from ckpttool.laws.base import Rule  # noqa: E402
-from ckpttool.laws.order import rules_in_order  # noqa: E402
+from ckpttool.laws.base import Law  # noqa: E402
+from ckpttool.laws.book import stopping  # noqa: E402
 from ckpttool.releases import NEWEST, OLDEST, spell_release  # noqa: E402
 
 PAGE = ROOT / "docs" / "recovery-rules.md"
 BLOCK = re.compile(r"(<!-- rules: (?P<phase>\w+) -->\n).*?(<!-- /rules -->)", re.DOTALL)
-PHASES: dict[str, tuple[Rule, ...]] = {
+PHASES: dict[str, tuple[Law, ...]] = {
     "start": start.RULES,
     "init": (*logs.NEWEST, *sources.AT_START, *logs.COMMITS, *logs.REST, *sources.LAST_RANGE, *places.RULES),
     "batch": batch.RULES,
@@ -33,20 +33,18 @@ def refreshed(page: str) -> str:
     present = [match["phase"] for match in BLOCK.finditer(page)]
     if sorted(present) != sorted(PHASES):
         raise SystemExit(f"{PAGE.name} has tables for {present}, and the phases are {list(PHASES)}")
-    if lacking := {rule.id for rule in rules_in_order(NEWEST)} - {
-        rule.id for rules in PHASES.values() for rule in rules
-    }:
+    if lacking := {rule.id for rule in stopping(NEWEST)} - {rule.id for rules in PHASES.values() for rule in rules}:
         raise SystemExit(f"in no phase: {', '.join(sorted(lacking))}")
     return BLOCK.sub(lambda match: f"{match[1]}\n{table(PHASES[match['phase']])}\n\n{match[3]}", page)
 
 
-def table(rules: Iterable[Rule]) -> str:
+def table(rules: Iterable[Law]) -> str:
     head = ["| rule | what it says | releases | where in Spark |", "|---|---|---|---|"]
-    rows = [f"| `{rule.id}` | {cell(rule.says)} | {releases(rule)} | {cell(rule.source)} |" for rule in rules]
+    rows = [f"| `{rule.id}` | {cell(rule.title)} | {releases(rule)} | {cell(rule.source)} |" for rule in rules]
     return "\n".join([*head, *rows])
 
 
-def releases(rule: Rule) -> str:
+def releases(rule: Law) -> str:
     since = "all" if rule.since <= OLDEST else f"since {spell_release(rule.since)}"
     if rule.until is None:
         return since

@@ -9,8 +9,8 @@ from types import ModuleType
 
 import pytest
 
-from ckpttool.laws.base import Rule
-from ckpttool.laws.order import rules_in_order
+from ckpttool.laws.base import Law
+from ckpttool.laws.book import stopping
 from ckpttool.releases import NEWEST, OLDEST
 from tests.differential.sweep.load import cases_file
 from tests.samples.place import sample_names
@@ -35,12 +35,12 @@ def test_the_tables_are_current() -> None:
 @pytest.mark.parametrize("release", [OLDEST, (3, 5, 7), NEWEST])
 def test_every_rule_is_told(release: tuple[int, int, int]) -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert all(f"| `{rule.id}` |" in page for rule in rules_in_order(release))
+    assert all(f"| `{rule.id}` |" in page for rule in stopping(release))
 
 
 def test_a_new_rule_makes_the_page_stale(monkeypatch: pytest.MonkeyPatch) -> None:
     made = generator()
-    added = Rule("never-seen", "Says this.", "Somewhere", lambda _: None, since=(4, 0, 0), until=(4, 2, 0))
+    added = Law("never-seen", "Says this.", "Somewhere", lambda _: None, since=(4, 0, 0), until=(4, 2, 0))
     monkeypatch.setitem(made.PHASES, "start", (*made.PHASES["start"], added))
     page = PAGE.read_text(encoding="utf-8")
     assert "| `never-seen` | Says this. | since 4.0.0, before 4.2.0 | Somewhere |" in made.refreshed(page)

@@ -1,4 +1,4 @@
-"""`scan_checkpoints`: the checkpoints below a place, told by their shape, each inspected by what a restart opens of it.
+"""`scan_checkpoints`: the checkpoints below a place, as `inspect` tells them, each inspected by what a restart opens.
 
 Directories are looked into level by level, several at once. What lies inside a checkpoint or a table is not looked at,
 but for the checkpoints that a table keeps under a name of its own. Who inspects what was found can be chosen: threads
@@ -16,6 +16,7 @@ from ckpttool.errors import CkptError
 from ckpttool.frozen import frozen
 from ckpttool.model import Finding
 from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
+from ckpttool.reading.recognise import is_any_checkpoint
 from ckpttool.storage.store import Store, is_directory
 
 AT_ONCE = 16
@@ -91,17 +92,13 @@ def _find(root: Store, depth: int) -> tuple[dict[str, Store], list[Sighting]]:
             for (path, store), names in zip(level.items(), pool.map(_names, level.values()), strict=True):
                 if isinstance(names, CkptError):
                     blind.append(_blind(store.url, names))
-                elif _has_the_shape(names):
+                elif is_any_checkpoint(store, names):
                     found[path] = store
                 else:
                     worth = sorted(_worth_a_look(store, names))
                     deeper.update({f"{path}/{name}".lstrip("/"): store.at(name) for name in worth})
             level = deeper
     return found, blind
-
-
-def _has_the_shape(names: Collection[str]) -> bool:
-    return len({"metadata", "offsets", "commits"} & set(names)) >= 2
 
 
 def _worth_a_look(store: Store, names: Collection[str]) -> Iterator[str]:

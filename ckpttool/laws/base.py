@@ -1,12 +1,13 @@
-"""What a rule is, and what several of them share."""
+"""What a law is, and what several of them share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Literal
 
 from ckpttool.formats.envelope import ILLEGAL_STATE, SPARK_ILLEGAL_STATE
 from ckpttool.frozen import frozen
-from ckpttool.model import Finding, SparkError
+from ckpttool.model import Finding, Severity, SparkError
 from ckpttool.releases import OLDEST, Release, since
 from ckpttool.scene.scene import Doubt, Failure, Phase, Scene
 
@@ -37,19 +38,33 @@ class Complaint:
         return SparkError(self.class_name, self.condition)
 
 
+# What has to be looked at before a law can be answered.
+Part = Literal["logs", "clock", "state", "rows", "sinks", "inputs", "brokers"]
 Check = Callable[[Scene], Failure | Doubt | None]
+Look = Callable[[Scene], Iterator[Finding]]
 
 
 @frozen
-class Rule:
-    """One thing that can stop a restart. `until`: the first release without it. `source`: where in Spark it is."""
+class Law:
+    """One thing that Spark minds, or that somebody has to act on.
+
+    `check` says how it stops a restart, under the releases from `since` up to before `until`, and `source` where that
+    stands in Spark. `look` tells what is wrong, and may be shared: it answers for all laws that name it. Where there is
+    none, whoever judges the part that it `needs` tells. `symptom`: what is wrong, in one line, where that is not the
+    title, which then says what Spark minds. `tells`: the ids of other laws whose findings are about what
+    this one stops for; its own always are."""
 
     id: str
-    says: str
-    source: str
-    check: Check
+    title: str
+    source: str = ""
+    check: Check | None = None
     since: Release = OLDEST
     until: Release | None = None
+    symptom: str = ""
+    look: Look | None = None
+    severities: tuple[Severity, ...] = ("error",)
+    needs: Part = "logs"
+    tells: tuple[str, ...] = ()
 
     def holds_for(self, release: Release) -> bool:
         return self.since <= release and (self.until is None or release < self.until)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from ckpttool.formats.envelope import ILLEGAL_STATE, NULL_POINTER
 from ckpttool.frozen import replace
-from ckpttool.laws.base import ASSERTION, RENAME_REFUSED, SPARK_EXCEPTION, Rule, concurrent_use, no_directory
+from ckpttool.laws.base import ASSERTION, RENAME_REFUSED, SPARK_EXCEPTION, Law, concurrent_use, no_directory
 from ckpttool.laws.pinned import state_settings
 from ckpttool.laws.sources import (
     beginning_lost,
     file_position_malformed,
-    newest_entry,
     offset_ahead_of_log,
     range_missing,
     rate_offset_malformed,
@@ -17,6 +16,7 @@ from ckpttool.laws.sources import (
 from ckpttool.laws.state_verdict import obstacle_of
 from ckpttool.releases import Release, since
 from ckpttool.scene.scene import Doubt, Failure, Scene
+from ckpttool.scene.source_logs import newest_entry
 
 CONFLICT = "CONCURRENT_STREAM_LOG_UPDATE"
 
@@ -153,58 +153,74 @@ def _commit_write(scene: Scene) -> Failure | None:
 
 
 RULES = (
-    Rule(
+    Law(
         "beginning-lost",
         "Without the time of its beginning the rate source begins anew, behind its own offset.",
         "RateStreamMicroBatchStream.planInputPartitions",
         beginning_lost,
     ),
-    Rule(
+    Law(
         "rate-offset-malformed",
         "The rate source's offset must be a number, where its next batch begins.",
         "RateStreamMicroBatchStream.deserializeOffset",
         rate_offset_malformed,
+        tells=("source-offset-malformed",),
     ),
-    Rule(
+    Law(
         "offset-ahead-of-log",
         "A file source whose log was lost counts its entries anew, behind its own offset.",
         "FileStreamSource.getBatch",
         offset_ahead_of_log,
+        tells=("source-log-missing",),
     ),
-    Rule(
+    Law(
         "source-log-write",
         "A stale checksum where the file source writes its next entry stops the rename.",
         "CheckpointFileManager, Hadoop's LocalFs",
         _source_log_write,
+        tells=("orphan-crc",),
     ),
-    Rule(
+    Law(
         "offsets-write",
         "A stale checksum, or a directory, in the place of the next offsets file stops the batch.",
         "HDFSMetadataLog.add",
         _offsets_write,
+        tells=("orphan-crc", "directory-in-log"),
     ),
-    Rule(
+    Law(
         "replayed-range",
         "A batch that runs again needs the entries of the file source's log that it names.",
         "FileStreamSource.getBatch, HDFSMetadataLog.verifyBatchIds",
         _replayed_range,
+        tells=("source-log-missing", "source-log-hole", "source-offset-malformed"),
     ),
-    Rule(
+    Law(
         "metadata-line-empty",
         "Offsets without a metadata line, as continuous processing writes them, stop a micro-batch query.",
         "MicroBatchExecution, WatermarkTracker",
         _metadata_line,
     ),
-    Rule(
+    Law(
         "state-missing",
         "A stateful query needs the state of the batch before.",
         "IncrementalExecution, StateStore",
         _state,
+        tells=(
+            "state-directory-missing",
+            "state-file-missing",
+            "state-file-corrupt",
+            "state-unreadable",
+            "not-a-directory",
+            "operator-metadata-corrupt",
+            "state-schema-corrupt",
+            "state-without-batches",
+        ),
     ),
-    Rule(
+    Law(
         "commit-write",
         "A commit that is there already stops the batch after its sink.",
         "MicroBatchExecution.markMicroBatchEnd, CommitLog.add",
         _commit_write,
+        tells=("commit-ahead-of-offset", "orphan-crc", "directory-in-log", "not-a-directory"),
     ),
 )

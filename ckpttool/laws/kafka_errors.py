@@ -7,7 +7,7 @@ ConsumerStrategy of the releases from 2.4 to 4.2, and in kafka-error-conditions.
 from __future__ import annotations
 
 from ckpttool.formats.envelope import ILLEGAL_STATE
-from ckpttool.laws.base import ASSERTION, SPARK_EXCEPTION, Complaint
+from ckpttool.laws.base import ASSERTION, SPARK_EXCEPTION, Complaint, Law
 from ckpttool.releases import Release, since
 
 _KAFKA_ILLEGAL_STATE = "org.apache.spark.sql.kafka010.KafkaIllegalStateException"
@@ -132,3 +132,28 @@ def verifies_replay(release: Release) -> bool:
 
     In these releases they are fetched before any batch, with Trigger.AvailableNow."""
     return any(first <= release < mended for first, mended in since.KAFKA_REPLAY_VERIFIED)
+
+
+LAWS = (
+    Law("available-now-verification", "Trigger.AvailableNow refuses the batch that runs again", needs="brokers"),
+    Law(
+        "new-partition-or-topic-not-at-zero",
+        "a partition that the checkpoint does not have lost its beginning",
+        severities=("error", "warning"),
+        needs="brokers",
+    ),
+    Law(
+        "offset-aged-out",
+        "retention has eaten rows that must be read next",
+        severities=("error", "warning"),
+        needs="brokers",
+    ),
+    Law("partitions-added", "partitions that the checkpoint does not have", severities=("info",), needs="brokers"),
+    Law("topic-recreated-and-overtaken", "another topic of the same name, and Spark does not notice", needs="brokers"),
+    Law(
+        "topic-recreated-lower-end",
+        "a Kafka partition ends below the checkpoint's offset",
+        severities=("error", "warning"),
+        needs="brokers",
+    ),
+)

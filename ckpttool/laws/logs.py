@@ -11,10 +11,13 @@ from ckpttool.laws.base import (
     NO_DIRECTORY,
     REQUIREMENT,
     SPARK_EXCEPTION,
-    Rule,
+    Law,
     error_of,
     no_directory,
 )
+from ckpttool.laws.checks.logs import check_first_place, check_heads, check_previous_offset
+from ckpttool.laws.checks.sources import check_source_count
+from ckpttool.laws.checks.state import check_partitions
 from ckpttool.laws.pinned import PARTITIONS, pinned_values
 from ckpttool.laws.start import UNREAD
 from ckpttool.releases import OLDEST, Release, since
@@ -282,78 +285,97 @@ def _not_empty_at_start(scene: Scene) -> Failure | None:
 
 
 NEWEST = (
-    Rule("log-directory-unread", "Both logs must be listed.", "HDFSMetadataLog.getLatest", _log_directories),
-    Rule(
+    Law("log-directory-unread", "Both logs must be listed.", "HDFSMetadataLog.getLatest", _log_directories),
+    Law(
         "newest-offsets-malformed",
         "The highest offset file is opened, and never an older one in its place.",
         "HDFSMetadataLog.getLatest, OffsetSeqLog.deserialize",
         _newest_offsets,
+        tells=("offset-file-torn", "log-version-too-new", "non-canonical-batch-name"),
     ),
 )
 COMMITS = (
-    Rule(
+    Law(
         "highest-commit",
         "No batch can follow a commit with the highest number there is.",
         "HDFSMetadataLog, NumericRange",
         _highest_commit,
     ),
-    Rule(
+    Law(
         "newest-commit-malformed",
         "The highest commit file is opened; 4.0 and 4.1 take exactly the version that the session would write.",
         "CommitLog.deserialize, MetadataVersionUtil",
         _newest_commit,
+        tells=("commit-file-torn", "log-version-too-new", "non-canonical-batch-name"),
     ),
-    Rule(
+    Law(
         "unfinished-repartition",
         "An uncommitted batch whose number of partitions differs from the batch before is an unfinished repartition.",
         "StreamExecution, OfflineStateRepartitionUtils",
         _repartition,
         since=since.REPARTITION,
+        symptom="an uncommitted batch pins another number of partitions",
+        look=check_partitions,
+        tells=("previous-offset-missing",),
     ),
 )
 REST = (
-    Rule(
+    Law(
         "highest-number",
         "No batch can follow one with the highest number there is.",
         "HDFSMetadataLog.verifyBatchIds, NumericRange",
         _highest_number,
     ),
-    Rule(
-        "commits-without-offsets",
+    Law(
+        "offset-log-lost",
         "Commits without any offsets fail an assertion.",
         "CheckpointVersionManager",
         _commits_without_offsets,
         since=since.COMMITS_ALONE,
+        symptom="commits without any offsets",
+        look=check_heads,
     ),
-    Rule(
-        "previous-offsets-missing",
+    Law(
+        "previous-offset-missing",
         "The offsets of the batch before the newest are opened as well.",
         "MicroBatchExecution.populateStartOffsets",
         _previous_offsets,
+        symptom="the second newest offset file is gone",
+        look=check_previous_offset,
+        tells=("offset-file-torn", "log-version-too-new"),
     ),
-    Rule(
-        "source-count",
+    Law(
+        "source-count-changed",
         "Each of the two offset files must have one line per source of the query.",
         "OffsetSeq.toStreamProgress",
         _source_count,
+        symptom="another number of source lines",
+        look=check_source_count,
+        severities=("error", "warning"),
     ),
-    Rule(
+    Law(
         "pinned-value",
         "The configuration that the newest offsets pin is forced on the session, and must be valid there.",
         "OffsetSeqMetadata.setSessionConf",
         pinned_values,
     ),
-    Rule(
+    Law(
         "location-not-empty",
         "A query without offsets wants an empty place.",
         "MicroBatchExecution, verifyCheckpointDirectoryEmptyOnStart",
         _not_empty_at_start,
         since=since.EMPTY_LOCATION,
+        symptom="something lies where the first batch wants an empty place",
+        look=check_first_place,
+        severities=("error", "warning"),
+        tells=("state-without-batches", "offset-log-lost"),
     ),
-    Rule(
+    Law(
         "offsets-no-directory",
         "A file in the place of `offsets/` is taken for an empty log, until the first batch is to be written there.",
         "HDFSMetadataLog.getLatest, Hadoop's LocalFs",
         _offsets_no_directory,
+        tells=("not-a-directory",),
     ),
 )
+RULES = (*NEWEST, *COMMITS, *REST)

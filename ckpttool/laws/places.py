@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ckpttool.laws.base import Rule
-from ckpttool.laws.sources import log_of, position_in
+from ckpttool.laws.base import Law
 from ckpttool.model import FileLogEntry
 from ckpttool.scene.batches import file_log_position
 from ckpttool.scene.scene import Doubt, Scene
+from ckpttool.scene.source_logs import log_of, position_in
 
 
 def out_of_place(scene: Scene) -> Doubt | None:
@@ -48,7 +48,7 @@ _NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
 RULES = (
-    Rule(
+    Law(
         "input-out-of-place",
         "A file outside the source's directory is refused when its range is asked for.",
         "PartitioningAwareFileIndex, basePath",

@@ -12,14 +12,14 @@ from typing import Literal
 
 from ckpttool.connectors.base import Step
 from ckpttool.frozen import frozen, replace
-from ckpttool.laws.base import ASSERTION
-from ckpttool.laws.order import first_obstacle
-from ckpttool.laws.sources import can_be_called
+from ckpttool.laws.base import ASSERTION, Law
+from ckpttool.laws.book import first_obstacle
 from ckpttool.model import Json
 from ckpttool.releases import NEWEST, NEWEST_PATCHES, OLDEST, OLDEST_RUN, Release, parse_release, since, spell_release
 from ckpttool.scene.batches import Batch, SourceProgress, offset_json
 from ckpttool.scene.evidence import Evidence
 from ckpttool.scene.scene import Doubt, Failure, Scene
+from ckpttool.scene.source_logs import can_be_called
 
 GOES_ON = ("replay", "new_batch", "fresh_start")
 Outcome = Literal["replay", "new_batch", "fresh_start", "error", "unknown"]
@@ -40,7 +40,9 @@ class SourceRange:
 
 @frozen
 class Restart:
-    """The prediction. `batch_id`: the batch that runs first; for an error the one that is tried, None if none is."""
+    """The prediction. `batch_id`: the batch that runs first; for an error the one that is tried, None if none is.
+
+    `law`: the one of the checkpoint's own that stops it, or leaves it open."""
 
     outcome: Outcome
     batch_id: int | None
@@ -49,17 +51,18 @@ class Restart:
     error: Failure | None
     why: tuple[str, ...]
     assumes: tuple[str, ...]
+    law: Law | None = None
 
 
 def predict_restart(scene: Scene) -> Restart:
     """What the first batch of a restart will be, or what stops it, as far as the checkpoint itself decides."""
     if unpredictable := _beyond_the_rules(scene):
         return _unknown(unpredictable, _assumptions(scene))
-    spoken = first_obstacle(scene)
-    if isinstance(spoken, Doubt):
-        return _unknown(spoken.why, _assumptions(scene))
-    if spoken:
-        return _error(wrapped(spoken, scene.release), _assumptions(scene))
+    if found := first_obstacle(scene):
+        law, spoken = found
+        if isinstance(spoken, Doubt):
+            return _unknown(spoken.why, _assumptions(scene), law)
+        return _error(wrapped(spoken, scene.release), _assumptions(scene), law)
     return _continuous(scene) if scene.is_continuous else _micro_batch(scene)
 
 
@@ -107,12 +110,12 @@ def _beyond_the_rules(scene: Scene) -> str | None:
     return None
 
 
-def _unknown(why: str, assumes: tuple[str, ...]) -> Restart:
-    return Restart("unknown", None, (), None, None, (why,), assumes)
+def _unknown(why: str, assumes: tuple[str, ...], law: Law | None = None) -> Restart:
+    return Restart("unknown", None, (), None, None, (why,), assumes, law)
 
 
-def _error(failure: Failure, assumes: tuple[str, ...]) -> Restart:
-    return Restart("error", failure.batch_id, (), None, failure, (failure.why,), assumes)
+def _error(failure: Failure, assumes: tuple[str, ...], law: Law | None = None) -> Restart:
+    return Restart("error", failure.batch_id, (), None, failure, (failure.why,), assumes, law)
 
 
 def _continuous(scene: Scene) -> Restart:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Literal
 
 from ckpttool.connectors.file import read_position
@@ -10,12 +9,23 @@ from ckpttool.connectors.kafka import KafkaOffset
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.envelope import ILLEGAL_STATE, INT_MAX, LONG_MAX, MAPPING, parse_json
 from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, compact_interval, live_log_ids
-from ckpttool.laws.base import ASSERTION, FILE_NOT_FOUND, REQUIREMENT, Rule, error_of, no_directory
+from ckpttool.laws.base import ASSERTION, FILE_NOT_FOUND, REQUIREMENT, Law, error_of, no_directory
+from ckpttool.laws.checks.sources import check_source_names
 from ckpttool.laws.start import UNREAD
 from ckpttool.model import SourceLog
 from ckpttool.releases import since
-from ckpttool.scene.batches import Batch, SourceProgress, file_log_position
+from ckpttool.scene.batches import SourceProgress, file_log_position
 from ckpttool.scene.scene import Doubt, Failure, Scene, highest
+from ckpttool.scene.source_logs import (
+    can_be_called,
+    has_unmatched_logs,
+    is_json,
+    is_kept,
+    log_of,
+    missing_live_entries,
+    newest_entry,
+    position_in,
+)
 
 _HOLES_TOLD = 1000
 
@@ -25,31 +35,12 @@ def _no_next_id(path: str) -> Failure:
     return Failure("init", REQUIREMENT, None, "More than Int.MaxValue elements.", f"{path} is there")
 
 
-def missing_live_entries(log: SourceLog) -> list[int]:
-    """What a file source's log lacks of its live part: the newest compact file and everything after it."""
-    last = newest_entry(log)
-    if log.kind != "file" or last is None:
-        return []
-    present = {*log.names.ids, *log.names.compact_ids}
-    live = live_log_ids(last, compact_interval(log.names.compact_ids, DEFAULT_COMPACT_INTERVAL))
-    return list(islice((number for number in live if number not in present), _HOLES_TOLD))
-
-
-def empty_entries(log: SourceLog) -> list[int]:
-    """Entries without files; Spark writes none, so what they listed is forgotten."""
-    return [number for number, files in log.entries.items() if log.kind == "file" and not files]
-
-
 def _is_beyond_counting(log: SourceLog) -> bool:
     last = newest_entry(log)
     if last is None:
         return False
     live = live_log_ids(last, compact_interval(log.names.compact_ids, DEFAULT_COMPACT_INTERVAL))
     return last == LONG_MAX or live.stop - live.start > INT_MAX
-
-
-def newest_entry(log: SourceLog) -> int | None:
-    return max([*log.names.ids[-1:], *log.names.compact_ids[-1:]], default=None)
 
 
 def _file_source_log(scene: Scene) -> Failure | Doubt | None:
@@ -151,10 +142,6 @@ def rate_offset_malformed(scene: Scene) -> Failure | None:
     return None
 
 
-def can_be_called(name: str | None) -> bool:
-    return name is None or (name.isascii() and name.replace("_", "a").isalnum())
-
-
 def _unknown_names(scene: Scene) -> Doubt | None:
     """Version 2 names the sources, and a line for no source of the query is passed over: that one begins anew."""
     newest = scene.batch(scene.planned)
@@ -177,7 +164,7 @@ def _no_position(scene: Scene, source: SourceProgress) -> Failure:
 def _is_unusable(scene: Scene, path: str) -> bool:
     logs = scene.checkpoint.source_logs
     return scene.fault(path) is not None or any(
-        path == f"sources/{log.name}/0" and log.initial and not _is_json(log.initial.text) for log in logs
+        path == f"sources/{log.name}/0" and log.initial and not is_json(log.initial.text) for log in logs
     )
 
 
@@ -187,19 +174,6 @@ def _is_no_beginning(scene: Scene, path: str) -> bool:
         path == f"sources/{log.name}/0" and log.initial and not log.initial.text.removeprefix("-").isdecimal()
         for log in logs
     )
-
-
-def unusable_initials(logs: tuple[SourceLog, ...]) -> list[str]:
-    """The sources whose initial offset is there and is not JSON."""
-    return [log.name for log in logs if log.initial and not _is_json(log.initial.text)]
-
-
-def _is_json(text: str) -> bool:
-    try:
-        parse_json(text)
-    except MalformedFile:
-        return False
-    return True
 
 
 def _initial_offset(scene: Scene) -> Doubt | None:
@@ -284,9 +258,9 @@ def range_missing(scene: Scene, phase: Literal["init", "batch"]) -> Failure | No
     for source in newest.sources if newest else ():
         start, end = position_in(before, source), file_log_position(source)
         log = log_of(scene, source)
-        if end is None or start >= end or (log is None and _has_unmatched_logs(scene)):
+        if end is None or start >= end or (log is None and has_unmatched_logs(scene)):
             continue
-        gone = [number for number in range(start + 1, min(end, start + 10_000) + 1) if not _is_kept(log, number)]
+        gone = [number for number in range(start + 1, min(end, start + 10_000) + 1) if not is_kept(log, number)]
         if gone:
             path = f"sources/{source.name or source.index}"
             message = f"batch {end} doesn't exist" if len(gone) == end - start == 1 else "don't exist"
@@ -330,7 +304,7 @@ def offset_ahead_of_log(scene: Scene) -> Failure | Doubt | None:
     newest = scene.batch(scene.planned)
     for source in newest.sources if newest else ():
         end, log = file_log_position(source), log_of(scene, source)
-        if log is None and _has_unmatched_logs(scene):
+        if log is None and has_unmatched_logs(scene):
             continue
         last = newest_entry(log) if log else None
         begun = -1 if last is None else last
@@ -343,85 +317,71 @@ def offset_ahead_of_log(scene: Scene) -> Failure | Doubt | None:
     return None
 
 
-def log_of(scene: Scene, source: SourceProgress) -> SourceLog | None:
-    """By name or index. Sources with names keep logs under these, while version 1 of the offset log counts lines."""
-    name = source.name or str(source.index)
-    logs = scene.checkpoint.source_logs
-    if named := [log for log in logs if log.name == name]:
-        return named[0]
-    alike = [log for log in logs if log.kind == "file" and not log.name.isdecimal()]
-    is_file = file_log_position(source) is not None
-    return alike[0] if source.name is None and is_file and len(alike) == 1 else None
-
-
-def _has_unmatched_logs(scene: Scene) -> bool:
-    return sum(not log.name.isdecimal() for log in scene.checkpoint.source_logs) > 1
-
-
-def _is_kept(log: SourceLog | None, number: int) -> bool:
-    """A plain entry, or one that the newest compact file holds."""
-    return log is not None and (number in log.names.ids or number <= max(log.names.compact_ids, default=-1))
-
-
-def position_in(batch: Batch | None, source: SourceProgress) -> int:
-    """Where the batch before had got to in the same source; -1 for its beginning."""
-    for other in batch.sources if batch else ():
-        if (other.index, other.name) == (source.index, source.name):
-            position = file_log_position(other)
-            return -1 if position is None else position
-    return -1
-
-
 AT_START = (
-    Rule(
+    Law(
         "file-source-log",
         "The file source reads its live log, the newest compact file and what follows, when it is made.",
         "FileStreamSource, CompactibleFileStreamLog.restore",
         _file_source_log,
+        tells=(
+            "source-log-torn",
+            "source-log-hole",
+            "source-log-compact-names",
+            "not-a-directory",
+            "log-version-too-new",
+        ),
     ),
-    Rule(
+    Law(
         "rate-source-beginning",
         "The rate source reads the time of its beginning from `sources/<n>/0` when it is made.",
         "RateStreamMicroBatchStream",
         _rate_beginning,
+        tells=("initial-offset-file-malformed", "log-version-too-new"),
     ),
 )
 LAST_RANGE = (
-    Rule(
+    Law(
         "initial-offset-unusable",
         "Until batch 0 is committed, its beginning is read from `sources/<n>/0`.",
         "KafkaMicroBatchStream.getOrCreateInitialPartitionOffsets",
         _initial_offset,
+        tells=("initial-offset-file-malformed",),
     ),
-    Rule(
+    Law(
         "source-name-impossible",
         "Version 2 names the sources; a batch that runs again lacks the line of one that nobody can be called.",
         "OffsetMap, MicroBatchExecution.populateStartOffsets",
         _unknown_names,
         since=since.OFFSETS_2,
+        symptom="a line of version 2 that belongs to no source",
+        look=check_source_names,
     ),
-    Rule(
+    Law(
         "file-position-malformed",
         "If the newest batch is committed, the file source reads both of its ends once more.",
         "FileStreamSourceOffset.apply",
         _last_position,
+        tells=("source-offset-malformed",),
     ),
-    Rule(
+    Law(
         "offset-not-of-its-source",
         "A source parses its own line; what cannot be one of its offsets fails in its own way, or is taken.",
         "the sources' deserializeOffset",
         _offset_texts,
+        tells=("source-offset-malformed", "sentinels-in-checkpoint"),
     ),
-    Rule(
+    Law(
         "range-backwards",
         "A range that ends before it begins is refused by its source.",
         "the sources' getBatch and planInputPartitions",
         range_backwards,
+        tells=("offset-regression",),
     ),
-    Rule(
+    Law(
         "last-range-again",
         "If the newest batch is committed, sources of the old interface are asked for its range once more.",
         "MicroBatchExecution.populateStartOffsets",
         _last_range,
+        tells=("source-log-missing", "source-log-hole"),
     ),
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ckpttool.laws.base import RENAME_REFUSED, SPARK_RUNTIME, Rule, concurrent_use, error_of
+from ckpttool.laws.base import RENAME_REFUSED, SPARK_RUNTIME, Law, concurrent_use, error_of
+from ckpttool.laws.checks.logs import check_metadata
 from ckpttool.releases import since
 from ckpttool.scene.scene import Doubt, Failure, Scene
 
@@ -58,26 +59,29 @@ def _memory_sink(scene: Scene) -> Failure | None:
 
 
 RULES = (
-    Rule(
+    Law(
         "memory-sink",
         "The memory sink, unless its output mode is complete, refuses a location with `offsets/`.",
         "ResolveWriteToStream",
         _memory_sink,
     ),
-    Rule(
-        "metadata-malformed",
+    Law(
+        "metadata-corrupt",
         "`metadata` must be a JSON object whose `id` is a UUID; `start()` throws otherwise.",
         "StreamMetadata.read, StreamExecution",
         _metadata_malformed,
+        tells=("unreadable", "file-vanished", "changed-while-read"),
     ),
-    Rule(
+    Law(
         "metadata-missing",
         "Without `metadata`, logs that hold batches are refused by `start()`; up to 4.1 a new id is taken silently.",
         "StreamingQueryCheckpointMetadata",
         _metadata_missing,
         since=since.METADATA_WANTED,
+        symptom="the query's id is lost",
+        look=check_metadata,
     ),
-    Rule(
+    Law(
         "metadata-write",
         "Where `metadata` is missing, a stale checksum in its place stops `start()`.",
         "StreamMetadata.write, Hadoop's LocalFs",

@@ -12,6 +12,7 @@ from typing import Literal
 from ckpttool.formats.envelope import NULL_POINTER
 from ckpttool.formats.names import parse_long
 from ckpttool.frozen import frozen, replace
+from ckpttool.laws.base import Law
 from ckpttool.laws.state_errors import (
     EOF,
     FILE_NOT_FOUND,
@@ -396,3 +397,18 @@ _NEXT_STEPS = {
     "state-file-corrupt": "restore it; a damaged snapshot may also go, if all changes since an older one are there",
     "stale-state-after-rewind": "move them away before the query starts: a later load would take them for its own",
 }
+
+
+LAWS = (
+    Law("state-file-missing", "a file of the state is gone", needs="state"),
+    Law("state-file-corrupt", "a file of the state cannot be read", needs="state"),
+    Law("state-unreadable", "rows of a partition cannot be read", needs="state"),
+    Law("stale-state-after-rewind", "state of batches that were undone", severities=("warning",), needs="state"),
+    Law(
+        "state-keys-miscounted",
+        "a snapshot has another number of keys than it says",
+        severities=("warning",),
+        needs="rows",
+    ),
+    Law("state-out-of-reach", "files of the state could not be asked for", severities=("warning",), needs="rows"),
+)

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from ckpttool.frozen import frozen
 from ckpttool.laws.restart import Restart
-from ckpttool.laws.sources import empty_entries
 from ckpttool.plan.situation import Situation
+from ckpttool.scene.source_logs import empty_entries
 
 
 @frozen

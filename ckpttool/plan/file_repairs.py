@@ -10,7 +10,6 @@ from ckpttool.errors import MalformedFile
 from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, compact_interval, encode_source_log, is_compaction_id
 from ckpttool.formats.offsets import encode_offset_log
 from ckpttool.frozen import replace
-from ckpttool.laws.sources import log_of, missing_live_entries, newest_entry
 from ckpttool.model import LogNames, SourceLog, SourceOffset
 from ckpttool.plan.cost import UNKNOWN, Cost
 from ckpttool.plan.log_repairs import Proposals, drop_or_rewind, misnamed, newer_version
@@ -19,6 +18,7 @@ from ckpttool.plan.situation import Situation
 from ckpttool.plan.steps import Step, replace_file, set_aside, set_aside_directory, write
 from ckpttool.scene.batches import SourceProgress, file_log_position
 from ckpttool.scene.scene import highest
+from ckpttool.scene.source_logs import log_of, missing_live_entries, newest_entry
 
 _ENTRIES_WRITTEN = 1000
 _NOT_TOLD = "the files it listed look new to the source, and are read again"

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ckpttool.formats.names import parse_long
-from ckpttool.laws.sources import log_of
 from ckpttool.model import LogNames, SourceLog
 from ckpttool.plan.ledgers import rewound_sinks
 from ckpttool.plan.repair import Refusal, Repair
@@ -16,6 +15,7 @@ from ckpttool.plan.situation import Situation
 from ckpttool.plan.states import later_metadata, later_versions, obstacle, versions_everywhere
 from ckpttool.plan.steps import Manual, Step, set_aside, set_aside_directory
 from ckpttool.scene.batches import file_log_position
+from ckpttool.scene.source_logs import log_of
 
 # `maxFileAge`: the file source ignores what is older than this, seen from its newest file.
 MAX_FILE_AGE_MS = 7 * 86_400_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ckpttool.laws.order import rules_in_order
+from ckpttool.laws.book import first_obstacle
 from ckpttool.plan import file_repairs, kafka_repairs, log_repairs, sink_repairs, state_repairs
 from ckpttool.plan.log_repairs import Proposals
 from ckpttool.plan.repair import Proposer
@@ -13,7 +13,7 @@ from ckpttool.plan.situation import Situation
 # The id of a rule → what can be done where it speaks.
 BY_RULE: Mapping[str, tuple[Proposer, ...]] = {
     "memory-sink": (file_repairs.not_by_files,),
-    "metadata-malformed": (log_repairs.give_id_back,),
+    "metadata-corrupt": (log_repairs.give_id_back,),
     "metadata-missing": (log_repairs.give_id_back,),
     "metadata-write": (log_repairs.metadata_unwritable,),
     "log-directory-unread": (file_repairs.not_by_files,),
@@ -23,9 +23,9 @@ BY_RULE: Mapping[str, tuple[Proposer, ...]] = {
     "newest-commit-malformed": (log_repairs.newest_commit,),
     "unfinished-repartition": (log_repairs.unfinished_repartition,),
     "offsets-no-directory": (log_repairs.no_directory, log_repairs.start_over),
-    "commits-without-offsets": (log_repairs.start_over,),
-    "previous-offsets-missing": (log_repairs.previous_offsets,),
-    "source-count": (log_repairs.source_count,),
+    "offset-log-lost": (log_repairs.start_over,),
+    "previous-offset-missing": (log_repairs.previous_offsets,),
+    "source-count-changed": (log_repairs.source_count,),
     "pinned-value": (log_repairs.pinned_value,),
     "location-not-empty": (log_repairs.first_place_taken,),
     "file-source-log": (log_repairs.no_directory, file_repairs.file_source_log),
@@ -64,9 +64,8 @@ BESIDES: Mapping[str, Proposer] = {
 def first_trouble(situation: Situation) -> str | None:
     """The rule that stops the restart, else what it would do without a word; None if all is well."""
     scene = situation.scene
-    for rule in rules_in_order(scene.release):
-        if rule.check(scene) is not None:
-            return rule.id
+    if found := first_obstacle(scene):
+        return found[0].id
     if kafka_repairs.is_in_trouble(situation):
         return "kafka"
     if situation.restart().outcome in ("unknown", "error"):
@@ -75,7 +74,7 @@ def first_trouble(situation: Situation) -> str | None:
     if situation.checkpoint.metadata is None and (planned is not None or committed is not None):
         return "id-lost"
     if committed is not None and (planned is None or committed > planned) and not scene.is_realtime:
-        return "commit-ahead" if planned is not None else "commits-without-offsets"
+        return "commit-ahead" if planned is not None else "offset-log-lost"
     if sink_repairs.is_log_in_the_way(situation):
         return "sink-log"
     if sink_repairs.is_skip_fatal(situation):

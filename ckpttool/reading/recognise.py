@@ -21,11 +21,21 @@ def is_checkpoint(store: Store, names: Collection[str]) -> bool:
     if "metadata" in names and logs:
         return True
     if names and all(name in (*_PARTS, "metadata") or name.startswith(".") for name in names):
-        kept = any(name in names and is_directory(store, name) for name in ("sources", "state"))
+        kept = any(name in names and _is_numbered(store, name) for name in ("sources", "state"))
         return kept or ("metadata" in names and _is_query_metadata(store)) or _has_batches(store, logs)
     if "metadata" in names and not is_directory(store, "metadata"):
         return _is_query_metadata(store)
     return _has_batches(store, logs)
+
+
+def _is_numbered(store: Store, name: str) -> bool:
+    """Whether it has a directory for a source or an operator: others have folders of these names too."""
+    return is_directory(store, name) and any(one.isdecimal() for one in _list_what_may_be_listed(store, name))
+
+
+def is_any_checkpoint(store: Store, names: Collection[str]) -> bool:
+    """Of a streaming query or of DStreams. Whoever looks for checkpoints asks this, as does whoever opens one."""
+    return is_checkpoint(store, names) or is_dstreams(store, names)
 
 
 def _has_batches(store: Store, logs: Iterable[str]) -> bool:
@@ -101,7 +111,7 @@ def _checkpoint_above(store: Store) -> str | None:
     if depth is None:
         return None
     above = store.at("/".join([".."] * depth))
-    return above.url if {"offsets", "commits"} & set(list_or_nothing(above)) else None
+    return above.url if is_any_checkpoint(above, list_or_nothing(above)) else None
 
 
 def _what_else(store: Store, names: Sequence[str]) -> str:
@@ -124,7 +134,7 @@ def _checkpoints_below(store: Store, names: Iterable[str]) -> tuple[list[str], b
         deeper: list[str] = []
         for path in level[:_LOOKS]:
             inside = list_or_nothing(store, path)
-            if "offsets" in inside and ("commits" in inside or "metadata" in inside):
+            if is_any_checkpoint(store.at(path), inside):
                 found.append(path)
             else:
                 deeper.extend(_folders(store, path, inside))

@@ -156,6 +156,9 @@ class SinkView:
         known = sink.entry(sink.key) is not None or (not sink.ledger and sink.seen_from_ms == 0)
         return False if known else None
 
+    def holds_what_it_skips(self, batch_id: int) -> bool:
+        return self.skips(batch_id) is True and self.holds(batch_id) is True
+
     def planned_after(self, write: SinkWrite) -> bool:
         """Planned anew after the sink had a batch of that number: then it holds other rows under it."""
         planned_ms = self.logs.planned_ms

@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ckpttool.formats.names import COMPACT_SUFFIX, holes, parse_long
-from ckpttool.laws.base import LOCATION_NOT_EMPTY
-from ckpttool.model import Checkpoint, Finding, LogNames, SparkError
-from ckpttool.releases import parse_release, since
-from ckpttool.scene.evidence import Evidence, left_in_logs
-
-ILLEGAL_STATE = "java.lang.IllegalStateException"
-ASSERTION = "java.lang.AssertionError"
-FIRST_PLACE_TAKEN = "location-not-empty"
-REQUIREMENT_FAILED = "java.lang.IllegalArgumentException"
-SPARK_EXCEPTION = "org.apache.spark.SparkException"
-SPARK_RUNTIME_EXCEPTION = "org.apache.spark.SparkRuntimeException"
+from ckpttool.laws.base import Law
+from ckpttool.model import Checkpoint, Finding, LogNames
+from ckpttool.scene.evidence import left_in_logs
+from ckpttool.scene.scene import Scene
 
 
-def check_metadata(evidence: Evidence) -> Iterator[Finding]:
-    checkpoint = evidence.checkpoint
+def check_metadata(scene: Scene) -> Iterator[Finding]:
+    checkpoint = scene.checkpoint
     if "metadata" in checkpoint.root_names or not (checkpoint.offset_names.ids or checkpoint.commit_names.ids):
         return
     yield Finding(
@@ -30,14 +23,13 @@ def check_metadata(evidence: Evidence) -> Iterator[Finding]:
         "its id then writes a replayed batch twice",
         expected='`{"id":"<uuid>"}`',
         next_step="write the file with the old id: from a backup, the sink's ledger, or the driver's log",
-        spark=SparkError(SPARK_RUNTIME_EXCEPTION, "STREAMING_CHECKPOINT_MISSING_METADATA_FILE"),
     )
 
 
-def check_heads(evidence: Evidence) -> Iterator[Finding]:
-    checkpoint = evidence.checkpoint
+def check_heads(scene: Scene) -> Iterator[Finding]:
+    checkpoint = scene.checkpoint
     planned, committed = checkpoint.last_offset_batch, checkpoint.last_commit_batch
-    if committed is None or evidence.mode == "continuous" or is_unread(checkpoint, "offsets"):
+    if committed is None or scene.evidence.mode == "continuous" or is_unread(checkpoint, "offsets"):
         return
     if planned is None:
         yield Finding(
@@ -47,7 +39,6 @@ def check_heads(evidence: Evidence) -> Iterator[Finding]:
             message=f"no offsets are left, and commits/ reaches batch {committed}",
             expected=f"offsets/{committed}",
             next_step="restore offsets/ from a backup: the two newest files are enough",
-            spark=SparkError(ASSERTION),
         )
     elif committed > planned:
         yield Finding(
@@ -58,7 +49,6 @@ def check_heads(evidence: Evidence) -> Iterator[Finding]:
             "sink, and only then fails, at every restart",
             expected=f"offsets/{committed}",
             next_step=f"restore offsets/{planned + 1} and later, or set the commits above {planned} aside",
-            spark=SparkError(SPARK_EXCEPTION, "CONCURRENT_STREAM_LOG_UPDATE"),
         )
     elif planned > committed + 1 and planned - 1 not in checkpoint.offset_names.ids:
         yield Finding(
@@ -69,7 +59,7 @@ def check_heads(evidence: Evidence) -> Iterator[Finding]:
             expected=f"{committed} or {committed + 1} as the highest number",
             next_step="find out who wrote it; if it was not Spark, set it aside",
         )
-    elif planned > committed + 1 and evidence.mode == "microbatch":
+    elif planned > committed + 1 and scene.evidence.mode == "microbatch":
         yield Finding(
             id="offset-ahead-by-two-or-more",
             severity="error",
@@ -81,9 +71,9 @@ def check_heads(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-def check_previous_offset(evidence: Evidence) -> Iterator[Finding]:
-    names = evidence.checkpoint.offset_names
-    if evidence.mode not in ("microbatch", "realtime") or not names.last or names.last - 1 in names.ids:
+def check_previous_offset(scene: Scene) -> Iterator[Finding]:
+    names = scene.checkpoint.offset_names
+    if scene.evidence.mode not in ("microbatch", "realtime") or not names.last or names.last - 1 in names.ids:
         return
     yield Finding(
         id="previous-offset-missing",
@@ -92,22 +82,14 @@ def check_previous_offset(evidence: Evidence) -> Iterator[Finding]:
         message=f"Spark needs the offsets of batch {names.last - 1} to start batch {names.last} or the one after",
         expected=f"offsets/{names.last - 1}",
         next_step="restore the file, or set aside what lies above the hole",
-        spark=SparkError(REQUIREMENT_FAILED if _asked_by_repartition_check(evidence) else ILLEGAL_STATE),
     )
 
 
-def _asked_by_repartition_check(evidence: Evidence) -> bool:
-    """Since 4.2 an uncommitted batch is first compared with the one before, which fails in its own way."""
-    low = evidence.written_by.min
-    uncommitted = evidence.checkpoint.last_offset_batch != evidence.checkpoint.last_commit_batch
-    return uncommitted and low is not None and parse_release(low) >= since.REPARTITION
-
-
-def check_holes(evidence: Evidence) -> Iterator[Finding]:
+def check_holes(scene: Scene) -> Iterator[Finding]:
     """Holes that no restart looks into; the one just below the newest offsets has its own finding."""
-    if evidence.mode in ("async", "continuous"):
+    if scene.evidence.mode in ("async", "continuous"):
         return
-    for directory, names in _two_logs(evidence.checkpoint):
+    for directory, names in _two_logs(scene.checkpoint):
         gaps = [gap for gap in holes(names.ids) if directory == "commits" or gap.stop != names.last]
         if gaps:
             yield Finding(
@@ -120,8 +102,8 @@ def check_holes(evidence: Evidence) -> Iterator[Finding]:
             )
 
 
-def check_names(evidence: Evidence) -> Iterator[Finding]:
-    for directory, names in _two_logs(evidence.checkpoint):
+def check_names(scene: Scene) -> Iterator[Finding]:
+    for directory, names in _two_logs(scene.checkpoint):
         if names.unlisted_below is not None:
             yield Finding(
                 id="ids-probed",
@@ -164,13 +146,12 @@ def _non_canonical(directory: str, name: str, names: LogNames) -> Iterator[Findi
         message=f"Spark counts this file as batch {number} and then opens {directory}/{number}",
         expected=f"{directory}/{number}",
         next_step="set the file aside, or give it the plain number",
-        spark=SparkError("java.io.FileNotFoundException") if fatal else None,
     )
 
 
-def check_leftovers(evidence: Evidence) -> Iterator[Finding]:
-    source_logs = ((f"sources/{log.name}", log.names) for log in evidence.checkpoint.source_logs)
-    for directory, names in (*_two_logs(evidence.checkpoint), *source_logs):
+def check_leftovers(scene: Scene) -> Iterator[Finding]:
+    source_logs = ((f"sources/{log.name}", log.names) for log in scene.checkpoint.source_logs)
+    for directory, names in (*_two_logs(scene.checkpoint), *source_logs):
         if names.temporary:
             yield Finding(
                 id="leftover-temporary-file",
@@ -182,20 +163,19 @@ def check_leftovers(evidence: Evidence) -> Iterator[Finding]:
             yield _orphan_crc(directory, name, names)
 
 
-def check_first_place(evidence: Evidence) -> Iterator[Finding]:
+def check_first_place(scene: Scene) -> Iterator[Finding]:
     """Only before the first batch anybody minds what else is in a log."""
-    checkpoint = evidence.checkpoint
+    checkpoint = scene.checkpoint
     left = left_in_logs(checkpoint)
     if checkpoint.offset_names.ids or checkpoint.commit_names.ids or not left:
         return
     yield Finding(
-        id=FIRST_PLACE_TAKEN,
-        severity="error",
+        id="location-not-empty",
+        severity="warning",
         path=left[0],
         message=f"no batch was planned yet, and this is there: Spark 4.1 and later do not start{_and_more(left)}",
         expected="offsets/ and commits/ without any file",
         next_step="set it aside",
-        spark=SparkError(LOCATION_NOT_EMPTY, "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY"),
     )
 
 
@@ -212,14 +192,11 @@ def _orphan_crc(directory: str, name: str, names: LogNames) -> Finding:
         message=f"Hadoop's checksum of {directory}/{stem}, which is gone{consequence}",
         expected=f"{directory}/{stem}",
         next_step="set it aside; removing such a checksum is always safe",
-        spark=SparkError("org.apache.hadoop.fs.FileAlreadyExistsException", "_LEGACY_ERROR_TEMP_2207")
-        if matters
-        else None,
     )
 
 
-def check_commit_versions(evidence: Evidence) -> Iterator[Finding]:
-    versions = sorted({commit.version for commit in evidence.checkpoint.commits.values()})
+def check_commit_versions(scene: Scene) -> Iterator[Finding]:
+    versions = sorted({commit.version for commit in scene.checkpoint.commits.values()})
     if len(versions) > 1:
         yield Finding(
             id="mixed-commit-versions",
@@ -249,3 +226,35 @@ def _and_more(names: Sequence[str]) -> str:
 
 def _two_logs(checkpoint: Checkpoint) -> tuple[tuple[str, LogNames], ...]:
     return (("offsets", checkpoint.offset_names), ("commits", checkpoint.commit_names))
+
+
+LAWS = (
+    Law(
+        "commit-ahead-of-offset",
+        "a commit without its offsets: a batch is written again at every start",
+        look=check_heads,
+    ),
+    Law("stray-batch-file", "a number far above the others is taken for the newest batch", look=check_heads),
+    Law("offset-ahead-by-two-or-more", "planned batches that will never run", look=check_heads),
+    Law("offset-log-hole", "old offset files are missing between others", look=check_holes, severities=("warning",)),
+    Law("commit-log-hole", "commits are missing between others", look=check_holes, severities=("warning",)),
+    Law(
+        "ids-probed",
+        "a log too long to list; its newest ids were found by probing",
+        look=check_names,
+        severities=("info",),
+    ),
+    Law("directory-in-log", "a directory has the name of a batch", look=check_names, severities=("warning",)),
+    Law("foreign-file", "a file that Spark did not write", look=check_names, severities=("info",)),
+    Law(
+        "non-canonical-batch-name",
+        "a name like `005` counts as a batch and cannot be opened",
+        look=check_names,
+        severities=("error", "warning"),
+    ),
+    Law("leftover-temporary-file", "the rest of an interrupted write", look=check_leftovers, severities=("info",)),
+    Law("orphan-crc", "a checksum without its file", look=check_leftovers, severities=("error", "warning", "info")),
+    Law(
+        "mixed-commit-versions", "commits of several format versions", look=check_commit_versions, severities=("info",)
+    ),
+)

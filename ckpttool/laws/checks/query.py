@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from ckpttool.laws.base import Law
 from ckpttool.model import Finding
-from ckpttool.scene.evidence import Evidence
+from ckpttool.scene.scene import Scene
+from ckpttool.words import listed
 
 DAY_MS = 86_400_000
 ALIVE_AT_LEAST_MS = 60_000
@@ -19,8 +21,8 @@ _MODES = {
 }
 
 
-def check_watermark(evidence: Evidence) -> Iterator[Finding]:
-    for before, batch in pairwise(batch for batch in evidence.batches if batch.watermark_ms is not None):
+def check_watermark(scene: Scene) -> Iterator[Finding]:
+    for before, batch in pairwise(batch for batch in scene.evidence.batches if batch.watermark_ms is not None):
         if (batch.watermark_ms or 0) < (before.watermark_ms or 0):
             yield Finding(
                 id="watermark-regression",
@@ -30,7 +32,7 @@ def check_watermark(evidence: Evidence) -> Iterator[Finding]:
                 expected="a watermark that never falls",
                 next_step="an offline rewind or a hand edit: late rows are accepted again",
             )
-    newest = evidence.newest
+    newest = scene.evidence.newest
     if newest and newest.watermark_ms and newest.planned_ms and newest.watermark_ms > newest.planned_ms + DAY_MS:
         yield Finding(
             id="watermark-in-the-future",
@@ -42,14 +44,14 @@ def check_watermark(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-def check_mode(evidence: Evidence) -> Iterator[Finding]:
-    if meaning := _MODES.get(evidence.mode):
-        message = f"{evidence.mode_reason}; {meaning}"
-        yield Finding(id=f"mode-{evidence.mode}", severity="info", path="offsets", message=message)
+def check_mode(scene: Scene) -> Iterator[Finding]:
+    if meaning := _MODES.get(scene.evidence.mode):
+        message = f"{scene.evidence.mode_reason}; {meaning}"
+        yield Finding(id=f"mode-{scene.evidence.mode}", severity="info", path="offsets", message=message)
 
 
-def check_escaped_path(evidence: Evidence) -> Iterator[Finding]:
-    if "%25" in evidence.checkpoint.url:
+def check_escaped_path(scene: Scene) -> Iterator[Finding]:
+    if "%25" in scene.checkpoint.url:
         yield Finding(
             id="legacy-escaped-checkpoint-path",
             severity="warning",
@@ -60,23 +62,57 @@ def check_escaped_path(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-def check_alive(evidence: Evidence, now_ms: int) -> Iterator[Finding]:
+def check_alive(scene: Scene) -> Iterator[Finding]:
     """A query is taken for alive while its newest batch is younger than three of its batches, or than a minute."""
-    planned = [batch.planned_ms for batch in evidence.batches if batch.planned_ms is not None]
-    if not planned:
+    planned = [batch.planned_ms for batch in scene.evidence.batches if batch.planned_ms is not None]
+    if not planned or scene.now_ms is None:
         return
     intervals = sorted(later - earlier for earlier, later in pairwise(planned))
     limit_ms = max(ALIVE_AT_LEAST_MS, 3 * intervals[len(intervals) // 2] if intervals else 0)
     newest_ms = planned[-1]
-    vanished = any(fault.id == "file-vanished" for fault in evidence.checkpoint.faults)
-    if vanished or 0 <= now_ms - newest_ms < limit_ms:
+    vanished = any(fault.id == "file-vanished" for fault in scene.checkpoint.faults)
+    if vanished or 0 <= scene.now_ms - newest_ms < limit_ms:
         yield Finding(
             id="looks-alive",
             severity="warning",
             path="offsets",
             message="files vanished while they were read"
             if vanished
-            else f"the newest batch is {(now_ms - newest_ms) // 1000} s old",
+            else f"the newest batch is {(scene.now_ms - newest_ms) // 1000} s old",
             expected="a stopped query",
             next_step="what is shown may be outdated already; stop the query to be sure",
         )
+
+
+def check_place(scene: Scene) -> Iterator[Finding]:
+    """Spark begins a query wherever it is told to; where something else lies, that is hardly meant."""
+    names = [name for name in scene.checkpoint.root_names if not name.startswith(".")]
+    if names and not set(names) & {"metadata", "offsets", "commits", "sources", "state"}:
+        yield Finding(
+            id="not-a-checkpoint",
+            severity="warning",
+            path=".",
+            message=f"nothing here is a query's, but {listed(names)}: Spark would begin a new query among that",
+            next_step="give the directory that the query has as checkpointLocation",
+        )
+
+
+LAWS = (
+    Law("watermark-regression", "the watermark went back", look=check_watermark, severities=("warning",)),
+    Law(
+        "watermark-in-the-future", "the watermark is ahead of the clock", look=check_watermark, severities=("warning",)
+    ),
+    Law("mode-async", "written with asynchronous progress tracking", look=check_mode, severities=("info",)),
+    Law("mode-continuous", "written by continuous processing", look=check_mode, severities=("info",)),
+    Law("mode-realtime", "written in real-time mode", look=check_mode, severities=("info",)),
+    Law(
+        "legacy-escaped-checkpoint-path",
+        "the path is escaped as Spark 2.4 did",
+        look=check_escaped_path,
+        severities=("warning",),
+    ),
+    Law(
+        "not-a-checkpoint", "something else lies where the query would begin", look=check_place, severities=("warning",)
+    ),
+    Law("looks-alive", "the query seems to run", look=check_alive, severities=("warning",), needs="clock"),
+)

@@ -8,28 +8,30 @@ from itertools import pairwise
 from ckpttool.connectors.base import Offset, Order
 from ckpttool.connectors.kafka import KafkaOffset
 from ckpttool.errors import MalformedFile
-from ckpttool.laws.checks.logs import ASSERTION, ILLEGAL_STATE, spell_gaps
-from ckpttool.laws.sources import can_be_called, empty_entries, missing_live_entries, unusable_initials
-from ckpttool.model import Finding, Severity, SourceLog, SparkError
+from ckpttool.laws.base import Law
+from ckpttool.laws.checks.logs import spell_gaps
+from ckpttool.model import Finding, Severity, SourceLog
 from ckpttool.scene.batches import Batch, SourceProgress, file_log_position
-from ckpttool.scene.evidence import Evidence
+from ckpttool.scene.scene import Scene
+from ckpttool.scene.source_logs import can_be_called, empty_entries, missing_live_entries, unusable_initials
+from ckpttool.words import listed
 
 EMPTY_ENTRY = "source-log-entry-empty"
 
 
-def check_source_count(evidence: Evidence) -> Iterator[Finding]:
+def check_source_count(scene: Scene) -> Iterator[Finding]:
     """The number of lines is the number of sources in the plan; it cannot change, and an empty line counts."""
-    planned = [batch for batch in evidence.batches if batch.entry and batch.entry.version == 1]
+    planned = [batch for batch in scene.evidence.batches if batch.entry and batch.entry.version == 1]
     for before, batch in pairwise(planned):
         if batch.id - before.id == 1 and len(before.sources) != len(batch.sources):
-            yield _source_count(evidence, batch, f"{len(before.sources)} in offsets/{before.id}")
+            yield _source_count(scene, batch, f"{len(before.sources)} in offsets/{before.id}")
     if planned and not planned[-1].sources:
-        yield _source_count(evidence, planned[-1], "a query has at least one source")
+        yield _source_count(scene, planned[-1], "a query has at least one source")
 
 
-def check_source_names(evidence: Evidence) -> Iterator[Finding]:
+def check_source_names(scene: Scene) -> Iterator[Finding]:
     """Of the newest batch; Spark passes over a line for no source of the query, and the real one begins anew."""
-    newest = evidence.newest
+    newest = scene.evidence.newest
     for source in newest.sources if newest else ():
         if newest and not can_be_called(source.name):
             yield Finding(
@@ -42,59 +44,57 @@ def check_source_names(evidence: Evidence) -> Iterator[Finding]:
             )
 
 
-def _source_count(evidence: Evidence, batch: Batch, compared: str) -> Finding:
+def _source_count(scene: Scene, batch: Batch, compared: str) -> Finding:
     return Finding(
         id="source-count-changed",
-        severity=_severity(evidence, batch),
+        severity=_severity(scene, batch),
         path=f"offsets/{batch.id}",
         message=f"{len(batch.sources)} source lines, and {compared}",
         expected="one line per source of the query, the same number in every batch",
         next_step="restore the lines, or restart the query with as many sources as the file has lines",
-        spark=SparkError(ASSERTION),
     )
 
 
-def _severity(evidence: Evidence, batch: Batch) -> Severity:
+def _severity(scene: Scene, batch: Batch) -> Severity:
     """Spark opens the two newest files; what is wrong further down is history."""
-    return "error" if batch.id >= (evidence.checkpoint.last_offset_batch or 0) - 1 else "warning"
+    return "error" if batch.id >= (scene.checkpoint.last_offset_batch or 0) - 1 else "warning"
 
 
-def check_offsets(evidence: Evidence) -> Iterator[Finding]:
-    for batch in evidence.batches[-2:]:
+def check_offsets(scene: Scene) -> Iterator[Finding]:
+    for batch in scene.evidence.batches[-2:]:
         for source in batch.sources:
             for problem in source.offset.problems() if source.offset else ():
                 sentinel = isinstance(source.offset, KafkaOffset) and source.offset.sentinels()
                 yield Finding(
                     id="sentinels-in-checkpoint" if sentinel else "source-offset-malformed",
-                    severity=_severity(evidence, batch),
+                    severity=_severity(scene, batch),
                     path=f"offsets/{batch.id}",
                     message=f"{_spell(source)}: {problem}",
                     expected="an offset that the source wrote",
                     next_step="restore the line from a backup, or from the query's progress events",
-                    spark=SparkError(ASSERTION) if sentinel else None,
                 )
 
 
-def check_steps(evidence: Evidence) -> Iterator[Finding]:
-    for before, batch in pairwise(batch for batch in evidence.batches if batch.entry):
+def check_steps(scene: Scene) -> Iterator[Finding]:
+    for before, batch in pairwise(batch for batch in scene.evidence.batches if batch.entry):
         earlier = {(source.index, source.name): source for source in before.sources}
         for source in batch.sources:
             start = earlier.get((source.index, source.name))
             if start is not None and start.offset is not None and source.text is None:
-                yield _offset_lost(evidence, before, batch, source)
+                yield _offset_lost(scene, before, batch, source)
             if start is None or start.offset is None or source.offset is None or source.text == start.text:
                 continue
             if type(start.offset) is not type(source.offset):
                 yield _kind_changed(batch, source, start.offset, source.offset)
-            elif evidence.mode == "microbatch" and not source.offset.problems():
+            elif scene.evidence.mode == "microbatch" and not source.offset.problems():
                 yield from _backwards(batch, source, start.offset, source.offset)
                 yield from _parts_gone(batch, source)
 
 
-def _offset_lost(evidence: Evidence, before: Batch, batch: Batch, source: SourceProgress) -> Finding:
+def _offset_lost(scene: Scene, before: Batch, batch: Batch, source: SourceProgress) -> Finding:
     return Finding(
         id="offset-regression",
-        severity=_severity(evidence, batch),
+        severity=_severity(scene, batch),
         path=f"offsets/{batch.id}",
         message=f"{_spell(source)} has no offset, and had one in batch {before.id}: it begins anew from here",
         expected="an offset, once there was one",
@@ -140,8 +140,8 @@ def _parts_gone(batch: Batch, source: SourceProgress) -> Iterator[Finding]:
         )
 
 
-def check_initial_offsets(evidence: Evidence) -> Iterator[Finding]:
-    for name in unusable_initials(evidence.checkpoint.source_logs):
+def check_initial_offsets(scene: Scene) -> Iterator[Finding]:
+    for name in unusable_initials(scene.checkpoint.source_logs):
         yield Finding(
             id="initial-offset-file-malformed",
             severity="warning",
@@ -152,8 +152,8 @@ def check_initial_offsets(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-def check_file_logs(evidence: Evidence) -> Iterator[Finding]:
-    for log in evidence.checkpoint.source_logs:
+def check_file_logs(scene: Scene) -> Iterator[Finding]:
+    for log in scene.checkpoint.source_logs:
         try:
             missing = missing_live_entries(log)
         except MalformedFile as error:
@@ -168,26 +168,28 @@ def check_file_logs(evidence: Evidence) -> Iterator[Finding]:
                 "which the file source reads as a whole when it starts",
                 expected="every entry from the newest compact file on",
                 next_step="restore the file from a backup; the query cannot start without it",
-                spark=SparkError("java.io.FileNotFoundException"),
             )
         last = max([*log.names.ids[-1:], *log.names.compact_ids[-1:]], default=None)
         if log.kind == "file" and last is not None:
-            yield from _offset_beyond_log(evidence, log, last)
+            yield from _offset_beyond_log(scene, log, last)
 
 
-def check_empty_entries(evidence: Evidence) -> Iterator[Finding]:
+def check_empty_entries(scene: Scene) -> Iterator[Finding]:
     """Spark writes no entry without files: what this one listed is forgotten, and looks new. Where the batch that read
     it is not done, its rows come with a later batch, and only there unless a sink has that batch already."""
-    done = next((batch for batch in evidence.batches if batch.id == evidence.checkpoint.last_commit_batch), None)
-    for log in evidence.checkpoint.source_logs:
+    done = scene.batch(scene.checkpoint.last_commit_batch)
+    held = [view.sink.path or view.sink.kind for view in scene.sink_views if view.holds_what_it_skips(scene.next_id)]
+    for log in scene.checkpoint.source_logs:
         read = max((reached for reached in _positions(done, log)), default=-1)
         for number in empty_entries(log):
             name = number if number in log.names.ids else f"{number}.compact"
+            twice = number > read and f"; {listed(held)} has their rows already, and gets them twice"
+            message = "an entry without files: those that it listed look new, and a restart reads them again"
             yield Finding(
                 id=EMPTY_ENTRY,
-                severity="error" if number <= read else "warning",
+                severity="error" if number <= read or held else "warning",
                 path=f"sources/{log.name}/{name}",
-                message="an entry without files: those that it listed look new, and a restart reads them again",
+                message=f"{message}{twice if held and twice else ''}",
                 expected="a line for each file that the batch read",
                 next_step="restore the file from a backup, or go back to before the batch that read it: --to-batch",
             )
@@ -208,12 +210,11 @@ def _odd_compact_names(log: SourceLog, error: MalformedFile) -> Finding:
         message=error.message,
         expected=error.expected,
         next_step="set the compact file that Spark did not write aside",
-        spark=error.spark,
     )
 
 
-def _offset_beyond_log(evidence: Evidence, log: SourceLog, last: int) -> Iterator[Finding]:
-    newest = evidence.newest
+def _offset_beyond_log(scene: Scene, log: SourceLog, last: int) -> Iterator[Finding]:
+    newest = scene.evidence.newest
     for reached in _positions(newest, log):
         if newest and reached > last:
             yield Finding(
@@ -223,9 +224,52 @@ def _offset_beyond_log(evidence: Evidence, log: SourceLog, last: int) -> Iterato
                 message=f"offsets/{newest.id} refers to entry {reached}, and the log ends at {last}",
                 expected=f"sources/{log.name}/{reached}",
                 next_step="restore the log from a backup",
-                spark=SparkError(ILLEGAL_STATE),
             )
 
 
 def _spell(source: SourceProgress) -> str:
     return f"source {source.name or source.index}"
+
+
+LAWS = (
+    Law(
+        "sentinels-in-checkpoint",
+        "`-1` or `-2` instead of a Kafka offset",
+        look=check_offsets,
+        severities=("error", "warning"),
+    ),
+    Law(
+        "source-offset-malformed",
+        "an offset that its source cannot have written",
+        look=check_offsets,
+        severities=("error", "warning"),
+    ),
+    Law("offset-regression", "a source goes back", look=check_steps, severities=("warning",)),
+    Law(
+        "source-kind-changed",
+        "a line belongs to another kind of source than before",
+        look=check_steps,
+        severities=("warning",),
+    ),
+    Law(
+        "partitions-gone",
+        "a source no longer reads parts that it had",
+        look=check_steps,
+        severities=("error", "warning"),
+    ),
+    Law(
+        "initial-offset-file-malformed",
+        "where a source began cannot be read",
+        look=check_initial_offsets,
+        severities=("warning",),
+    ),
+    Law("source-log-compact-names", "a file source's compact files give no interval", look=check_file_logs),
+    Law("source-log-hole", "a file source's log lacks live entries", look=check_file_logs),
+    Law("source-log-missing", "offsets reach beyond a file source's log", look=check_file_logs),
+    Law(
+        "source-log-entry-empty",
+        "a file source's log has an entry without files",
+        look=check_empty_entries,
+        severities=("error", "warning"),
+    ),
+)

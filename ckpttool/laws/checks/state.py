@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ckpttool.formats.names import holes
-from ckpttool.laws.base import LOCATION_NOT_EMPTY
-from ckpttool.laws.checks.logs import SPARK_EXCEPTION, SPARK_RUNTIME_EXCEPTION, is_unread, spell_gaps
-from ckpttool.model import Finding, SparkError
-from ckpttool.scene.evidence import Evidence, partition_count
+from ckpttool.laws.base import Law
+from ckpttool.laws.checks.logs import is_unread, spell_gaps
+from ckpttool.model import Finding
+from ckpttool.scene.evidence import partition_count
+from ckpttool.scene.scene import Scene
 
 
-def check_directories(evidence: Evidence) -> Iterator[Finding]:
-    checkpoint = evidence.checkpoint
+def check_directories(scene: Scene) -> Iterator[Finding]:
+    checkpoint = scene.checkpoint
     numbers = [operator.id for operator in checkpoint.operators]
     named = any(commit.state_unique_ids for commit in checkpoint.commits.values())
     if (
         not numbers
         and not is_unread(checkpoint, "state")
-        and (named or (evidence.newest and evidence.newest.watermark_ms))
+        and (named or (scene.evidence.newest and scene.evidence.newest.watermark_ms))
     ):
         yield Finding(
             id="state-directory-missing",
@@ -29,7 +30,6 @@ def check_directories(evidence: Evidence) -> Iterator[Finding]:
             else "a watermark moves, which only a stateful query needs, and there is no state",
             expected="state/0",
             next_step="restore state/ from a backup",
-            spark=SparkError(SPARK_RUNTIME_EXCEPTION, "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"),
         )
     if numbers and not (checkpoint.offset_names.ids or checkpoint.commit_names.ids):
         yield Finding(
@@ -39,7 +39,6 @@ def check_directories(evidence: Evidence) -> Iterator[Finding]:
             message="there is state, and no batch in the logs",
             expected="offsets/ that belong to the state, or no state",
             next_step="restore the logs; Spark up to 4.0 starts at batch 0 over the old state",
-            spark=SparkError(LOCATION_NOT_EMPTY, "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY"),
         )
     missing = [range(numbers[0])] if numbers and numbers[0] > 0 else holes(numbers)
     if missing:
@@ -53,13 +52,13 @@ def check_directories(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-def check_partitions(evidence: Evidence) -> Iterator[Finding]:
-    newest = evidence.newest
-    pinned = partition_count(evidence, newest.id) if newest else None
+def check_partitions(scene: Scene) -> Iterator[Finding]:
+    newest = scene.evidence.newest
+    pinned = partition_count(scene.evidence, newest.id) if newest else None
     if newest is None or pinned is None or not pinned.isdecimal():
         return
-    before = partition_count(evidence, newest.id - 1)
-    if before not in (None, pinned) and evidence.checkpoint.last_commit_batch != newest.id:
+    before = partition_count(scene.evidence, newest.id - 1)
+    if before not in (None, pinned) and scene.checkpoint.last_commit_batch != newest.id:
         yield Finding(
             id="unfinished-repartition",
             severity="error",
@@ -67,10 +66,9 @@ def check_partitions(evidence: Evidence) -> Iterator[Finding]:
             message=f"pins {pinned} partitions where offsets/{newest.id - 1} pins {before}, and was not committed",
             expected=f"{before} partitions, or a finished repartition",
             next_step="finish the repartition with the same number; if it is a hand edit, restore the file",
-            spark=SparkError(SPARK_EXCEPTION, "STREAMING_UNFINISHED_REPARTITION_DETECTED"),
         )
         return
-    for operator in evidence.checkpoint.operators:
+    for operator in scene.checkpoint.operators:
         count = operator.partition_directories
         # Keyless aggregations and global limits use partition 0 alone; a crash in batch 0 leaves some out.
         if count > int(pinned) or (1 < count < int(pinned) and newest.id > 0):
@@ -82,3 +80,16 @@ def check_partitions(evidence: Evidence) -> Iterator[Finding]:
                 expected=f"{pinned} partitions",
                 next_step="restore the missing directories, or spark.sql.shuffle.partitions in the newest offsets",
             )
+
+
+LAWS = (
+    Law(
+        "state-directory-missing",
+        "a stateful query without state",
+        look=check_directories,
+        severities=("error", "warning"),
+    ),
+    Law("state-without-batches", "state, but no batch in the logs", look=check_directories),
+    Law("operator-directory-missing", "the numbering of `state/` has a hole", look=check_directories),
+    Law("partition-count-mismatch", "state has other partitions than are pinned", look=check_partitions),
+)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from ckpttool.errors import Unavailable
 from ckpttool.frozen import replace
+from ckpttool.laws.base import Law
 from ckpttool.laws.inputs.delta_rules import judge_table
 from ckpttool.model import Finding
 from ckpttool.scene.inputs import DeltaInput, FileInput, InputEvidence
@@ -67,3 +68,61 @@ def _judge_files(files: FileInput, scene: Scene) -> Iterator[Trouble]:
 
 def _not_looked_at(path: str, why: str) -> Finding:
     return Finding("source-not-looked-at", "info", path, why)
+
+
+LAWS = (
+    Law(
+        "delta-initial-snapshot-gone",
+        "the snapshot that a Delta source is still reading is gone",
+        severities=("error", "warning"),
+        needs="inputs",
+    ),
+    Law(
+        "delta-log-expired",
+        "a Delta source needs commits that were cleaned up",
+        severities=("error", "warning"),
+        needs="inputs",
+    ),
+    Law(
+        "delta-log-hole",
+        "the Delta table that a source reads cannot be put together",
+        severities=("error", "warning"),
+        needs="inputs",
+    ),
+    Law(
+        "delta-source-data-gone",
+        "data files that a Delta source has yet to read are gone",
+        severities=("error", "warning"),
+        needs="inputs",
+    ),
+    Law(
+        "delta-source-schema-or-updates",
+        "a version of the source's table that the stream cannot pass on",
+        severities=("error", "warning"),
+        needs="inputs",
+    ),
+    Law(
+        "delta-source-table-gone",
+        "there is no Delta table at the source's path",
+        severities=("error", "warning"),
+        needs="inputs",
+    ),
+    Law(
+        "delta-source-table-id-changed",
+        "the source's table is another one than before",
+        severities=("error", "warning"),
+        needs="inputs",
+    ),
+    Law(
+        "delta-trailing-commit-missed",
+        "the source's table ends before the offsets do",
+        severities=("error", "warning"),
+        needs="inputs",
+    ),
+    Law("source-file-deleted-before-replay", "input files of the batch that runs again are gone", needs="inputs"),
+    Law("source-not-looked-at", "input that was not looked for", severities=("warning", "info"), needs="inputs"),
+    Law("source-unreachable", "a source could not be reached", severities=("warning",), needs="inputs"),
+    Law(
+        "source-unreadable", "the table that a source reads could not be read", severities=("warning",), needs="inputs"
+    ),
+)

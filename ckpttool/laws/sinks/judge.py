@@ -8,6 +8,7 @@ writing is right only where those rows are not there yet. Where the record does 
 from __future__ import annotations
 
 from ckpttool.errors import MalformedFile, Unavailable
+from ckpttool.laws.base import Law
 from ckpttool.laws.sinks.findings import KEEPS_NOTHING, LOWER, RESTORE_ENTRIES, Answer, id_of_skips, tell, tell_besides
 from ckpttool.model import Finding, SparkError
 from ckpttool.scene.compaction import LOG, interval_of, lacking_ids, next_compaction
@@ -207,3 +208,69 @@ def _failing_compaction(evidence: SinkEvidence, restart: Logs) -> Answer | None:
 
 def _reads_nothing(restart: Logs) -> bool:
     return restart.empty is True or restart.rows == 0
+
+
+LAWS = (
+    Law(
+        "checkpoint-deleted-sink-kept",
+        "the sink has these rows already, under the id of an earlier query",
+        needs="sinks",
+    ),
+    Law(
+        "constant-txnAppId-after-reset",
+        "a `txnAppId` of the user's own has passed the batches that come",
+        needs="sinks",
+    ),
+    Law("file-sink-skips-by-number", "the file sink has the numbers of the batches that come", needs="sinks"),
+    Law(
+        "iceberg-dedup-window",
+        "snapshots that could hold the batch have expired",
+        severities=("warning",),
+        needs="sinks",
+    ),
+    Law(
+        "non-idempotent-sink-replay",
+        "a batch runs again into a sink that does not know batches",
+        severities=("error", "warning"),
+        needs="sinks",
+    ),
+    Law("replanned-after-sink-commit", "the batch was planned anew after the sink had its number", needs="sinks"),
+    Law(
+        "rewound-checkpoint-same-id",
+        "the table has the numbers of the batches that come, under this query's id",
+        needs="sinks",
+    ),
+    Law(
+        "sink-behind-checkpoint",
+        "committed batches are not in the sink",
+        severities=("error", "warning"),
+        needs="sinks",
+    ),
+    Law("sink-ledger-lowered", "the record was lowered, and the rows of the batch are still there", needs="sinks"),
+    Law("sink-log-unreadable", "something in the sink's log could not be read", severities=("warning",), needs="sinks"),
+    Law(
+        "sink-table-changed-under-checkpoint",
+        "rows of a batch that the sink has recorded were taken out since",
+        severities=("error", "warning"),
+        needs="sinks",
+    ),
+    Law("sink-unreachable", "the sink could not be reached", severities=("warning",), needs="sinks"),
+    Law("sink-unreadable", "the sink's own record could not be read", severities=("warning",), needs="sinks"),
+    Law(
+        "skipped-batch-fails-once",
+        "a batch function's sink has the batch, and Spark misses the state of it",
+        needs="sinks",
+    ),
+    Law(
+        "spark-metadata-missing-or-moved",
+        "entries of the file sink's log are missing",
+        severities=("error", "warning"),
+        needs="sinks",
+    ),
+    Law(
+        "txn-expired",
+        "the table forgot the query's number, or may have",
+        severities=("error", "warning"),
+        needs="sinks",
+    ),
+)

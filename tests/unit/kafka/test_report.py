@@ -39,7 +39,7 @@ def source(waiting: dict[int, tuple[int, int]]) -> SourceView:
 
 
 def report(scene: Any, answer: BrokerAnswer) -> KafkaReport:
-    restart = predict_restart(scene.evidence, scene.start)
+    restart = predict_restart(scene)
     return KafkaReport("/checkpoint", scene.release, restart, judged(scene, answer))
 
 
@@ -132,7 +132,7 @@ def test_clusters_by_source() -> None:
 def test_with_times_the_one_that_retention_reaches_first_stands_first() -> None:
     view = source({0: (100, DAY), 1: (900, DAY), 2: (500, -1)})
     scene = query({"orders": dict.fromkeys(range(3), 10)})
-    restart = predict_restart(scene.evidence, scene.start)
+    restart = predict_restart(scene)
     told = KafkaReport("/checkpoint", scene.release, restart, judge_views((view,), scene), NOW, tells_when=True)
     lines = render_kafka(told).splitlines()
     assert lines[1].startswith("Retention reaches orders-1 first: in 23 h, 2023-11-15 21:58:20Z")

@@ -24,7 +24,7 @@ def metrics(scene: Any, answer: BrokerAnswer, url: str = "/checkpoint", times: T
     views = look(scene, answer)
     if times is not None:
         views = tuple(with_times(view, times, NOW, {}) for view in views)
-    restart = predict_restart(scene.evidence, scene.start)
+    restart = predict_restart(scene)
     judged = judge_views(views, scene)
     report = KafkaReport(url, scene.release, restart, judged, NOW, tells_when=times is not None)
     found: dict[str, dict[tuple[str, ...], float]] = {}

@@ -124,7 +124,7 @@ def test_one_listing_tells_of_a_folder(
     query: Query, monkeypatch: pytest.MonkeyPatch, files: int, requests: list[str]
 ) -> None:
     query.reads(3, *(f"{number}.json" for number in range(files)))
-    evidence, asked = query.scene().evidence, []
+    scene, asked = query.scene(), []
     for method in ("list", "stat"):
         real = getattr(LocalStore, method)
 
@@ -134,7 +134,7 @@ def test_one_listing_tells_of_a_folder(
             return real(self, path)
 
         monkeypatch.setattr(LocalStore, method, spy)
-    (found,) = load_inputs(evidence, {})
+    (found,) = load_inputs(scene)
     assert isinstance(found, FileInput)
     assert (found.files.looked_at, asked) == (files, requests)
 
