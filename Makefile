@@ -9,7 +9,7 @@ SPARK ?= 3.5.7 4.2.0
 # Where it is set, every start of a program would compile it anew, which no user's does.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test dev lint golden samples test-fast test-property test-spark kafka-truth fuzz bench docs sweep accuracy clean test-crash test-storage
+.PHONY: help demo test dev lint golden samples test-fast test-property test-spark kafka-truth fuzz bench docs sweep accuracy clean test-crash test-storage package
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -19,7 +19,7 @@ dev: $(BIN)/.installed ## make the virtual environment with everything the tests
 $(BIN)/.installed: setup.cfg pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "ckpttool needs Python 3.11 or later; try make PYTHON=python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat -e '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat -e '.[dev]'
 	@touch $@
 
 demo: dev ## a guided tour over a sound, a crashed and a damaged checkpoint, and a real job that is killed
@@ -34,7 +34,13 @@ lint: dev ## ruff and mypy
 test-fast: dev ## unit, contract, property, golden, docs: no Spark, a minute or two
 	$(BIN)/pytest -m "not spark and not storage"
 
-test: dev lint ## everything that gates; installs the Sparks it compares with
+package: dev ## build sdist and wheel, check them, and try the wheel in an empty environment
+	rm -rf dist
+	$(BIN)/python -m build --quiet --outdir dist
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/python -m tests.package dist
+
+test: dev lint package ## everything that gates; installs the Sparks it compares with
 	$(BIN)/python -m tests.parts.spark $(SPARK) --jars
 	$(BIN)/pytest -m 'not crash and not at_length and not storage'
 
