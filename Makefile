@@ -9,7 +9,7 @@ SPARK ?= 3.5.7 4.2.0
 # Where it is set, every start of a program would compile it anew, which no user's does.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test dev lint golden samples test-fast test-property test-spark kafka-truth fuzz bench docs sweep accuracy clean test-crash test-storage package
+.PHONY: help demo test dev lint golden samples test-fast test-property test-spark kafka-truth fuzz bench docs sweep accuracy clean test-crash test-storage package changelog
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -26,10 +26,11 @@ demo: dev ## a guided tour over a sound, a crashed and a damaged checkpoint, and
 	$(BIN)/python -m tests.parts.spark 4.2.0 --jars
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash docs/demo.sh
 
-lint: dev ## ruff and mypy
+lint: dev ## ruff, mypy, names of changelog entries
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	@$(BIN)/towncrier build --draft --version next > /dev/null 2>&1 || $(BIN)/towncrier build --draft --version next
 
 test-fast: dev ## unit, contract, property, golden, docs: no Spark, a minute or two
 	$(BIN)/pytest -m "not spark and not storage"
@@ -88,6 +89,9 @@ samples: dev ## remake sample_checkpoints/ from real Spark (NAMES="..." for some
 docs: dev ## rewrite the generated parts of docs/
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/generate_rules.py
+
+changelog: dev ## show what the next release would tell; GATHER=yes writes it into CHANGELOG.md
+	@$(BIN)/towncrier build $(if $(GATHER),--yes,--draft) --version $$($(BIN)/python -c 'import ckpttool; print(ckpttool.__version__)')
 
 bench: dev ## measure start-up, growth, memory, and reading state beside Spark 4.2.0, as ratios; write docs/performance.md
 	$(BIN)/python -m tests.parts.spark 4.2.0
