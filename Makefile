@@ -97,5 +97,5 @@ bench: dev ## measure start-up, growth, memory, and reading state beside Spark 4
 	$(BIN)/python -m tests.parts.spark 4.2.0
 	$(BIN)/python -m benchmarks; ended=$$?; $(BIN)/python -m benchmarks.state_vs_spark && exit $$ended
 
-clean: ## remove what make dev made
-	rm -rf $(VENV) .hypothesis .mypy_cache .ruff_cache
+clean: ## remove what these targets made
+	rm -rf $(VENV) .tox dist .hypothesis .mypy_cache .ruff_cache
