@@ -29,7 +29,7 @@ from tests.samples.place import about, sample_names
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "ckpttool"
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 FORMAT, FINDINGS, CLI, API = (
     ROOT / "docs" / name for name in ("checkpoint-format.md", "findings.md", "cli.md", "python-api.md")
 )
