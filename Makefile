@@ -26,7 +26,7 @@ demo: dev ## a guided tour over a sound, a crashed and a damaged checkpoint, and
 	$(BIN)/python -m tests.parts.spark 4.2.0 --jars
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash docs/demo.sh
 
-lint: dev ## ruff, mypy, names of changelog entries
+lint: dev ## ruff, mypy over code and tests, names of changelog entries
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -122,7 +122,7 @@ class _Query:
         so_far = [record for records in self.records[: batch + 1] for record in records]
         for record in so_far:
             ends[record.fields["id"] % self.shape.partitions] += 1
-        value: dict[str, Any] = {
+        values: dict[str, dict[str, Any]] = {
             "kafka": {"orders": {str(partition): end for partition, end in enumerate(ends)}},
             "file": {"logOffset": batch},
             "rate-micro-batch": {"offset": len(so_far), "timestamp": 1000 * batch},
@@ -133,13 +133,13 @@ class _Query:
                 "index": -1,
                 "isStartingVersion": False,
             },
-        }[self.shape.source]
-        return json.dumps(value)
+        }
+        return json.dumps(values[self.shape.source])
 
     # -- the results
 
     def operator(self) -> Operator:
-        settings = {
+        settings: dict[str, dict[str, Any]] = {
             "map": {},
             "job": {},
             "count": {"keys": ["k"], "value": "v"},

@@ -248,7 +248,9 @@ def move_rows(history: History, pick: Pick[Any]) -> History | None:
         return None
     index = pick(full)
     other = index + 1 if index + 1 < len(log) else index - 1
-    row, *rest = log[index].rows or ()
+    rows = log[index].rows
+    assert rows
+    row, *rest = rows
     log[index] = replace(log[index], rows=tuple(rest))
     log[other] = replace(log[other], rows=(*(log[other].rows or ()), row))
     return _with_after(history, sink=tuple(log))

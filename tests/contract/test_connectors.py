@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ckpttool.connectors import ALL, UnknownOffset, recognise_offset
-from ckpttool.connectors.base import Order
+from ckpttool.connectors.base import Connector, Offset, Order
 
 NEEDS_HINT = {"rate", "eventhubs"}
 AMBIGUOUS = {"kafka", "integer"}
@@ -42,7 +43,7 @@ HINTS = st.none() | st.sampled_from([module.KIND for module in ALL])
 
 
 @st.composite
-def damaged_examples(draw):
+def damaged_examples(draw: st.DrawFn) -> Any:
     """A connector's own offset with one part replaced, added or dropped, at any depth."""
     value = json.loads(draw(st.sampled_from([text for module in ALL for text in module.EXAMPLES])))
     if not isinstance(value, dict | list) or not value:
@@ -70,14 +71,14 @@ def test_kinds_are_unique() -> None:
 
 
 @pytest.mark.parametrize(("module", "text"), EXAMPLES)
-def test_example_is_recognised_when_its_kind_is_named(module, text) -> None:
+def test_example_is_recognised_when_its_kind_is_named(module: Connector, text: str) -> None:
     offset = recognise_offset(text, module.KIND)
     assert offset.kind == module.KIND
     assert offset.certainty == ("ambiguous" if module.KIND == "integer" else "certain")
 
 
 @pytest.mark.parametrize(("module", "text"), EXAMPLES)
-def test_example_is_recognised_by_its_shape(module, text) -> None:
+def test_example_is_recognised_by_its_shape(module: Connector, text: str) -> None:
     if module.KIND in NEEDS_HINT:
         assert recognise_offset(text).kind != module.KIND
         return
@@ -87,13 +88,13 @@ def test_example_is_recognised_by_its_shape(module, text) -> None:
 
 
 @pytest.mark.parametrize(("module", "text"), EXAMPLES)
-def test_a_wrong_hint_does_not_hide_what_the_shape_proves(module, text) -> None:
+def test_a_wrong_hint_does_not_hide_what_the_shape_proves(module: Connector, text: str) -> None:
     if recognise_offset(text).certainty == "certain":
         assert recognise_offset(text, "rate").kind == module.KIND
 
 
 @pytest.mark.parametrize(("module", "text"), EXAMPLES)
-def test_example_equals_itself_and_nothing_lies_between(module, text) -> None:
+def test_example_equals_itself_and_nothing_lies_between(module: Connector, text: str) -> None:
     offset, again = (recognise_offset(text, module.KIND) for _ in range(2))
     assert offset.order(again) is Order.EQUAL
     step = offset.step_from(again)
@@ -103,13 +104,13 @@ def test_example_equals_itself_and_nothing_lies_between(module, text) -> None:
 
 
 @pytest.mark.parametrize(("module", "one", "two"), PAIRS)
-def test_order_is_antisymmetric(module, one, two) -> None:
+def test_order_is_antisymmetric(module: Connector, one: str, two: str) -> None:
     first, second = recognise_offset(one, module.KIND), recognise_offset(two, module.KIND)
     assert second.order(first) is MIRRORED[first.order(second)]
 
 
 @pytest.mark.parametrize(("module", "one", "two"), PAIRS)
-def test_a_step_down_is_told_and_never_negative(module, one, two) -> None:
+def test_a_step_down_is_told_and_never_negative(module: Connector, one: str, two: str) -> None:
     start, end = recognise_offset(one, module.KIND), recognise_offset(two, module.KIND)
     step = end.step_from(start)
     assert step.amount is None or step.amount >= 0
@@ -118,7 +119,7 @@ def test_a_step_down_is_told_and_never_negative(module, one, two) -> None:
 
 
 @pytest.mark.parametrize(("module", "text"), EXAMPLES)
-def test_words_are_printable_and_examples_are_without_problems(module, text) -> None:
+def test_words_are_printable_and_examples_are_without_problems(module: Connector, text: str) -> None:
     offset = recognise_offset(text, module.KIND)
     assert is_one_printable_line(offset.summary())
     assert offset.details()
@@ -127,19 +128,20 @@ def test_words_are_printable_and_examples_are_without_problems(module, text) -> 
 
 
 @pytest.mark.parametrize(("module", "text"), EXAMPLES)
-def test_offsets_of_other_systems_are_not_comparable(module, text) -> None:
+def test_offsets_of_other_systems_are_not_comparable(module: Connector, text: str) -> None:
     offset = recognise_offset(text, module.KIND)
     stranger = recognise_offset('{"logOffset":1}' if module.KIND != "file" else "7")
     assert offset.order(stranger) is Order.UNKNOWN
     assert offset.step_from(stranger).amount is None
     assert offset.step_from(stranger).note
-    assert offset.step_from(None).amount is None or offset.step_from(None).amount >= 0
+    first = offset.step_from(None).amount
+    assert first is None or first >= 0
 
 
 @pytest.mark.property
 @settings(deadline=None)
 @given(value=JSON | damaged_examples(), hint=HINTS)
-def test_no_json_value_makes_a_connector_raise(value, hint) -> None:
+def test_no_json_value_makes_a_connector_raise(value: Any, hint: str | None) -> None:
     text = json.dumps(value)
     for module in ALL:
         offset = module.parse_offset(value, text, hint)
@@ -150,18 +152,18 @@ def test_no_json_value_makes_a_connector_raise(value, hint) -> None:
 @pytest.mark.property
 @settings(deadline=None)
 @given(value=JSON | damaged_examples(), hint=HINTS)
-def test_any_json_text_gets_an_offset(value, hint) -> None:
+def test_any_json_text_gets_an_offset(value: Any, hint: str | None) -> None:
     exercise(recognise_offset(json.dumps(value, ensure_ascii=False), hint))
 
 
 @pytest.mark.property
 @settings(deadline=None)
 @given(text=st.text(st.characters()), hint=HINTS)
-def test_any_text_gets_an_offset(text, hint) -> None:
+def test_any_text_gets_an_offset(text: str, hint: str | None) -> None:
     exercise(recognise_offset(text, hint))
 
 
-def exercise(offset) -> None:
+def exercise(offset: Offset) -> None:
     assert is_one_printable_line(offset.summary())
     assert offset.order(offset) is Order.EQUAL
     assert offset.step_from(offset).amount in (0, None)
@@ -187,7 +189,7 @@ def exercise(offset) -> None:
         pytest.param("\ufeff7", id="byte order mark"),
     ],
 )
-def test_hostile_text_is_unknown_and_shown_in_short(text) -> None:
+def test_hostile_text_is_unknown_and_shown_in_short(text: str) -> None:
     offset = recognise_offset(text)
     assert isinstance(offset, UnknownOffset) or offset.kind == "python"
     assert is_one_printable_line(offset.summary())
@@ -196,6 +198,7 @@ def test_hostile_text_is_unknown_and_shown_in_short(text) -> None:
 
 def test_unknown_offset_keeps_its_text_and_compares_by_it() -> None:
     offset, same, other = (recognise_offset(text) for text in ('"x"', '"x"', '"y"'))
+    assert isinstance(offset, UnknownOffset)
     assert (offset.kind, offset.certainty, offset.text) == ("unknown", "ambiguous", '"x"')
     assert offset.summary() == '`"x"`'
     assert offset.order(same) is Order.EQUAL

@@ -38,7 +38,7 @@ def s3(object_server: Callable[[str], ObjectServer], sample: Callable[[str], Pat
         yield proxy, f"{server.put(sample(SAMPLE), f'b{uuid4().hex}')}/checkpoint"
 
 
-FORMS = {
+FORMS: dict[str, tuple[dict[str, object], dict[str, str], str | None]] = {
     "environment": ({}, {"AWS_ACCESS_KEY_ID": "ENVKEY", "AWS_SECRET_ACCESS_KEY": SECRET}, "ENVKEY"),
     "profile": ({"profile": "nightly"}, {}, "PROFILEKEY"),
     "key": ({"key": "GIVENKEY", "secret": SECRET}, {}, "GIVENKEY"),
@@ -96,7 +96,7 @@ def test_a_signature_that_lets_read_and_list_is_enough_on_azure(
         account_name=AZURE_ACCOUNT,
         account_key=AZURE_KEY,
         resource_types=ResourceTypes(container=True, object=True),
-        permission=AccountSasPermissions.from_string(allowed),
+        permission=AccountSasPermissions.from_string(allowed),  # type: ignore[no-untyped-call]
         expiry=datetime.now(UTC) + timedelta(hours=1),
     )
     connection = f"BlobEndpoint={server.address}/{AZURE_ACCOUNT};SharedAccessSignature={signature}"

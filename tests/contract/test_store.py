@@ -345,7 +345,11 @@ def test_nothing_is_asked_for_before_it_is_listed_or_read(
     asked: list[str] = []
 
     def record(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda *args, **kwargs: (asked.append(name), method(*args, **kwargs))[1]
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            asked.append(name)
+            return method(*args, **kwargs)
+
+        return recorded
 
     for name in ("ls", "info", "exists", "isdir", "isfile", "cat_file", "open", "find", "glob"):
         monkeypatch.setattr(MemoryFileSystem, name, record(name, getattr(MemoryFileSystem, name)))

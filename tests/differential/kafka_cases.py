@@ -110,11 +110,11 @@ class Case:
             (folder / "offsets" / str(batch)).write_bytes(encode_offset_log(entry))
         for batch in range(len(several) - self.replay):
             (folder / "commits" / str(batch)).write_bytes(encode_commit_log(CommitLogEntry(batch, 1, 0)))
-        for index, ends in enumerate(several[0]):
-            begun = self.filled(json.dumps({topic: dict.fromkeys(parts, 0) for topic, parts in ends.items()}))
-            log = folder / "sources" / str(index)
-            log.mkdir(parents=True)
-            (log / "0").write_bytes(encode_initial_offset(InitialOffset(1, begun, 0)))
+        for index, first in enumerate(several[0]):
+            begun = self.filled(json.dumps({topic: dict.fromkeys(parts, 0) for topic, parts in first.items()}))
+            source = folder / "sources" / str(index)
+            source.mkdir(parents=True)
+            (source / "0").write_bytes(encode_initial_offset(InitialOffset(1, begun, 0)))
 
 
 def nothing(_: Made) -> None:

@@ -31,7 +31,7 @@ def run_on_spark(
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
     whole.pop("SPARK_HOME", None)
-    command = [python, "-c", "from ckpttool.cli import main; main()", *arguments]
+    command = [str(python), "-c", "from ckpttool.cli import main; main()", *arguments]
     ran = subprocess.run(
         command, env=whole | dict(environment or {}), cwd=cwd, capture_output=True, text=True, check=False
     )

@@ -12,6 +12,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,11 @@ def read_log(spark: SparkSession, class_name: str, path: str, told: Callable[[An
     """Each batch by a log object of its own: Spark remembers the batches that it has read."""
     names = os.listdir(path) if os.path.isdir(path) else []
     batches = sorted(int(name) for name in names if name.isdecimal() and str(int(name)) == name)
-    return {
-        str(batch): attempt(lambda batch=batch: told(open_log(spark, class_name, path).get(batch).get()))
-        for batch in batches
-    }
+
+    def read(batch: int) -> Json:
+        return told(open_log(spark, class_name, path).get(batch).get())
+
+    return {str(batch): attempt(partial(read, batch)) for batch in batches}
 
 
 def open_log(spark: SparkSession, class_name: str, path: str) -> Any:

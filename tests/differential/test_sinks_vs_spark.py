@@ -158,6 +158,11 @@ def _rewind(scene: Scene, to: int = LAST - 2) -> None:
     scene.drop_batches("commits", to)
 
 
+def _rewind_one_and_a_commit(scene: Scene) -> None:
+    scene.drop_batches("offsets", LAST - 1)
+    scene.drop_batches("commits", LAST - 2)
+
+
 def _plan_anew(scene: Scene) -> None:
     """The newest batch is planned again by Spark itself, skipped, and then killed before its commit."""
     _crash(scene)
@@ -218,7 +223,7 @@ def _cases() -> Iterator[Case]:
         "rewound to a batch without commit",
         SKIPPING,
         (ALREADY,) * 3,
-        lambda scene: (scene.drop_batches("offsets", LAST - 1), scene.drop_batches("commits", LAST - 2))[0],
+        _rewind_one_and_a_commit,
         harmful=True,
     )
     yield Case("newest batch planned anew", SKIPPING, (LOST,) * 3, _plan_anew, in_test=("delta", "file"))
@@ -349,7 +354,7 @@ def facts_of(scene: Scene) -> Logs:
         return max((int(name) for name in names if name.isdecimal()), default=None)
 
     planned, committed = newest("offsets"), newest("commits")
-    common = {
+    common: dict[str, Any] = {
         "committed": committed,
         "planned": planned,
         "query_id": scene.query_id(),

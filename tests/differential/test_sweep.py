@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.differential.sweep.accuracy import KNOWN_WRONGLY_FINE, PAGE, group_of, judged, refreshed
-from tests.differential.sweep.bases import bases
+from tests.differential.sweep.bases import Sparks, bases
 from tests.differential.sweep.judge import Verdict, score
 from tests.differential.sweep.load import recorded_versions
-from tests.differential.sweep.restarts import Restarter, Sparks
+from tests.differential.sweep.restarts import Restarter
 from tests.differential.sweep.run import Json, in_one_process, read, verdict
 from tests.differential.sweep.surgery import Surgery
 

@@ -23,7 +23,7 @@ from ckpttool.formats.delta_log import parse_transaction
 from ckpttool.formats.dstreams import parse_dstream_names, parse_wal_names, sniff_codec
 from ckpttool.formats.names import holes, parse_log_names
 from ckpttool.formats.state.names import parse_state_versions, provider_of
-from ckpttool.report.text import printable
+from ckpttool.report.layout import printable
 from ckpttool.storage.urls import parse_url, redact_url
 from tests.property.test_format_laws import FORMATS
 from tests.samples.place import REPOSITORY
@@ -151,7 +151,7 @@ def run_random(seconds: float, seed: int) -> int:
 
 
 def run_atheris(seconds: float, seed: int) -> int:
-    import atheris  # type: ignore[import-not-found, unused-ignore]
+    import atheris
 
     def one_input(data: bytes) -> None:
         if problem := try_all(data):

@@ -123,9 +123,9 @@ class Proxy:
         if answer is not None and answer.broken is None:
             self._reply(handler, answer.status, answer.headers, answer.body)
             return
-        status, headers, body = self._forward(handler)
+        status, answered, body = self._forward(handler)
         pause_s = STILL_S if answer and answer.broken == "still" else 0
-        self._reply(handler, status, headers, body, cut=answer is not None, pause_s=pause_s)
+        self._reply(handler, status, answered, body, cut=answer is not None, pause_s=pause_s)
 
     def _forward(self, handler: BaseHTTPRequestHandler) -> tuple[int, Mapping[str, str], bytes]:
         connection = http.client.HTTPConnection("127.0.0.1", self._upstream, timeout=60)

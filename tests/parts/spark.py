@@ -116,10 +116,10 @@ def _interpreter(versions: Sequence[str]) -> str:
     if f"{sys.version_info.major}.{sys.version_info.minor}" in versions:
         return sys.executable
     for version in versions:
-        installed = [shutil.which(f"python{version}"), *Path.home().glob(f".pyenv/versions/{version}.*/bin/python")]
-        for found in filter(None, installed):
+        named, others = shutil.which(f"python{version}"), Path.home().glob(f".pyenv/versions/{version}.*/bin/python")
+        for found in [*([named] if named else []), *map(str, others)]:
             if subprocess.run([found, "--version"], capture_output=True, check=False).returncode == 0:
-                return str(found)
+                return found
     raise MissingPart(f"this Spark runs on Python {' or '.join(versions)}, and none is on the path")
 
 

@@ -39,9 +39,10 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
         return LEAVES[kind]
     if is_dataclass(kind):
         hints = get_type_hints(kind)
+        assert isinstance(kind, type)
         return st.builds(kind, **{each.name: values_of(hints[each.name]) for each in fields(kind)})
     if origin in (Union, types.UnionType):
-        return st.one_of(st.none() if option is types.NoneType else values_of(option) for option in arguments)
+        return st.one_of([st.none() if option is types.NoneType else values_of(option) for option in arguments])
     if origin is Literal:
         return st.sampled_from(arguments)
     if origin is tuple:
@@ -95,7 +96,8 @@ def test_any_history_has_a_verdict(run: Run, some: list[Case]) -> None:
 def test_a_history_with_something_absurd_in_it_has_a_verdict(data: st.DataObject) -> None:
     """One part of a sound history is anything that its type allows."""
     history = sound_history(Shape(operator=data.draw(st.sampled_from(["map", "count", "window", "job"]))))
-    parts = [history.run, history.case, history.case.after, history.case.crashes[0], history.case.crashes[0].disk]
+    crash = history.case.crashes[0]
+    parts: list[Any] = [history.run, history.case, history.case.after, crash, crash.disk]
     part = data.draw(st.sampled_from(range(len(parts))))
     name = data.draw(st.sampled_from([each.name for each in fields(parts[part])]))
     changed = replace(parts[part], **{name: data.draw(values_of(get_type_hints(type(parts[part]))[name]))})

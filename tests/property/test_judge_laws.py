@@ -43,7 +43,7 @@ NARROWED: dict[str, dict[str, list[Any]]] = {
 
 
 @st.composite
-def shapes(draw: st.DrawFn, **choices: list[Any]) -> Shape:
+def shapes(draw: st.DrawFn, /, **choices: list[Any]) -> Shape:
     sizes = tuple(draw(st.lists(st.integers(0, 5), min_size=1, max_size=5)))
     return Shape(
         sizes=sizes,

@@ -498,7 +498,7 @@ def _forget_state(spark: SparkSession) -> None:
 
     Their maintenance goes on: to stop it, Spark 4.0 may wait for a thread that waits for it, for five minutes."""
     with suppress(Exception):
-        spark._jvm.org.apache.spark.sql.execution.streaming.state.StateStore.unloadAll()  # type: ignore[union-attr]
+        spark._jvm.org.apache.spark.sql.execution.streaming.state.StateStore.unloadAll()  # type: ignore[union-attr, unused-ignore]
 
 
 def in_a_new_session(answer: Answer, spark: SparkSession, request: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, is_dataclass
 from functools import cached_property
 from threading import Barrier, Thread
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -52,9 +52,15 @@ def test_arguments_and_defaults() -> None:
     assert (Point(1).x, Point(1).y, Point(1, y=2).y, Point(1).notes) == (1, 0, 2, {})
     assert Point(1).notes is not Point(1).notes
     assert Labelled(1, label="a").label == "a"
-    for wrong in (lambda: Point(), lambda: Point(1, 2, {}, 3), lambda: Labelled(1, 2, {}, "a"), lambda: Point(1, z=2)):
+    wrong: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = [
+        (Point, (), {}),
+        (Point, (1, 2, {}, 3), {}),
+        (Labelled, (1, 2, {}, "a"), {}),
+        (Point, (1,), {"z": 2}),
+    ]
+    for kind, arguments, named in wrong:
         with pytest.raises(TypeError):
-            wrong()
+            kind(*arguments, **named)
 
 
 def test_nothing_can_be_changed() -> None:
@@ -120,7 +126,7 @@ def test_threads_may_make_the_first_values_together() -> None:
             x: int
             y: int = 1
 
-        together, made = Barrier(8), []
+        together, made = Barrier(8), list[object]()
 
         def make(kind: type[New] = New, together: Barrier = together, made: list[object] = made) -> None:
             together.wait()

@@ -12,6 +12,7 @@ import json
 import re
 import select
 import shutil
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -215,7 +216,7 @@ def sink_of(base: Base, before: Seen, after: Seen) -> Json:
     rows, earlier = observe.identities(after.sink["rows"]), observe.identities(before.sink["rows"])
     told: Json = {"ledger_before": before.sink["ledger"], "ledger_after": after.sink["ledger"]}
     if rows is not None:
-        added = rows - (earlier or observe.Counter())
+        added = rows - (earlier or Counter())
         told["added"] = [json.loads(row) for row in sorted(added.elements())]
         told |= observe.lost_and_repeated(base.query, base.files + base.more, after.sink["rows"])
     elif earlier is not None or after.sink["ledger"] is not None:

@@ -429,8 +429,8 @@ def _of_offsets(name: str, text: str) -> Iterator[tuple[str, Edit]]:
         return
     metadata = json.loads(lines[1])
     for key in ("batchWatermarkMs", "batchTimestampMs"):
-        for to in (0, -5, 1_700_000_009_000, 4_000_000_000_000, "17", None, 1.5):
-            yield f"{key} {to!r}", _set(name, 1, [key], to)
+        for value in (0, -5, 1_700_000_009_000, 4_000_000_000_000, "17", None, 1.5):
+            yield f"{key} {value!r}", _set(name, 1, [key], value)
         yield f"{key} gone", _unset(name, 1, [key])
     yield "conf gone", _unset(name, 1, ["conf"])
     yield "conf empty", _set(name, 1, ["conf"], {})
@@ -478,8 +478,8 @@ def _of_source(name: str, at: int, line: str) -> Iterator[tuple[str, Edit]]:
             yield "offset moved", {"op": "line", "path": name, "at": at, "to": str(to)}
     for key, number in value.items() if isinstance(value, dict) else ():
         if isinstance(number, int) and not isinstance(number, bool):
-            for to in (number - 1, number + 1, number + 50, -1, 0, str(number)):
-                yield f"offset {key} moved", _set(name, at, [key], to)
+            for moved in (number - 1, number + 1, number + 50, -1, 0, str(number)):
+                yield f"offset {key} moved", _set(name, at, [key], moved)
         yield f"offset {key} gone", _unset(name, at, [key])
 
 

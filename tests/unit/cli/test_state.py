@@ -192,7 +192,7 @@ def test_verify_says_the_same_however_many_stores_it_takes_at_a_time(sample: Sam
     for damaged in sorted(copy.glob("state/0/*/*/*.delta"))[::3]:
         damaged.write_bytes(damaged.read_bytes()[:-30])
     whole = snapshot(3, [(b"\x00" + at.to_bytes(16, "little"), bytes(17)) for at in range(2000)])
-    state = {}
+    state: dict[str, bytes] = {}
     for partition in range(5):
         bad = {name: data[:900] + bytes(99) + data[999:] for name, data in whole.items() if name.startswith("SSTs/")}
         state |= {f"0/{partition}/{name}": data for name, data in {**whole, **(bad if partition % 2 else {})}.items()}

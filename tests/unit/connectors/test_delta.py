@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 
@@ -7,7 +8,9 @@ from ckpttool.connectors.base import Order
 from ckpttool.connectors.delta import DeltaOffset
 
 
-def delta(version, index, *, snapshot=False, source_version=1, table="t"):
+def delta(
+    version: int, index: int, *, snapshot: bool = False, source_version: int = 1, table: str = "t"
+) -> DeltaOffset:
     fields = {
         "sourceVersion": source_version,
         "reservoirId": table,
@@ -36,13 +39,13 @@ def test_summaries() -> None:
 
 
 @pytest.mark.parametrize(("start", "end", "files"), [(-1, 0, 1), (-1, 4, 5), (0, 4, 4), (2, 2, 0), (-1, -1, 0)])
-def test_files_within_one_version(start, end, files) -> None:
+def test_files_within_one_version(start: int, end: int, files: int) -> None:
     step = delta(3, end).step_from(delta(3, start))
     assert (step.amount, step.unit, step.exact) == (files, "files", True)
 
 
 @pytest.mark.parametrize(("mark", "files"), [(-20, 3), (-19, 3)])
-def test_the_marks_of_a_schema_change_are_before_the_first_file(mark, files) -> None:
+def test_the_marks_of_a_schema_change_are_before_the_first_file(mark: int, files: int) -> None:
     assert delta(3, 2).step_from(delta(3, mark, source_version=3)).amount == files
 
 
@@ -55,7 +58,7 @@ def test_the_marks_of_a_schema_change_are_before_the_first_file(mark, files) -> 
         ((3, 2), (4, -1), 1, False),  # the rest of 3
     ],
 )
-def test_versions_between(start, end, versions, exact) -> None:
+def test_versions_between(start: tuple[int, int], end: tuple[int, int], versions: int, exact: bool) -> None:
     step = delta(*end).step_from(delta(*start))
     assert (step.amount, step.unit, step.exact) == (versions, "table versions", exact)
     assert step.note
@@ -84,7 +87,7 @@ def test_the_initial_snapshot_is_counted_in_files_and_left_for_the_next_version(
         (delta(3, 2), delta(3, 2, table="other"), Order.UNKNOWN),
     ],
 )
-def test_order(one, two, order) -> None:
+def test_order(one: DeltaOffset, two: DeltaOffset, order: Order) -> None:
     assert one.order(two) is order
 
 
@@ -98,7 +101,7 @@ def test_moving_back_is_told() -> None:
 def test_another_table() -> None:
     step = delta(3, 1).step_from(delta(3, 0, table="other"))
     assert step.amount is None
-    assert "table" in step.note
+    assert "table" in (step.note or "")
 
 
 @pytest.mark.parametrize(
@@ -114,13 +117,13 @@ def test_another_table() -> None:
         (delta(3, 2**63 - 1 - 100), "end of a version"),
     ],
 )
-def test_problems(offset, words) -> None:
+def test_problems(offset: DeltaOffset, words: str) -> None:
     (problem,) = offset.problems()
     assert words in problem
 
 
 @pytest.mark.parametrize("source_version", [1, 3])
-def test_known_versions_are_no_problem(source_version) -> None:
+def test_known_versions_are_no_problem(source_version: int) -> None:
     assert delta(3, -20 if source_version == 3 else 0, source_version=source_version).problems() == []
 
 
@@ -136,7 +139,7 @@ def test_known_versions_are_no_problem(source_version) -> None:
         {"sourceVersion": "1"},
     ],
 )
-def test_wrong_types_are_not_delta(change) -> None:
+def test_wrong_types_are_not_delta(change: dict[str, Any]) -> None:
     fields = {"sourceVersion": 1, "reservoirId": "r", "reservoirVersion": 3, "index": 0, "isStartingVersion": False}
     assert recognise_offset(json.dumps(fields)).kind == "delta"
     assert recognise_offset(json.dumps(fields | change)).kind != "delta"

@@ -4,11 +4,12 @@ import pytest
 
 from ckpttool.connectors import recognise_offset
 from ckpttool.connectors.base import Order
+from ckpttool.connectors.kafka import KafkaOffset
 
 
-def kafka(text, hint="kafka"):
+def kafka(text: str, hint: str | None = "kafka") -> KafkaOffset:
     offset = recognise_offset(text, hint)
-    assert offset.kind == "kafka"
+    assert isinstance(offset, KafkaOffset)
     return offset
 
 
@@ -82,12 +83,12 @@ def test_without_start_nothing_is_countable() -> None:
         ('{"t":{"0":3}}', '{"t":{"0":3},"u":{"0":0}}', Order.BEFORE),
     ],
 )
-def test_order(one, two, order) -> None:
+def test_order(one: str, two: str, order: Order) -> None:
     assert kafka(one).order(kafka(two)) is order
 
 
 @pytest.mark.parametrize("sentinel", [-1, -2])
-def test_words_of_starting_offsets_never_belong_in_a_checkpoint(sentinel) -> None:
+def test_words_of_starting_offsets_never_belong_in_a_checkpoint(sentinel: int) -> None:
     (problem,) = kafka(f'{{"t":{{"0":23,"1":{sentinel}}}}}').problems()
     assert "t-1" in problem
     assert "t-0" not in problem
@@ -120,7 +121,7 @@ def test_an_empty_map_is_kafka_only_when_something_says_so() -> None:
         '{"t":{"0":1},"u":1}',
     ],
 )
-def test_what_is_not_topic_partition_number_is_not_kafka(text) -> None:
+def test_what_is_not_topic_partition_number_is_not_kafka(text: str) -> None:
     assert recognise_offset(text, "kafka").kind != "kafka"
 
 

@@ -3,7 +3,8 @@ import json
 import pytest
 
 from ckpttool.connectors import recognise_offset
-from ckpttool.connectors.base import Order
+from ckpttool.connectors.base import Offset, Order
+from ckpttool.connectors.kinesis import KinesisOffset
 
 AWSLABS = (
     '{"metadata":{"batchId":"7","streamName":"s"},"shardId-000000000000":{"iteratorType":"AFTER_SEQUENCE_NUMBER",'
@@ -11,7 +12,7 @@ AWSLABS = (
 )
 
 
-def kinesis(**shards):
+def kinesis(**shards: tuple[str, ...]) -> Offset:
     fields = {
         shard: dict(zip(("iteratorType", "iteratorPosition", "subSequenceNumber", "isLast"), position, strict=False))
         for shard, position in shards.items()
@@ -19,12 +20,13 @@ def kinesis(**shards):
     return recognise_offset(json.dumps({"metadata": {"batchId": "7", "streamName": "s"}, **fields}))
 
 
-def after(number, *more):
+def after(number: int | str, *more: str) -> tuple[str, ...]:
     return ("AFTER_SEQUENCE_NUMBER", str(number), *more)
 
 
 def test_the_line_of_the_awslabs_connector() -> None:
     offset = recognise_offset(AWSLABS)
+    assert isinstance(offset, KinesisOffset)
     assert (offset.kind, offset.certainty, offset.stream, offset.batch_id) == ("kinesis", "certain", "s", "7")
     assert offset.summary() == "s 1 shard, start of its batch 7"
     assert offset.details() == [("shardId-000000000000", "AFTER_SEQUENCE_NUMBER 4960")]
@@ -33,7 +35,7 @@ def test_the_line_of_the_awslabs_connector() -> None:
 def test_the_line_tells_where_its_batch_begins_and_counts_nothing() -> None:
     step = kinesis(a=after(9)).step_from(kinesis(a=after(5)))
     assert step.amount is None
-    assert "begins" in step.note
+    assert "begins" in (step.note or "")
 
 
 def test_sequence_numbers_compare_as_numbers_beyond_64_bits() -> None:
@@ -56,7 +58,7 @@ def test_sequence_numbers_compare_as_numbers_beyond_64_bits() -> None:
         (("AT_TIMESTAMP", "1667453455118"), after(5), Order.UNKNOWN),
     ],
 )
-def test_order_of_positions(one, two, order) -> None:
+def test_order_of_positions(one: tuple[str, ...], two: tuple[str, ...], order: Order) -> None:
     assert kinesis(a=one).order(kinesis(a=two)) is order
 
 
@@ -91,5 +93,5 @@ def test_databricks() -> None:
         '[{"shard":{}}]',
     ],
 )
-def test_other_shapes(text) -> None:
+def test_other_shapes(text: str) -> None:
     assert recognise_offset(text).kind == "unknown"

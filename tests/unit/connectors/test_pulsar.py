@@ -4,15 +4,15 @@ import pytest
 
 from ckpttool.connectors import recognise_offset
 from ckpttool.connectors.base import Order
-from ckpttool.connectors.pulsar import MessageId
+from ckpttool.connectors.pulsar import MessageId, PulsarOffset
 
 LATEST = [8, *[-1] * 8, 127, 16, *[-1] * 8, 127]
 EARLIEST = [8, *[-1] * 9, 1, 16, *[-1] * 9, 1]
 
 
-def pulsar(**topics):
+def pulsar(**topics: list[int]) -> PulsarOffset:
     offset = recognise_offset(json.dumps(topics, separators=(",", ":")))
-    assert offset.kind == "pulsar"
+    assert isinstance(offset, PulsarOffset)
     return offset
 
 
@@ -64,5 +64,5 @@ def test_a_field_that_is_no_number_is_skipped() -> None:
         [],
     ],
 )
-def test_other_arrays(value) -> None:
+def test_other_arrays(value: list[float]) -> None:
     assert recognise_offset(json.dumps({"t": value}, separators=(",", ":"))).kind == "unknown"

@@ -3,10 +3,12 @@
 import pytest
 
 from ckpttool.connectors import recognise_offset
-from ckpttool.connectors.base import Order
+from ckpttool.connectors.auto_loader import AutoLoaderOffset
+from ckpttool.connectors.base import Offset, Order
+from ckpttool.connectors.cosmos import CosmosOffset
 
 
-def mongo(offset):
+def mongo(offset: str) -> Offset:
     found = recognise_offset(f'{{"version": 1, "offset": {offset}}}')
     assert found.kind == "mongodb"
     return found
@@ -43,13 +45,13 @@ class TestMongo:
             '{"_data":"1","more":1}',
         ],
     )
-    def test_other_shapes(self, text) -> None:
+    def test_other_shapes(self, text: str) -> None:
         assert recognise_offset(text).kind == "unknown"
 
 
-def cosmos(partitions, name="spark.cosmos.changeFeed.offset.v1", state="e30="):
+def cosmos(partitions: str, name: str = "spark.cosmos.changeFeed.offset.v1", state: str = "e30=") -> CosmosOffset:
     offset = recognise_offset(f'{{"id":"{name}","state":"{state}"{partitions}}}')
-    assert offset.kind == "cosmos"
+    assert isinstance(offset, CosmosOffset)
     return offset
 
 
@@ -66,7 +68,7 @@ class TestCosmos:
     @pytest.mark.parametrize(
         "partitions", ["", ',"partitions":[]', ',"partitions":[{"range":["AA"]}]', ',"partitions":7']
     )
-    def test_an_end_offset_without_partitions_stops_the_query(self, partitions) -> None:
+    def test_an_end_offset_without_partitions_stops_the_query(self, partitions: str) -> None:
         assert cosmos(partitions).problems()
 
     def test_order_by_log_sequence_numbers(self) -> None:
@@ -99,6 +101,7 @@ class TestPubSubLite:
 class TestAutoLoader:
     def test_the_line(self) -> None:
         offset = recognise_offset('{"seqNum":234,"sourceVersion":1,"lastBackfillStartTimeMs":1667453455118}')
+        assert isinstance(offset, AutoLoaderOffset)
         assert (offset.kind, offset.certainty, offset.position) == ("auto-loader", "certain", 234)
         assert ("lastBackfillStartTimeMs", "1667453455118") in offset.details()
 

@@ -3,11 +3,12 @@
 import pytest
 
 from ckpttool.connectors import recognise_offset
-from ckpttool.connectors.base import Order
+from ckpttool.connectors.base import Order, Step
+from ckpttool.connectors.file import FileOffset
 from ckpttool.connectors.python import parse_offset
 
 
-def step(start, end, hint=None):
+def step(start: str | None, end: str, hint: str | None = None) -> Step:
     begin = None if start is None else recognise_offset(start, hint)
     return recognise_offset(end, hint).step_from(begin)
 
@@ -15,12 +16,14 @@ def step(start, end, hint=None):
 class TestFile:
     def test_log_offset(self) -> None:
         offset = recognise_offset('{"logOffset":345}')
+        assert isinstance(offset, FileOffset)
         assert (offset.kind, offset.certainty, offset.position) == ("file", "certain", 345)
         assert offset.summary() == "log entry 345"
 
     def test_the_bare_number_of_old_releases_needs_the_hint(self) -> None:
-        assert recognise_offset("345", "file").position == 345
-        assert recognise_offset("345", "file").kind == "file"
+        offset = recognise_offset("345", "file")
+        assert isinstance(offset, FileOffset)
+        assert (offset.kind, offset.position) == ("file", 345)
         assert recognise_offset("345").kind == "integer"
 
     def test_the_id_is_inclusive(self) -> None:
@@ -39,7 +42,7 @@ class TestFile:
         assert recognise_offset('{"logOffset":-1}').problems()
 
     @pytest.mark.parametrize("text", ['{"logOffset":1,"x":2}', '{"logOffset":"1"}', '{"logOffset":true}', "3.0"])
-    def test_other_shapes(self, text) -> None:
+    def test_other_shapes(self, text: str) -> None:
         assert recognise_offset(text, "file").kind != "file"
 
 
@@ -77,7 +80,7 @@ class TestRate:
         assert step(one, two).amount is None
 
     @pytest.mark.parametrize("text", ['{"0":{"value":1}}', '{"x":{"value":1,"runTimeMs":2}}', '{"0":{}}'])
-    def test_other_shapes_are_not_continuous_rate(self, text) -> None:
+    def test_other_shapes_are_not_continuous_rate(self, text: str) -> None:
         assert recognise_offset(text, "rate-continuous").kind != "rate-continuous"
 
 
@@ -94,7 +97,7 @@ class TestBareInteger:
         assert step(None, "4").amount is None
 
     @pytest.mark.parametrize("text", ["4.0", "true", "null", '"4"', "9223372036854775808", "-9223372036854775809"])
-    def test_what_is_no_long(self, text) -> None:
+    def test_what_is_no_long(self, text: str) -> None:
         assert recognise_offset(text).kind == "unknown"
 
 
@@ -111,7 +114,7 @@ class TestSocketContinuous:
         assert (between.amount, between.exact, between.added) == (None, False, ("1",))
 
     @pytest.mark.parametrize("text", ["[]", "[1.5]", "[true]", '["1"]', "[[1]]"])
-    def test_other_arrays(self, text) -> None:
+    def test_other_arrays(self, text: str) -> None:
         assert recognise_offset(text).kind == "unknown"
 
 

@@ -3,10 +3,11 @@
 import pytest
 
 from ckpttool.connectors import recognise_offset
-from ckpttool.connectors.base import Order
+from ckpttool.connectors.base import Offset, Order
+from ckpttool.connectors.hudi import HudiOffset
 
 
-def iceberg(snapshot, position, scan="false", version=1):
+def iceberg(snapshot: int, position: int, scan: str = "false", version: int = 1) -> Offset:
     offset = recognise_offset(
         f'{{"version":{version},"snapshot_id":{snapshot},"position":{position},"scan_all_files":{scan}}}'
     )
@@ -23,7 +24,7 @@ class TestIceberg:
         assert iceberg(8793, 2).order(iceberg(9000, 0)) is Order.UNKNOWN
         between = iceberg(9000, 0).step_from(iceberg(8793, 2))
         assert between.amount is None
-        assert "metadata" in between.note
+        assert "metadata" in (between.note or "")
 
     def test_the_start_is_before_everything(self) -> None:
         assert iceberg(-1, -1).order(iceberg(8793, 0)) is Order.BEFORE
@@ -48,11 +49,11 @@ class TestIceberg:
             '{"version":1,"snapshot_id":1,"position":2,"scan_all_files":false,"more":1}',
         ],
     )
-    def test_other_shapes(self, text) -> None:
+    def test_other_shapes(self, text: str) -> None:
         assert recognise_offset(text).kind == "unknown"
 
 
-def paimon(snapshot, index, total=None):
+def paimon(snapshot: int, index: int, total: int | None = None) -> Offset:
     more = "" if total is None else f',"totalSplits":{total}'
     offset = recognise_offset(f'{{"snapshotId":{snapshot},"index":{index},"scanSnapshot":false{more}}}')
     assert offset.kind == "paimon"
@@ -73,7 +74,7 @@ class TestPaimon:
             ((3, 0, 2), (5, 0), 3),
         ],
     )
-    def test_snapshots_between(self, start, end, snapshots) -> None:
+    def test_snapshots_between(self, start: tuple[int, ...], end: tuple[int, ...], snapshots: int) -> None:
         between = paimon(*end).step_from(paimon(*start))
         assert (between.amount, between.unit, between.exact) == (snapshots, "snapshots", False)
 
@@ -90,8 +91,9 @@ class TestPaimon:
 
 class TestHudi:
     @pytest.mark.parametrize("field", ["commitTime", "offsetCommitTime"])
-    def test_both_names_of_the_field(self, field) -> None:
+    def test_both_names_of_the_field(self, field: str) -> None:
         offset = recognise_offset(f'{{"{field}":"20240501120000000"}}')
+        assert isinstance(offset, HudiOffset)
         assert (offset.kind, offset.field, offset.instant) == ("hudi", field, "20240501120000000")
 
     def test_instants_compare_as_text(self) -> None:
@@ -106,5 +108,5 @@ class TestHudi:
         assert old.order(new) is Order.UNKNOWN
 
     @pytest.mark.parametrize("text", ['{"commitTime":1}', '{"commitTime":null}', '{"commitTime":"x"}'])
-    def test_other_values(self, text) -> None:
+    def test_other_values(self, text: str) -> None:
         assert recognise_offset(text).kind == "unknown"

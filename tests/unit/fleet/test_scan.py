@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -35,7 +36,7 @@ def fleet(sample: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactor
     return root
 
 
-def scanned(url: str, *arguments: str) -> list[dict[str, object]]:
+def scanned(url: str, *arguments: str) -> list[dict[str, Any]]:
     outcome = run_ckpt("scan", url, "--format", "jsonl", *arguments)
     assert outcome.code == 1, outcome.err
     return [json.loads(line) for line in outcome.out.splitlines()]

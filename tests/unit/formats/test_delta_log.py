@@ -130,7 +130,7 @@ def parquet_of(rows: list[dict[str, Any]], columns: tuple[str, ...] = ("txn", "a
 
 
 def test_a_classic_checkpoint() -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"add": {"path": "a"}},
         {"txn": {"appId": "q", "version": 5, "lastUpdated": None}},
         {"metaData": {"configuration": [(RETENTION, "1 day")]}},

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ckpttool.harness.history import Case, Crash, Disk, Failure, Prediction, Released, Restart, SinkCommit
+from ckpttool.harness.history import Case, Crash, Disk, Failure, Prediction, Released, Restart, SinkCommit, Window
 from ckpttool.harness.judge import Invalid, Judgement, Unknown, Valid, judge_case
 from tests.history_builders import QUERY_ID, History, Shape, sound_history
 
@@ -156,9 +156,9 @@ def test_an_entry_of_the_source_log_that_lost_its_files_is_found_out() -> None:
 def test_rows_that_are_lost_with_a_file_and_without_a_word(edit: str, defect: str) -> None:
     history = sound_history(Shape())
     crashes = with_crash(history.case, mode="torn", edit=edit)
-    judgement = judged(
-        history, crashes=crashes, after=replace(history.case.after, visible=history.case.after.visible[1:])
-    )
+    visible = history.case.after.visible
+    assert visible
+    judgement = judged(history, crashes=crashes, after=replace(history.case.after, visible=visible[1:]))
     assert "row-lost" in names(judgement)
     assert judgement.defect is not None
     assert judgement.defect.id == defect
@@ -342,12 +342,13 @@ def test_state_that_was_not_read_is_unknown_with_its_reason() -> None:
 
 
 def test_before_spark_4_the_batches_that_followed_tell_of_the_state() -> None:
-    for crash_batch, window, verdict in (
+    cases: tuple[tuple[int, Window, str], ...] = (
         (2, "doubled", "valid"),
         (3, "doubled", "unknown"),
         (3, "replayed", "unknown"),
         (3, "rebuilt", "valid"),
-    ):
+    )
+    for crash_batch, window, verdict in cases:
         history = sound_history(Shape(operator="count", window=window, crash_batch=crash_batch))
         case = replace(history.case, state=None, state_why="Spark 3.5 cannot show it")
         assert judge_case(replace(history.run, spark_version="3.5.7"), case).verdict == verdict

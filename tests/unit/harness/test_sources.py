@@ -12,7 +12,7 @@ from ckpttool.errors import Refused
 from ckpttool.harness.place import JobPlace
 from ckpttool.harness.sources import given_input, input_of
 
-ROWS = [[{"id": 0, "at": "2023-11-14T22:13:20Z"}, {"id": 1}], [{"id": 2}, {"id": 3}]]
+ROWS: list[list[dict[str, Any]]] = [[{"id": 0, "at": "2023-11-14T22:13:20Z"}, {"id": 1}], [{"id": 2}, {"id": 3}]]
 
 
 class Asked:
@@ -72,7 +72,7 @@ def test_what_cannot_be_made_is_refused(tmp_path: Path) -> None:
     asked = Asked([{"message": "no such broker"}])
     for kind in ("kafka", "delta"):
         with pytest.raises(Refused, match="no such broker"):
-            input_of(kind, JobPlace(tmp_path), ROWS, "id LONG", "broker:9092").make(asked)  # type: ignore[arg-type]
+            input_of(kind, JobPlace(tmp_path), ROWS, "id LONG", "broker:9092").make(asked)
 
 
 def test_given_input(tmp_path: Path) -> None:

@@ -166,6 +166,7 @@ def test_an_earlier_look_settles_it() -> None:
 def test_the_ids_of_an_earlier_look() -> None:
     topic = {"topic": "t", "topic_id": "A"}
     assert known_ids_of({"sources": [{"index": 1, "topics": [topic]}]}) == {(1, "t"): "A"}
+    hostile: Any
     for hostile in (
         [],
         {},
@@ -239,7 +240,8 @@ def test_sources_keep_their_indexes() -> None:
 
 
 def test_what_is_asked() -> None:
-    scene = query(START, subscribe="t,new", KAFKA_isolation_level="x", **{"Kafka.Isolation.Level": "READ_COMMITTED"})
+    spelled: dict[str, Any] = {"Kafka.Isolation.Level": "READ_COMMITTED"}
+    scene = query(START, subscribe="t,new", KAFKA_isolation_level="x", **spelled)
     [asked] = questions(positions(scene), scene.start.options, {"t": "t2"})
     assert (asked.topics, asked.newer_than_ms, asked.isolation) == (("t2", "t", "new"), T0, "read_committed")
     [plain] = questions(positions(query(START)), {}, {})

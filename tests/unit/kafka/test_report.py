@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ckpttool.cli.brokers import parse_clusters
-from ckpttool.kafka.base import BrokerAnswer, Clusters, Fault, SourceView
+from ckpttool.kafka.base import BrokerAnswer, Clusters, Fault, PartitionView, SourceView
 from ckpttool.kafka.moments import Moment, TimesAnswer, TopicSettings
 from ckpttool.kafka.when import with_times
 from ckpttool.laws.kafka import judge_views
@@ -28,7 +28,7 @@ def source(waiting: dict[int, tuple[int, int]]) -> SourceView:
     scene = query({"orders": dict.fromkeys(waiting, 10)})
     [view] = look(scene, broker({"orders": dict.fromkeys(waiting, (0, 50))}))
     topic = view.topics[0]
-    parts = []
+    parts: list[PartitionView] = []
     for part in topic.partitions:
         age_s, retention_ms = waiting[part.partition]
         alone = replace(view, topics=(replace(topic, partitions=(part,)),))

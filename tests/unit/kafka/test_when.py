@@ -122,8 +122,9 @@ def test_what_is_asked_for() -> None:
 def test_samples_live_through_json() -> None:
     seen = view({0: (3, 50), 1: (0, 10)}, {0: 10, 1: 10})
     assert samples_of([seen], NOW) == parse_samples({"asked_ms": NOW, "sources": [source_fields(seen)]})
+    hostile: Any
     for hostile in (None, [], {}, {"asked_ms": True}, {"asked_ms": 1, "sources": [{"index": "0", "topics": [7]}]}):
-        assert parse_samples(hostile) == {}  # type: ignore[arg-type]
+        assert parse_samples(hostile) == {}
 
 
 def test_settings_as_brokers_tell_them() -> None:

@@ -67,7 +67,7 @@ def test_a_loss_that_was_allowed_is_a_warning() -> None:
 
 @pytest.mark.parametrize("splits", ["minPartitions", "maxRecordsPerPartition"])
 def test_tasks_that_share_a_partition_may_trip_over_a_loss(splits: str) -> None:
-    options = {splits: "3"}
+    options: dict[str, Any] = {splits: "3"}
     there = broker({"t": {0: (130, 300)}})
     obstacle, [finding] = judge(query(START, failOnDataLoss="false", **options), there)
     assert isinstance(obstacle, Doubt)
@@ -187,7 +187,7 @@ def test_a_new_partition_that_is_not_whole(release: Release, name: str, conditio
         ({"kafka.group.id": "g"}, "KAFKA_DATA_LOSS.PARTITIONS_DELETED_AND_GROUP_ID_CONFIG_PRESENT"),
     ],
 )
-def test_partitions_that_are_gone(options: dict[str, str], condition: str) -> None:
+def test_partitions_that_are_gone(options: dict[str, Any], condition: str) -> None:
     obstacle, _ = judge(query({"t": {0: 100, 1: 5}}, **options), broker({"t": {0: (0, 300)}}))
     assert isinstance(obstacle, Failure)
     assert (obstacle.class_name, obstacle.condition) == (NAMED, condition)
@@ -362,7 +362,7 @@ def test_a_batch_that_its_sink_skips_is_not_read() -> None:
         (Fault("authorisation", "no"), {}, "unknown"),
     ],
 )
-def test_the_verdict(has: Any, options: dict[str, str], verdict: str) -> None:
+def test_the_verdict(has: Any, options: dict[str, Any], verdict: str) -> None:
     scene = query(START, **options)
     assert judged(scene, broker({"t": has})).verdict == verdict
 

@@ -494,8 +494,8 @@ def test_the_name_of_the_checkpoint_itself_is_harmless(tmp_path: Path, name: byt
 def test_the_name_of_the_checkpoint_is_harmless_to_a_terminal(tmp_path: Path, name: bytes) -> None:
     path = os.path.join(os.fsencode(tmp_path), name)
     build(Path(os.fsdecode(path)), SOUND)
-    for arguments, code in ((["inspect", path], 0), (["inspect", path + b"/offsets"], 4)):
-        ran = run_installed(*arguments)
+    for inspected, code in ((path, 0), (path + b"/offsets", 4)):
+        ran = run_installed("inspect", inspected)
         assert ran.returncode == code
         assert is_printable(ran.stdout + ran.stderr)
 

@@ -248,7 +248,7 @@ def test_a_snapshot_cannot_name_files_outside_its_database(tmp_path: Path, name:
 
 def test_damage_inside_a_table_is_noticed(tmp_path: Path) -> None:
     """Iterators of RocksDB end there as if they were done."""
-    many = {f"key {at:06}": at for at in range(5000)}
+    many: dict[str, int | None] = {f"key {at:06}": at for at in range(5000)}
     files = rocks_snapshot(3, many)
     name = next(name for name in files if name.startswith("SSTs/"))
     middle = len(files[name]) // 2

@@ -370,7 +370,7 @@ def test_only_links_one_step_down_are_names(monkeypatch: pytest.MonkeyPatch) -> 
     store = HttpStore("http://host/data/ck", Backend(), "http://host/", ["data", "ck"])
     monkeypatch.setattr(store, "_get", lambda _addresses: [("text/html; charset=utf-8", APACHE.encode())])
     assert sorted(store.list()) == ["0", "1", "2", "3", "a b&c", "sub"]
-    assert store.stat("sub") == remote.FileStat(None, None, True)
+    assert store.stat("sub") == storage.FileStat(None, None, True)
 
 
 def test_the_signature_of_a_web_address_goes_with_every_request(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ def test_records_come_in_their_order(seed: int, is_typed: bool) -> None:
 
 
 def test_nothing_is_gathered_for_a_record_that_is_too_large() -> None:
-    taken = []
+    taken: list[None] = []
 
     def endless() -> Iterator[bytes]:
         while True:

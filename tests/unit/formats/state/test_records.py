@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 
 import pytest
 
@@ -37,7 +38,7 @@ def test_payload_that_imitates_records() -> None:
 
 
 def test_what_follows_the_end_mark_is_not_asked_for() -> None:
-    def pieces():  # type: ignore[no-untyped-def]
+    def pieces() -> Iterator[bytes]:
         yield made.plain(some(3))
         raise AssertionError("asked for more")
 

@@ -298,7 +298,7 @@ def test_a_schema_that_changes_and_changes_back_stops_the_batch_that_comes_to_it
 
 @pytest.mark.parametrize(("release", "kind"), [((3, 5, 7), "ColumnMapping"), ((4, 2, 0), "NonAdditive")])
 def test_a_renamed_column(place: Place, release: Release, kind: str) -> None:
-    mapped = {"configuration": {"delta.columnMapping.mode": "name"}}
+    mapped: dict[str, Any] = {"configuration": {"delta.columnMapping.mode": "name"}}
     place.commit(5, metadata(**mapped, schemaString=schema(number="long")))
     obstacle, _ = place.judge(release)
     assert isinstance(obstacle, Failure)
@@ -307,7 +307,7 @@ def test_a_renamed_column(place: Place, release: Release, kind: str) -> None:
 
 
 def test_a_wider_type_is_left_open(place: Place) -> None:
-    widening = {"configuration": {"delta.enableTypeWidening": "true"}}
+    widening: dict[str, Any] = {"configuration": {"delta.enableTypeWidening": "true"}}
     place.commit(5, metadata(**widening, schemaString=schema(id="decimal(20,0)")))
     assert told(place.judge())[0] == "doubt"
 
