@@ -5,21 +5,28 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LIGHT := .venv-light
 SPARK ?= 3.5.7 4.2.0
 # Where it is set, every start of a program would compile it anew, which no user's does.
 unexport PYTHONDONTWRITEBYTECODE
+# What needs nothing beyond the extra test-light, but for the tests in it that are marked `extras`.
+FAST := tests/unit tests/property tests/golden tests/contract/test_connectors.py $(wildcard tests/test_*.py)
+FAST += --ignore tests/property/test_column_laws.py
 
-.PHONY: help demo test dev lint golden samples test-fast test-property test-spark kafka-truth fuzz bench docs sweep accuracy clean test-crash test-storage package changelog
+.PHONY: help demo test dev lint golden samples test-fast test-no-spark test-property test-spark kafka-truth fuzz bench docs sweep accuracy clean test-crash test-storage package changelog
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 dev: $(BIN)/.installed ## make the virtual environment with everything the tests need
 
-$(BIN)/.installed: setup.cfg pyproject.toml
+$(BIN)/.installed: EXTRA := dev
+$(LIGHT)/bin/.installed: EXTRA := test-light
+
+%/bin/.installed: setup.cfg pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "ckpttool needs Python 3.11 or later; try make PYTHON=python3.11"; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat -e '.[dev]'
+	$(PYTHON) -m venv $*
+	$*/bin/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat -e '.[$(EXTRA)]'
 	@touch $@
 
 demo: dev ## a guided tour over a sound, a crashed and a damaged checkpoint, and a real job that is killed
@@ -32,8 +39,11 @@ lint: dev ## ruff, mypy over code and tests, names of changelog entries
 	$(BIN)/mypy
 	@$(BIN)/towncrier build --draft --version next > /dev/null 2>&1 || $(BIN)/towncrier build --draft --version next
 
-test-fast: dev ## unit, contract, property, golden, docs: no Spark, a minute or two
-	$(BIN)/pytest -m "not spark and not storage"
+test-fast: $(LIGHT)/bin/.installed ## unit, property, golden, docs, connectors: a minute, in an environment of its own with little in it
+	$(LIGHT)/bin/pytest -m 'not extras' $(FAST)
+
+test-no-spark: dev ## all tests that need no Spark: the same, and state, stores, recorded restarts, a Kafka that hesitates
+	$(BIN)/pytest -m 'not spark and not storage'
 
 package: dev ## build sdist and wheel, check them, and try the wheel in an empty environment
 	rm -rf dist
@@ -98,4 +108,4 @@ bench: dev ## measure start-up, growth, memory, and reading state beside Spark 4
 	$(BIN)/python -m benchmarks; ended=$$?; $(BIN)/python -m benchmarks.state_vs_spark && exit $$ended
 
 clean: ## remove what these targets made
-	rm -rf $(VENV) .tox dist .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(LIGHT) .tox dist .hypothesis .mypy_cache .ruff_cache

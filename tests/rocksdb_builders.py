@@ -11,8 +11,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rocksdict import Options, Rdict
-
 Pair = tuple[bytes, bytes]
 
 
@@ -23,6 +21,8 @@ def snapshot(
     recorded: int | None = None,
 ) -> dict[str, bytes]:
     """The files of one snapshot, below a store's directory. `recorded`: how many keys it says to have."""
+    from rocksdict import Options, Rdict
+
     pairs = list(pairs)
     with tempfile.TemporaryDirectory() as place:
         database = Rdict(place, Options(raw_mode=True))

@@ -23,12 +23,14 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from tests.parts import pins
 from tests.parts.cache import ensure_directory
-from tests.parts.certificates import Authority
 from tests.parts.spark import MissingPart
+
+if TYPE_CHECKING:  # it needs cryptography, and all tests come by here
+    from tests.parts.certificates import Authority
 
 # The shell waits on its standard input, which nobody writes to: it ends when the parent does, however it dies.
 GUARD = 'exec 3<&0; "$@" </dev/null & server=$!; (cat <&3 >/dev/null; kill -9 $server) & wait $server'

@@ -114,6 +114,7 @@ def test_a_command_that_never_ends_is_refused(tmp_path: Path, script: str, told:
     wait_until_gone(int((tmp_path / "scratch" / "work" / "pid").read_text()))
 
 
+@pytest.mark.extras
 def test_a_table_that_is_read_wrongly_is_refused(tmp_path: Path) -> None:
     """Rows that a deletion vector takes out are still in their file."""
     add = {"path": "a.parquet", "partitionValues": {}, "size": 1, "modificationTime": 1, "dataChange": True}

@@ -65,6 +65,7 @@ def test_one_of_several_sources(tmp_path: Path) -> None:
     assert run_ckpt(*STARTING, path, "--source", "2").out == '{"t":{"0":20}}\n'
 
 
+@pytest.mark.extras
 def test_a_broker_that_does_not_answer(tmp_path: Path) -> None:
     asked = ("--bootstrap-server", "127.0.0.1:1", "--format", "json")
     outcome = run_ckpt(*STARTING, str(build(tmp_path, "k0-10 c")), *asked)
@@ -94,6 +95,7 @@ def test_a_person_is_asked(monkeypatch: pytest.MonkeyPatch, typed: str, refused:
         ask_person()
 
 
+@pytest.mark.extras
 def test_metrics_of_a_cluster_that_is_down(tmp_path: Path) -> None:
     at = (str(build(tmp_path, "k0-10 c")), "--bootstrap-server", "127.0.0.1:1", "--export-metrics")
     outcome = run_ckpt("kafka", "diff", *at)

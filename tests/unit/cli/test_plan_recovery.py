@@ -202,6 +202,7 @@ def test_4_inside_a_checkpoint_with_its_name(tmp_path: Path, inside: str) -> Non
     assert fields["spark_version"] == {"assumed": "3.5.8", "why": "given", "possible": []}
 
 
+@pytest.mark.extras
 def test_5_for_a_sink_out_of_reach_and_all_the_rest_is_told(tmp_path: Path) -> None:
     outcome, fields = plan(build(tmp_path, SOUND), "--sink", NOWHERE)
     assert outcome.code == 5
@@ -210,6 +211,7 @@ def test_5_for_a_sink_out_of_reach_and_all_the_rest_is_told(tmp_path: Path) -> N
     assert "sink-unreachable" in [finding["id"] for finding in fields["findings"]]
 
 
+@pytest.mark.extras
 def test_5_for_a_checkpoint_out_of_reach() -> None:
     outcome, fields = plan(NOWHERE)
     assert outcome.code == 5
@@ -251,6 +253,7 @@ def test_6_for_a_checkpoint_that_cannot_be_read_at_all() -> None:
     assert_contract(fields)
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize(
     ("story", "options", "code"),
     [

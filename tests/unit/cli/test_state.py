@@ -80,6 +80,7 @@ def test_rows_as_csv_and_as_table(sample: Sample) -> None:
     assert "more than 1" in ran.err
 
 
+@pytest.mark.extras
 def test_rows_as_one_object(sample: Sample) -> None:
     found = fields("rows", at(sample, DEDUP))
     assert (found["schema"], found["store"], found["findings"]) == ("ckpt.state-rows/1", "default", [])
@@ -123,7 +124,7 @@ def test_a_store_without_a_schema_is_shown_as_bytes(sample: Sample) -> None:
     assert all(isinstance(row["key"], str) for row in lines(at(sample, OLD)))
 
 
-@pytest.mark.parametrize("name", [DEDUP, "4.2.0-dedup-hdfs-sound"])
+@pytest.mark.parametrize("name", [pytest.param(DEDUP, marks=pytest.mark.extras), "4.2.0-dedup-hdfs-sound"])
 def test_get_finds_every_key_in_its_partition(sample: Sample, name: str) -> None:
     for row in lines(at(sample, name)):
         found = fields("get", at(sample, name), json.dumps(row["key"]))
@@ -176,6 +177,7 @@ def test_verify_names_the_file_and_the_batch_to_go_back_to(sample: Sample, tmp_p
     assert "every store can be restored to: 3" in ran.out
 
 
+@pytest.mark.extras
 def test_verify_looks_inside_tables(tmp_path: Path) -> None:
     """RocksDB checks a block when it reads it, so Spark would load such a database, and fail when it comes there."""
     files = snapshot(3, [(b"\x00" + bytes(8) + at.to_bytes(8, "little"), bytes(17)) for at in range(2000)])
@@ -187,6 +189,7 @@ def test_verify_looks_inside_tables(tmp_path: Path) -> None:
     assert [finding["id"] for finding in found["findings"]] == ["state-unreadable"]
 
 
+@pytest.mark.extras
 def test_verify_says_the_same_however_many_stores_it_takes_at_a_time(sample: Sample, tmp_path: Path) -> None:
     copy = copied(sample(JOIN) / "checkpoint", tmp_path / "hdfs")
     for damaged in sorted(copy.glob("state/0/*/*/*.delta"))[::3]:
@@ -203,6 +206,7 @@ def test_verify_says_the_same_however_many_stores_it_takes_at_a_time(sample: Sam
         assert said[1] == said[0]
 
 
+@pytest.mark.extras
 def test_verify_reads_files_of_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = snapshot(3, [(b"\x00" + at.to_bytes(16, "big"), at.to_bytes(17, "big")) for at in range(5000)])
     table, *others = sorted(map(len, files.values()), reverse=True)
@@ -212,6 +216,7 @@ def test_verify_reads_files_of_any_size(tmp_path: Path, monkeypatch: pytest.Monk
     assert (found["outcome"], found["why"]) == ("loadable", ["all files that version 3 needs were read to their end"])
 
 
+@pytest.mark.extras
 def test_verify_counts_the_keys_of_a_snapshot(tmp_path: Path) -> None:
     files = snapshot(3, [(b"a", b"1"), (b"b", b"2")], recorded=3)
     found = fields("verify", str(database(tmp_path, files)))
@@ -236,6 +241,7 @@ def test_size_adds_up_and_counts_what_maintenance_would_delete(sample: Sample) -
     assert all(store["needed_bytes"] <= store["bytes"] for store in found["stores"])
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("form", ["parquet", "arrow", "csv", "jsonl"])
 def test_export_writes_every_row(sample: Sample, tmp_path: Path, form: str) -> None:
     path, target = at(sample, DEDUP), tmp_path / "out"
@@ -349,7 +355,7 @@ def test_a_schema_that_does_not_fit_is_a_finding_or_wrong_usage(sample: Sample) 
         assert "schema" in ran.err
 
 
-@pytest.mark.parametrize("form", ["parquet", "jsonl"])
+@pytest.mark.parametrize("form", [pytest.param("parquet", marks=pytest.mark.extras), "jsonl"])
 def test_partitions_are_the_same_side_by_side(sample: Sample, tmp_path: Path, form: str) -> None:
     path = at(sample, AGGREGATION)
     for jobs in ("1", "4"):
@@ -360,6 +366,7 @@ def test_partitions_are_the_same_side_by_side(sample: Sample, tmp_path: Path, fo
     assert fields("count", path, "--jobs", "4") == fields("count", path)
 
 
+@pytest.mark.extras
 def test_a_damaged_partition_leaves_those_beside_it(sample: Sample, tmp_path: Path) -> None:
     copy = copied(sample(AGGREGATION) / "checkpoint", tmp_path)
     (copy / "state/0/0/5.delta").write_bytes(b"torn")

@@ -100,6 +100,7 @@ def test_without_pyspark_the_spark_engine_is_refused(fleet: Path, monkeypatch: p
     assert form != "json" or json.loads(outcome.out)["error"]["exit_code"] == 6
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("kind", SERVERS)
 def test_stores_of_objects_tell_the_same_in_few_requests(
     object_server: Callable[[str], ObjectServer], fleet: Path, kind: str

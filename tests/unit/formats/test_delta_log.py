@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pyarrow
 import pytest
-from pyarrow import parquet
 
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.delta_log import (
@@ -116,6 +114,9 @@ def test_a_checkpoint_in_json() -> None:
 
 
 def parquet_of(rows: list[dict[str, Any]], columns: tuple[str, ...] = ("txn", "add", "metaData")) -> bytes:
+    import pyarrow
+    from pyarrow import parquet
+
     types = {
         "txn": pyarrow.struct(
             {"appId": pyarrow.string(), "version": pyarrow.int64(), "lastUpdated": pyarrow.int64()}.items()
@@ -129,6 +130,7 @@ def parquet_of(rows: list[dict[str, Any]], columns: tuple[str, ...] = ("txn", "a
     return bytes(sink.getvalue())
 
 
+@pytest.mark.extras
 def test_a_classic_checkpoint() -> None:
     rows: list[dict[str, Any]] = [
         {"add": {"path": "a"}},
@@ -139,6 +141,7 @@ def test_a_classic_checkpoint() -> None:
     assert parse_checkpoint(parquet_of([{"add": {"path": "a"}}], ("add",))) == DeltaState((), None)
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("body", [b"PAR1", b"PAR1" + b"\0" * 50 + b"PAR1", b"PAR1\xff\xff\xff\x7fPAR1"])
 def test_damaged_parquet_is_malformed(body: bytes) -> None:
     with pytest.raises(MalformedFile):

@@ -22,6 +22,7 @@ def as_job(root: Path, target: Path) -> JobPlace:
     return JobPlace(target)
 
 
+@pytest.mark.extras
 def test_file_sink_is_read_through_its_manifest(sample: Sample, tmp_path: Path) -> None:
     place = as_job(sample("4.2.0-file-to-parquet-sound"), tmp_path)
     (place.sink / "part-99999-orphan.parquet").write_bytes(b"of an attempt that was killed")

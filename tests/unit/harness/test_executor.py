@@ -6,10 +6,9 @@ import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-import pyarrow
 import pytest
-from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from ckpttool import Restarted, parse_release, plan_restart
 from ckpttool.errors import Refused
@@ -157,6 +156,9 @@ def test_a_checkpoint_elsewhere_is_refused(scratch: Scratch) -> None:
 @pytest.fixture
 def table(scratch: Scratch) -> Path:
     """Batches 0 to 3, one version and one row each."""
+    import pyarrow
+    from deltalake import CommitProperties, Transaction, write_deltalake
+
     path = scratch.root / "image" / "sink"
     for batch in range(4):
         record = CommitProperties(app_transactions=[Transaction(QUERY, batch, NOW_MS)])
@@ -164,10 +166,17 @@ def table(scratch: Scratch) -> Path:
     return path
 
 
+def delta(table: Path) -> Any:
+    from deltalake import DeltaTable
+
+    return DeltaTable(str(table))
+
+
 def ids(table: Path) -> list[int]:
-    return sorted(DeltaTable(str(table)).to_pyarrow_table()["id"].to_pylist())
+    return sorted(delta(table).to_pyarrow_table()["id"].to_pylist())
 
 
+@pytest.mark.extras
 def test_a_table_is_restored_and_its_record_lowered(checkpoint: Path, scratch: Scratch, table: Path) -> None:
     steps = [
         DeltaRestore(table=f"file://{table}", version=1, why="rows out", shell=""),
@@ -175,7 +184,7 @@ def test_a_table_is_restored_and_its_record_lowered(checkpoint: Path, scratch: S
     ]
     take_steps(steps, checkpoint, scratch)
     assert ids(table) == [0, 1]
-    assert DeltaTable(str(table)).transaction_version(QUERY) == 1
+    assert delta(table).transaction_version(QUERY) == 1
     log = DiskReader("delta").read(JobPlace(table.parent)).sink or ()
     assert [(one.version, one.batch_id, one.restored_to) for one in log[3:]] == [
         (3, 3, None),
@@ -185,8 +194,9 @@ def test_a_table_is_restored_and_its_record_lowered(checkpoint: Path, scratch: S
     assert [row["id"] for commit in live_commits(log) for row in commit.rows or ()] == [0, 1]
 
 
+@pytest.mark.extras
 def test_a_record_changes_no_row_and_no_other_record(checkpoint: Path, scratch: Scratch, table: Path) -> None:
     take_steps([DeltaTxn(table=str(table), app_id="another", version=7, why="", shell="")], checkpoint, scratch)
     assert ids(table) == [0, 1, 2, 3]
-    assert DeltaTable(str(table)).transaction_version(QUERY) == 3
-    assert DeltaTable(str(table)).transaction_version("another") == 7
+    assert delta(table).transaction_version(QUERY) == 3
+    assert delta(table).transaction_version("another") == 7

@@ -36,6 +36,7 @@ def planned(root: Path, *options: str) -> tuple[dict[str, Any], int]:
     return json.loads(outcome.out), outcome.code
 
 
+@pytest.mark.extras
 def test_a_restart_over_damaged_tables_is_not_promised(damaged: Path) -> None:
     told, code = planned(damaged)
     assert (told["restart"]["outcome"], code) == ("unknown", 1)

@@ -135,6 +135,7 @@ def test_row_checksums_are_looked_at(tmp_path: Path) -> None:
     assert "checksum" in reader.findings[0].message
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("kind", ["bigint", "string"])
 def test_large_tables_are_counted_all_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: state_files.Kind
@@ -177,11 +178,13 @@ def test_a_batch_that_is_not_committed_has_no_state_to_show(tmp_path: Path) -> N
 # -- RocksDB -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.extras
 def test_a_snapshot_of_rocksdb_is_read(tmp_path: Path) -> None:
     files = rocks_snapshot(3, {"a": 1, "b": 2})
     assert rows_of(read(placed(tmp_path, files, ROCKSDB))) == {"a": 1, "b": 2}
 
 
+@pytest.mark.extras
 def test_changelogs_are_applied_on_top_of_a_snapshot(tmp_path: Path) -> None:
     files = {
         **rocks_snapshot(1, {"a": 1, "b": 1, "c": 1}),
@@ -197,6 +200,7 @@ def test_changelogs_alone_need_no_database(tmp_path: Path, monkeypatch: pytest.M
     assert rows_of(read(placed(tmp_path, files, ROCKSDB))) == {"a": 1, "b": 2}
 
 
+@pytest.mark.extras
 def test_ids_lead_from_changelog_to_snapshot(tmp_path: Path) -> None:
     """A changelog of the same version with another id, of an attempt that failed, is not looked at."""
     files = {
@@ -224,6 +228,7 @@ def test_a_lineage_that_goes_round_in_circles_ends(tmp_path: Path) -> None:
     assert [finding.id for finding in reader.findings] == ["state-file-missing"]
 
 
+@pytest.mark.extras
 def test_a_table_of_another_size_is_not_opened(tmp_path: Path) -> None:
     files = rocks_snapshot(3, {"a": 1})
     cut = {name: data[:-1] if name.startswith("SSTs/") else data for name, data in files.items()}
@@ -232,6 +237,7 @@ def test_a_table_of_another_size_is_not_opened(tmp_path: Path) -> None:
     assert "as the snapshot says" in (reader.findings[0].expected or "")
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("name", ["../escaped.sst", "/tmp/escaped.sst", "CURRENT", "x.sst", "..", ""])
 def test_a_snapshot_cannot_name_files_outside_its_database(tmp_path: Path, name: str) -> None:
     import json
@@ -246,6 +252,7 @@ def test_a_snapshot_cannot_name_files_outside_its_database(tmp_path: Path, name:
     assert not (tmp_path / "escaped.sst").exists()
 
 
+@pytest.mark.extras
 def test_damage_inside_a_table_is_noticed(tmp_path: Path) -> None:
     """Iterators of RocksDB end there as if they were done."""
     many: dict[str, int | None] = {f"key {at:06}": at for at in range(5000)}
@@ -258,6 +265,7 @@ def test_damage_inside_a_table_is_noticed(tmp_path: Path) -> None:
     assert "RocksDB" in reader.findings[0].message
 
 
+@pytest.mark.extras
 def test_nothing_is_written_into_the_checkpoint(tmp_path: Path) -> None:
     root = placed(tmp_path, rocks_snapshot(3, {"a": 1}), ROCKSDB)
 
@@ -334,6 +342,7 @@ def test_texts_have_any_size_and_are_read(tmp_path: Path) -> None:
     assert count_rows(reader, table) == {0: 2}
 
 
+@pytest.mark.extras
 def test_options_that_name_directories_of_another_machine(tmp_path: Path) -> None:
     """As RocksDB had them in Spark 3.2 and 3.3."""
     sample = REPOSITORY / "4.2.0-dedup-rocksdb-sound" / "checkpoint"

@@ -190,6 +190,7 @@ def test_secrets_in_urls_are_not_shown(url: str, shown: str) -> None:
     assert redact_url(url) == shown
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_secrets_do_not_appear_in_what_the_command_says(form: str) -> None:
     url = f"http://user:hunter2@127.0.0.1:{closed_port()}/ck?sig=hunter2"
@@ -208,11 +209,13 @@ def test_secrets_do_not_appear_in_the_errors_of_a_backend(text: str) -> None:
     assert len(error.message) < 250
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize(
     ("name", "word"), [("NoRegionError", "AWS_DEFAULT_REGION"), ("NoCredentialsError", "anon=true")]
 )
 def test_what_the_client_of_s3_misses_is_named(name: str, word: str) -> None:
-    exceptions = pytest.importorskip("botocore.exceptions")
+    from botocore import exceptions
+
     error = remote_error(getattr(exceptions, name)(), "offsets/1")
     assert word in (error.next_step or "")
 
@@ -236,12 +239,14 @@ def silent_address() -> Iterator[str]:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}/ck"
 
 
+@pytest.mark.extras
 def test_an_unreachable_address_is_exit_5() -> None:
     outcome = run_ckpt("inspect", f"http://127.0.0.1:{closed_port()}/ck")
     assert outcome.code == 5
     assert outcome.err.startswith("ckpt: http://127.0.0.1:")
 
 
+@pytest.mark.extras
 def test_a_silent_server_is_given_up(silent_address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "CONNECT_S", 0.05)
     outcome = run_ckpt("inspect", silent_address)
@@ -413,6 +418,7 @@ def endless_server() -> Iterator[str]:
     server.server_close()
 
 
+@pytest.mark.extras
 def test_an_answer_that_never_ends_is_cut_off(endless_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage, "READ_LIMIT_BYTES", 2**20)
     monkeypatch.setattr(remote, "PATIENCE_S", 5.0)

@@ -157,12 +157,14 @@ def test_the_pointer_to_a_v2_checkpoint_tells(table: Table) -> None:
     assert table.last() == 2, "a pointer to another version than the newest is no news"
 
 
+@pytest.mark.extras
 def test_a_classic_checkpoint_tells(table: Table) -> None:
     rows = [{"txn": {"appId": Q, "version": 3, "lastUpdated": 5}}]
     (quiet(table).log / f"{3:020}.checkpoint.parquet").write_bytes(parquet_of(rows))
     assert table.load().ledger == (LedgerEntry(Q, 3, 5, None),)
 
 
+@pytest.mark.extras
 def test_a_checkpoint_in_parts_tells_as_a_whole(table: Table) -> None:
     quiet(table)
     for part in (1, 2):
@@ -171,6 +173,7 @@ def test_a_checkpoint_in_parts_tells_as_a_whole(table: Table) -> None:
     assert {entry.app_id for entry in table.load().ledger} == {Q, "other"}
 
 
+@pytest.mark.extras
 def test_without_pyarrow_it_is_said_what_is_missing(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     (quiet(table).log / f"{3:020}.checkpoint.parquet").write_bytes(parquet_of([]))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
