@@ -31,7 +31,7 @@ from ckpttool.scene.evidence import Evidence, gather_evidence
 from ckpttool.scene.scene import Scene, Start
 from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkWrite
 from tests.builders import EPOCH_MS, QUERY_ID, build
-from tests.differential.sweep.load import load_cases, recorded_versions
+from tests.differential.sweep.load import laid_out_in_turn, recorded_versions
 from tests.take_steps import look_at_states, take_steps
 
 pytestmark = pytest.mark.property
@@ -337,10 +337,7 @@ def seen(checkpoint: Path, spark: str) -> tuple[Plan, Restart]:
 @pytest.mark.parametrize("spark", recorded_versions())
 def test_recorded_damage_has_a_way_out_or_a_reason(spark: str, tmp_path: Path) -> None:
     """And each way out leads to a restart that goes on."""
-    for number, (case, materialise) in enumerate(load_cases(spark)):
-        if number % EACH_NTH:
-            continue
-        checkpoint = materialise(tmp_path / str(number))
+    for number, (case, checkpoint) in enumerate(laid_out_in_turn(spark, tmp_path / "laid-out", EACH_NTH)):
         try:
             plan, restart = seen(checkpoint, spark)
         except (NotFound, NotACheckpoint):

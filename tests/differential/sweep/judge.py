@@ -9,7 +9,6 @@ wrongly fine: a normal restart was promised, and Spark failed.
 from __future__ import annotations
 
 import argparse
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -27,7 +26,7 @@ from ckpttool.releases import parse_release
 from ckpttool.scene.evidence import Evidence, gather_evidence
 from ckpttool.scene.scene import Scene, Start, Trigger
 from ckpttool.scene.sinks import SinkEvidence, SinkKind
-from tests.differential.sweep.load import load_cases, recorded_versions
+from tests.differential.sweep.load import laid_out_in_turn, recorded_versions
 
 WITH_A_RECORD: dict[str, SinkKind] = {"json": "file", "parquet": "file", "delta": "delta"}
 NOW_MS = 1_795_000_000_000  # the day on which the cases were recorded
@@ -116,9 +115,7 @@ class Verdict:
 def judge(version: str) -> Iterator[Verdict]:
     release = parse_release(version)
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / "q"
-        for case, materialise in load_cases(version):
-            path = materialise(place)
+        for case, path in laid_out_in_turn(version, Path(folder)):
             if path.is_dir():  # a place that is not there yet is refused by every command
                 store = open_store(str(path))
                 evidence = gather_evidence(load_checkpoint(store, any_place=True))
@@ -126,7 +123,6 @@ def judge(version: str) -> Iterator[Verdict]:
                 scene = Scene(evidence, start, sinks=(sink(case, path, evidence),), now_ms=NOW_MS)
                 scene = replace(scene, states=look_at_states(store, scene, "full"), inputs=load_inputs(scene))
                 yield Verdict(case, diagnose(scene))
-            shutil.rmtree(place)
 
 
 def options(case: dict[str, Any], path: Path) -> dict[str, str]:

@@ -1,18 +1,19 @@
 """The recorded cases, and the checkpoints they are about, without Spark.
 
-for case, materialise in load_cases("4.2.0"):
-    checkpoint = materialise(folder)   # what Spark was restarted on
-    case["truth"]                      # what it did
+for case, checkpoint in laid_out_in_turn("4.2.0", folder):   # what Spark was restarted on
+    case["truth"]                                    # what it did
 """
 
 from __future__ import annotations
 
 import atexit
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,44 @@ def load_cases(spark: str) -> Iterator[tuple[Json, Callable[[Path], Path]]]:
         yield case, partial(materialise, spark, case["base"], case["surgery"])
 
 
+def laid_out_in_turn(spark: str, folder: Path, nth: int = 1) -> Iterator[tuple[Json, Path]]:
+    """Each nth case with its checkpoint, to be read only, and until the next one is asked for: the cases of a base have
+    one place. To lay out and remove all files for each of them takes several times as long as to judge it."""
+    for case, _ in islice(load_cases(spark), 0, None, nth):
+        place = folder / case["base"]
+        put_back(unpacked(spark, case["base"]), place)
+        yield case, damage(spark, case["base"], case["surgery"], place)
+
+
+def put_back(base: Path, place: Path) -> None:
+    """What was changed in the place is as in the base again. Whoever writes a file changes its time."""
+    there, here = _entries(base), _entries(place)
+    for path in sorted(here, reverse=True):  # what is in a directory goes before it
+        if here[path] == there.get(path, "nothing"):
+            del there[path]
+        elif here[path] is None:
+            shutil.rmtree(place / path)
+        else:
+            (place / path).unlink()
+    for path, file in sorted(there.items()):
+        if file is None:
+            (place / path).mkdir(parents=True, exist_ok=True)
+        else:
+            shutil.copy2(base / path, place / path)
+
+
+def _entries(folder: Path) -> dict[str, tuple[int, int] | None]:
+    """Time and size of each file below it; None for a directory."""
+    found: dict[str, tuple[int, int] | None] = {}
+    for inside, directories, files in os.walk(folder):
+        below = inside[len(str(folder)) + 1 :]
+        found |= {os.path.join(below, name): None for name in directories}
+        for name in files:
+            status = os.stat(os.path.join(inside, name))
+            found[os.path.join(below, name)] = status.st_mtime_ns, status.st_size
+    return found
+
+
 def recorded_versions() -> list[str]:
     return sorted(path.parent.name for path in TRUTHS.glob("*/cases.jsonl"))
 
@@ -40,6 +79,10 @@ def cases_file(spark: str) -> Path:
 def materialise(spark: str, base: str, edits: list[Edit], target: Path) -> Path:
     """The damaged copy of a base below `target`, which must not be there or be empty; returns the checkpoint."""
     shutil.copytree(unpacked(spark, base), target, dirs_exist_ok=True)
+    return damage(spark, base, edits, target)
+
+
+def damage(spark: str, base: str, edits: list[Edit], target: Path) -> Path:
     checkpoint = target / str(facts(spark, base)["checkpoint"])
     apply(checkpoint, edits, partial(checkpoint_of, spark))
     return checkpoint

@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.differential.sweep.load import checkpoint_of, load_cases, materialise, recorded_versions
+from tests.differential.sweep.load import (
+    checkpoint_of,
+    damage,
+    load_cases,
+    materialise,
+    put_back,
+    recorded_versions,
+    unpacked,
+)
 from tests.differential.sweep.surgery import choose, single_surgeries
 
 BASES = ("file-json", "window-hdfs-each", "window-rocksdb-json")
@@ -25,6 +33,16 @@ def test_recorded_cases_can_be_laid_out_again(version: str, tmp_path: Path) -> N
     for number, (case, lay_out) in enumerate(random.Random(1).sample(cases, 25)):
         lay_out(tmp_path / str(number))
         assert case["truth"]["outcome"] in ("replay", "new_batch", "fresh_start", "error")
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_what_an_edit_changed_is_put_back(base: str, tmp_path: Path) -> None:
+    version = recorded_versions()[0]
+    other = partial(checkpoint_of, version)
+    for surgery in random.Random(base).sample(single_surgeries(other(base), ["counter-each"], other), 60):
+        put_back(unpacked(version, base), tmp_path)
+        assert contents(tmp_path) == contents(unpacked(version, base))
+        damage(version, base, list(surgery.edits), tmp_path)
 
 
 @pytest.mark.parametrize("base", BASES)
