@@ -18,6 +18,8 @@ import pytest
 from tests.conftest import Outcome, run_ckpt
 from tests.unit.harness.test_scratch import wait_until, wait_until_gone
 
+pytestmark = pytest.mark.extras  # a Java: it is looked for before anything else
+
 SPARK = "java $SPARK_SUBMIT_OPTS -cp spark-core_2.13-4.2.0.jar -version"
 QUERY = "mkdir -p {scratch}/checkpoint/offsets {scratch}/out"
 SPEC: dict[str, Any] = {
@@ -107,14 +109,16 @@ def test_a_command_that_is_no_job_is_refused(tmp_path: Path, script: str, told: 
     ("script", "told"),
     [("sleep 600", "started no Spark within 1 s"), (f"{SPARK}; sleep 600", "does not end by itself")],
 )
-def test_a_command_that_never_ends_is_refused(tmp_path: Path, script: str, told: str) -> None:
+def test_a_command_that_never_ends_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, told: str
+) -> None:
+    monkeypatch.setattr("ckpttool.harness.run.GRACE", 0.5)
     outcome = run(tmp_path, f"echo $$ > {{scratch}}/../pid; {script}", timeout_s=1 if "java" not in script else 3)
     assert outcome.code == 6
     assert told in outcome.err
     wait_until_gone(int((tmp_path / "scratch" / "work" / "pid").read_text()))
 
 
-@pytest.mark.extras
 def test_a_table_that_is_read_wrongly_is_refused(tmp_path: Path) -> None:
     """Rows that a deletion vector takes out are still in their file."""
     add = {"path": "a.parquet", "partitionValues": {}, "size": 1, "modificationTime": 1, "dataChange": True}
