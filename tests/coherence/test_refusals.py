@@ -1,0 +1,90 @@
+"""Every command prints a document in every format that it offers, also when it cannot look at what it was given."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.conftest import Outcome, run_ckpt
+
+# What stands after each command so that it is refused for its place alone.
+PLACES = {
+    "inspect": "PLACE",
+    "plan-recovery": "PLACE",
+    "log": "PLACE",
+    "scan": "PLACE",
+    "diff": "PLACE PLACE",
+    "state list": "PLACE",
+    "state count": "PLACE",
+    "state rows": "PLACE",
+    "state get": "PLACE {}",
+    "state diff": "PLACE --batch 0 --batch 1",
+    "state export": "PLACE DIRECTORY",
+    "state verify": "PLACE",
+    "state size": "PLACE",
+    "kafka diff": "PLACE --bootstrap-server localhost:1",
+    "kafka starting-offsets": "PLACE",
+    "crash-test run": "file-to-append --python PLACE",
+    "crash-test replay": "PLACE",
+    "crash-test report": "PLACE",
+}
+# Formats for programs in which a refusal prints nothing yet.
+SILENT = {
+    ("state rows", "jsonl"),
+    ("state get", "jsonl"),
+    ("state diff", "jsonl"),
+    ("log", "jsonl"),
+    ("scan", "jsonl"),
+    ("crash-test run", "json"),
+    ("crash-test run", "junit"),
+    ("crash-test replay", "json"),
+    ("crash-test replay", "junit"),
+    ("crash-test report", "json"),
+    ("crash-test report", "junit"),
+}
+
+
+def commands(*names: str) -> Iterator[tuple[str, list[str]]]:
+    """Each command by its own help, with the formats that it offers."""
+    told = run_ckpt(*names, "--help").out
+    if below := re.search(r"^Commands:\n((?: .*\n)+)", told, re.MULTILINE):
+        for name in re.findall(r"^  (\S+)", below[1], re.MULTILINE):
+            yield from commands(*names, name)
+    elif formats := re.search(r"--format \[([a-z|]+)\]", told):
+        yield " ".join(names), formats[1].split("|")
+
+
+def _cases() -> Iterator[Any]:
+    for command, formats in commands():
+        for form in formats if formats != ["text"] else ():
+            marks = [pytest.mark.xfail(strict=True, reason="prints nothing")] if (command, form) in SILENT else []
+            yield pytest.param(command, form, marks=marks, id=f"{command} {form}")
+
+
+def refused(command: str, form: str, place: Path) -> Outcome:
+    words = {"PLACE": str(place), "DIRECTORY": str(place.parent / "exported")}
+    given = [words.get(word, word) for word in PLACES[command].split()]
+    return run_ckpt(*command.split(), *given, "--format", form)
+
+
+@pytest.mark.parametrize(("command", "form"), list(_cases()))
+def test_a_refusal_is_a_document_too(command: str, form: str, tmp_path: Path) -> None:
+    outcome = refused(command, form, tmp_path / "nope")
+    assert outcome.code not in (0, 1, 70)
+    assert outcome.err.startswith("ckpt: ")
+    if form == "junit":
+        assert ElementTree.fromstring(outcome.out).tag in ("testsuites", "testsuite")
+    elif form in ("json", "jsonl"):
+        documents = [outcome.out] if form == "json" else outcome.out.splitlines()
+        assert documents
+        assert json.loads(documents[-1])["error"]["exit_code"] == outcome.code
+
+
+def test_every_command_that_offers_formats_is_tried() -> None:
+    assert {command for command, formats in commands() if formats != ["text"]} == PLACES.keys()
