@@ -12,12 +12,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from ckpttool.formats.envelope import LONG_MAX, LONG_MIN
+from ckpttool.formats.layout import COMPACT_SUFFIX
 from ckpttool.frozen import replace
 from ckpttool.model import LogNames
-
-COMPACT_SUFFIX = ".compact"
-FILE_SINK_LOG = "_spark_metadata"
-DELTA_LOG = "_delta_log"
 
 
 def parse_log_names(names: Sequence[str]) -> LogNames:

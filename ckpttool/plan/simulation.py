@@ -9,8 +9,9 @@ from typing import TypeVar
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.commits import parse_commit_log
 from ckpttool.formats.file_log import parse_source_log
+from ckpttool.formats.layout import COMPACT_SUFFIX
 from ckpttool.formats.metadata import parse_metadata
-from ckpttool.formats.names import COMPACT_SUFFIX, parse_log_names
+from ckpttool.formats.names import parse_log_names
 from ckpttool.formats.offsets import parse_offset_log
 from ckpttool.frozen import replace
 from ckpttool.model import Checkpoint, LogNames, SourceLog

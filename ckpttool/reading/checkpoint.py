@@ -21,13 +21,14 @@ from ckpttool.errors import (
     Unavailable,
     UnsupportedVersion,
 )
+from ckpttool.formats import layout
 from ckpttool.formats.commits import parse_commit_log
 from ckpttool.formats.file_log import parse_source_log
 from ckpttool.formats.initial_offset import initial_offset_hint, parse_initial_offset
 from ckpttool.formats.metadata import parse_metadata
 from ckpttool.formats.names import parse_log_names, without_directories
 from ckpttool.formats.offsets import parse_offset_log
-from ckpttool.formats.state.names import by_batch, parse_state_versions, provider_of
+from ckpttool.formats.state.names import by_batch, parse_state_versions, provider_by_conf, provider_of
 from ckpttool.formats.state.operator import parse_operator_metadata
 from ckpttool.formats.state.schema import parse_state_schema
 from ckpttool.frozen import replace
@@ -48,7 +49,7 @@ from ckpttool.model import (
     SourceLog,
     StateSchema,
 )
-from ckpttool.reading.io_plan import live_files, opened_by_spark, opened_first
+from ckpttool.reading.io_plan import OperatorNames, live_files, opened_by_spark, opened_first, operator_names
 from ckpttool.reading.recognise import (
     explain_foreign,
     is_checkpoint,
@@ -93,7 +94,7 @@ def load_checkpoint(
     """As `open_checkpoint`, through a store. `any_place`: what is no checkpoint is where a query may begin, as Spark
     takes it, unless there are checkpoints around. `full_listing`: of logs however long. `beside`: with a glance at the
     directories around, unless only what a restart opens is read."""
-    store.survey(parts=("offsets", "sources", "state"))
+    store.survey(parts=(layout.OFFSETS, layout.SOURCES, layout.STATE))
     names = store.list()
     if is_dstreams(store, names):
         return Checkpoint(store.url, None, root_names=tuple(sorted(names)), dstreams=load_dstreams(store, names))
@@ -122,16 +123,17 @@ class _Loader:
         self.unreachable = False
 
     def load(self, names: Sequence[str]) -> Checkpoint:
-        offset_names = self.load_log_names("offsets", names, beside="commits" if "commits" in names else None)
-        commit_names = self.load_log_names("commits", names)
+        beside = layout.COMMITS if layout.COMMITS in names else None
+        offset_names = self.load_log_names(layout.OFFSETS, names, beside)
+        commit_names = self.load_log_names(layout.COMMITS, names)
         needed = partial(opened_first, self.store, names, offset_names, commit_names, self.source_bodies)
         self.store.prefetch(needed)
-        metadata = self.load_metadata() if "metadata" in names else None
-        offsets = self.load_entries("offsets", offset_names, parse_offset_log, opened_by_spark(offset_names, 2))
+        metadata = self.load_metadata() if layout.METADATA in names else None
+        offsets = self.load_entries(layout.OFFSETS, offset_names, parse_offset_log, opened_by_spark(offset_names, 2))
         self.also = {*self.also, *offsets}  # a batch is shown with its commit, or as lacking it
-        commits = self.load_entries("commits", commit_names, parse_commit_log, opened_by_spark(commit_names, 1))
-        source_logs = tuple(self.load_source_logs(offsets)) if "sources" in names else ()
-        operators = tuple(self.load_operators(offsets)) if "state" in names else ()
+        commits = self.load_entries(layout.COMMITS, commit_names, parse_commit_log, opened_by_spark(commit_names, 1))
+        source_logs = tuple(self.load_source_logs(offsets)) if layout.SOURCES in names else ()
+        operators = tuple(self.load_operators(offsets)) if layout.STATE in names else ()
         ledgers = self.load_ledgers(metadata) if self.beside else ()
         return Checkpoint(
             url=self.store.url,
@@ -143,7 +145,7 @@ class _Loader:
             commits=commits,
             source_logs=source_logs,
             operators=operators,
-            has_state_directory="state" in names,
+            has_state_directory=layout.STATE in names,
             ledgers=ledgers,
             modified_ms=self.modified_ms,
             raw=self.raw,
@@ -157,7 +159,7 @@ class _Loader:
         return tuple(load_ledgers(self.store, metadata.id if metadata else None))
 
     def load_metadata(self) -> QueryMetadata | None:
-        return self.read("metadata", parse_metadata, "metadata-corrupt", "error", _RESTORE_METADATA)
+        return self.read(layout.METADATA, parse_metadata, "metadata-corrupt", "error", _RESTORE_METADATA)
 
     @property
     def source_bodies(self) -> int:
@@ -194,7 +196,7 @@ class _Loader:
         bodies: dict[int, bytes | CkptError] = {}
         room = _BATCHES_BYTES
         for path, body in self.store.read_all([f"{directory}/{batch}" for batch in (*sorted(wanted), *others)]):
-            bodies[int(path.rpartition("/")[2])] = body
+            bodies[layout.number_of(path)] = body
             room -= len(body) if isinstance(body, bytes) else 0
             if room < 0 and len(bodies) >= len(wanted) and self.batches is not None:
                 break
@@ -204,13 +206,13 @@ class _Loader:
 
     def load_source_logs(self, offsets: Mapping[int, OffsetLogEntry]) -> Iterator[SourceLog]:
         said = _file_sources(offsets)
-        for name in sorted(self.list("sources"), key=_natural):
+        for name in sorted(self.list(layout.SOURCES), key=_natural):
             if not name.startswith("."):
                 yield self.load_source_log(name, "file" if name in said else None)
 
     def load_source_log(self, name: str, said: str | None) -> SourceLog:
         """`said`: what the offset log takes the source for."""
-        path = f"sources/{name}"
+        path = layout.source(name)
         if not self.is_directory(path):  # MongoDB keeps one file here
             return SourceLog(name, "mongodb", LogNames())
         inside = self.list(path)
@@ -219,21 +221,23 @@ class _Loader:
         if kind == "file":
             names = without_directories(names, path, self.is_directory)
         if kind == "iceberg":
-            initial = self.read(f"{path}/offsets/0", parse_initial_offset, "initial-offset-file-malformed", "warning")
+            first = layout.iceberg_beginning(name)
+            initial = self.read(first, parse_initial_offset, "initial-offset-file-malformed", "warning")
             return SourceLog(name, kind, names, initial)
         files, unread = live_files(names, self.source_bodies)
         bodies = dict(self.store.read_all([f"{path}/{file}" for file in files]))
         if kind == "file" or any(isinstance(body, bytes) and looks_like_file_log(body) for body in bodies.values()):
             return SourceLog(name, "file", names, entries=dict(self.parse_file_log(bodies)), unread=unread)
-        self.tell_what_was_not_read(bodies, besides=f"{path}/0")
-        initial = self.load_initial_offset(f"{path}/0", bodies) if 0 in names.ids else None
+        first = layout.source_entry(name, 0)
+        self.tell_what_was_not_read(bodies, besides=first)
+        initial = self.load_initial_offset(first, bodies) if 0 in names.ids else None
         return SourceLog(name, kind or (initial_offset_hint(initial) if initial else None), names, initial)
 
     def parse_file_log(self, bodies: Mapping[str, bytes | CkptError]) -> Iterator[tuple[int, tuple[FileLogEntry, ...]]]:
         for path, body in bodies.items():
             entries = self.parse(path, body, parse_source_log, "source-log-torn", "error", _REPAIR_SOURCE_LOG)
             if entries is not None:
-                yield int(path.rpartition("/")[2].removesuffix(".compact")), entries
+                yield layout.number_of(path), entries
 
     def tell_what_was_not_read(self, bodies: Mapping[str, bytes | CkptError], besides: str) -> None:
         """Of a log whose kind is not known: what is in the files may be anything, but each could have told."""
@@ -255,74 +259,44 @@ class _Loader:
     # -- state/ --------------------------------------------------------------------------------------------------------
 
     def load_operators(self, offsets: Mapping[int, OffsetLogEntry]) -> Iterator[Operator]:
-        newest = offsets[max(offsets)] if offsets else None
-        provider = _provider_by_conf(newest)
-        for operator_id in parse_log_names(self.list("state")).ids:
-            yield self.load_operator(operator_id, provider)
+        newest = offsets[max(offsets)].metadata if offsets else None
+        provider = provider_by_conf(newest.conf) if newest else None
+        for operator_id in parse_log_names(self.list(layout.STATE)).ids:
+            yield self.load_operator(operator_names(self.list, operator_id), provider)
 
-    def load_operator(self, operator_id: int, provider: str | None) -> Operator:
-        path = f"state/{operator_id}"
-        inside = self.list(path)
-        partitions = sum(name.isdecimal() for name in inside)
-        in_first = self.list(f"{path}/0") if "0" in inside else []
-        metadata = self.load_operator_metadata(path) if "_metadata" in inside else None
-        named_stores = sorted(name for name in in_first if name.startswith(("left-", "right-")))
-        in_store = self.list(f"{path}/0/{named_stores[0]}") if named_stores else in_first
-        provider = provider or provider_of(in_store)
-        in_schemas = self.list(f"{path}/_stateSchema") if "_stateSchema" in inside else None
-        stores = self.load_stores(path, metadata, named_stores, in_first, in_schemas)
+    def load_operator(self, names: OperatorNames, provider: str | None) -> Operator:
+        metadata = self.load_operator_metadata(names.metadata_file) if names.metadata_file else None
+        provider = provider or provider_of(names.in_store)
+        declared = dict.fromkeys(names.joined or [layout.DEFAULT_STORE], names.partitions)
+        if metadata:
+            declared = {store.name: store.partitions for store in metadata.stores}
         return Operator(
-            id=operator_id,
-            name=metadata.name if metadata else "symmetricHashJoin" if named_stores else None,
+            id=names.id,
+            name=metadata.name if metadata else "symmetricHashJoin" if names.joined else None,
             stores=tuple(
-                OperatorStore(name, count if count is not None else partitions, provider, schema)
-                for name, count, schema in stores
+                OperatorStore(name, partitions, provider, self.load_schema(names, name))
+                for name, partitions in declared.items()
             ),
             metadata=metadata,
-            partition_directories=partitions,
-            versions=parse_state_versions(in_store),
+            partition_directories=names.partitions,
+            versions=parse_state_versions(names.in_store),
         )
 
     def load_operator_metadata(self, path: str) -> OperatorMetadata | None:
-        inside = self.list(f"{path}/_metadata")
-        file = f"{path}/_metadata/metadata"
-        if "v2" in inside:
-            runs = parse_log_names(self.list(f"{path}/_metadata/v2")).ids
-            if runs:
-                file = f"{path}/_metadata/v2/{runs[-1]}"
-        return self.read(file, parse_operator_metadata, "operator-metadata-corrupt", "error", _RESTORE_STATE)
+        return self.read(path, parse_operator_metadata, "operator-metadata-corrupt", "error", _RESTORE_STATE)
 
-    def load_stores(
-        self,
-        path: str,
-        metadata: OperatorMetadata | None,
-        named: Sequence[str],
-        in_first: Collection[str],
-        in_schemas: Collection[str] | None,
-    ) -> Iterator[tuple[str, int | None, StateSchema | None]]:
-        """Each store's name, its partitions as the metadata claims them, and its schema."""
-        declared: dict[str, int | None] = dict.fromkeys(named or ["default"])
-        if metadata:
-            declared = {store.name: store.partitions for store in metadata.stores}
-        for name, partitions in declared.items():
-            yield name, partitions, self.load_schema(path, name, in_first, in_schemas)
-
-    def load_schema(
-        self, path: str, store: str, in_first: Collection[str], in_schemas: Collection[str] | None
-    ) -> StateSchema | None:
+    def load_schema(self, names: OperatorNames, store: str) -> StateSchema | None:
         """`store` may be any text of a file: only a name that was listed becomes part of a path."""
-        if in_schemas is not None:
-            directory = f"{path}/_stateSchema/{store}"
-            versions = self.list(directory) if store in in_schemas else []
-            newest = max((name for name in versions if not name.startswith(".")), key=by_batch, default=None)
-            file = f"{directory}/{newest}" if newest else None
-        elif store == "default":
-            file = f"{path}/0/_metadata/schema" if "_metadata" in in_first else None
+        if names.in_schemas is None:
+            path = names.schema_file(store)
         else:
-            file = f"{path}/0/{store}/_metadata/schema" if store in in_first else None
-        if file is None:
+            directory = layout.schema_versions(names.id, store)
+            versions = self.list(directory) if store in names.in_schemas else []
+            newest = max((name for name in versions if not name.startswith(".")), key=by_batch, default=None)
+            path = f"{directory}/{newest}" if newest else None
+        if path is None:
             return None
-        return self.read(file, parse_state_schema, "state-schema-corrupt", "error", _RESTORE_STATE, optional=True)
+        return self.read(path, parse_state_schema, "state-schema-corrupt", "error", _RESTORE_STATE, optional=True)
 
     # -- reading one thing ---------------------------------------------------------------------------------------------
 
@@ -434,13 +408,6 @@ def _file_sources(offsets: Mapping[int, OffsetLogEntry]) -> set[str]:
                 is_file = source.text.startswith('{"logOffset":')
                 votes[str(source.index) if source.name is None else source.name] += 1 if is_file else -1
     return {name for name, balance in votes.items() if balance > 0}
-
-
-def _provider_by_conf(entry: OffsetLogEntry | None) -> str | None:
-    conf = entry.metadata.conf if entry and entry.metadata else {}
-    name = conf.get("spark.sql.streaming.stateStore.providerClass", "").rpartition(".")[2]
-    known = {"HDFSBackedStateStoreProvider": "hdfs", "RocksDBStateStoreProvider": "rocksdb"}
-    return known.get(name, name) or None
 
 
 def _natural(name: str) -> tuple[int, int, str]:

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ckpttool.errors import CkptError
-from ckpttool.formats.names import DELTA_LOG, FILE_SINK_LOG, parse_log_names
+from ckpttool.formats.layout import DELTA_LOG, FILE_SINK_LOG
+from ckpttool.formats.names import parse_log_names
 from ckpttool.model import SinkLedger
 from ckpttool.reading.recognise import list_or_nothing
 from ckpttool.storage.store import Store, is_directory

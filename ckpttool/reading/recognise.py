@@ -6,24 +6,35 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ckpttool.errors import CkptError, MalformedFile, NotACheckpoint, NotFound
 from ckpttool.formats.dstreams import parse_dstream_names, parse_wal_names, sniff_codec
+from ckpttool.formats.layout import (
+    COMMITS,
+    COMPACT_SUFFIX,
+    DELTA_LOG,
+    FILE_SINK_LOG,
+    LOGS,
+    METADATA,
+    OFFSETS,
+    PARTS,
+    SOURCES,
+    STATE,
+)
 from ckpttool.formats.metadata import parse_metadata
 from ckpttool.formats.names import parse_log_names
 from ckpttool.model import DStreamsDirectory
 from ckpttool.storage.store import Store, is_directory
 
-_PARTS = ("offsets", "commits", "sources", "state")
 _LOOKS = 100  # how many directories below are looked into for checkpoints
 
 
 def is_checkpoint(store: Store, names: Collection[str]) -> bool:
     """`metadata` and a log, a log whose files look like batches (the metadata is lost), or nothing but parts of one."""
-    logs = [name for name in ("offsets", "commits") if name in names]
-    if "metadata" in names and logs:
+    logs = [name for name in LOGS if name in names]
+    if METADATA in names and logs:
         return True
-    if names and all(name in (*_PARTS, "metadata") or name.startswith(".") for name in names):
-        kept = any(name in names and _is_numbered(store, name) for name in ("sources", "state"))
-        return kept or ("metadata" in names and _is_query_metadata(store)) or _has_batches(store, logs)
-    if "metadata" in names and not is_directory(store, "metadata"):
+    if names and all(name in PARTS or name.startswith(".") for name in names):
+        kept = any(name in names and _is_numbered(store, name) for name in (SOURCES, STATE))
+        return kept or (METADATA in names and _is_query_metadata(store)) or _has_batches(store, logs)
+    if METADATA in names and not is_directory(store, METADATA):
         return _is_query_metadata(store)
     return _has_batches(store, logs)
 
@@ -44,7 +55,7 @@ def _has_batches(store: Store, logs: Iterable[str]) -> bool:
 
 def _is_query_metadata(store: Store) -> bool:
     try:
-        parse_metadata(store.read("metadata"))
+        parse_metadata(store.read(METADATA))
     except (NotFound, MalformedFile):
         return False
     return True
@@ -60,7 +71,7 @@ def _list_what_may_be_listed(store: Store, path: str) -> list[str]:
 
 def is_dstreams(store: Store, names: Collection[str]) -> bool:
     """Files named by a time. Directories of such names, and such files beside a log, are somebody's checkpoints."""
-    if "offsets" in names or "commits" in names:
+    if any(log in names for log in LOGS):
         return False
     times = parse_dstream_names(names).times_ms
     return bool(times) and not is_directory(store, f"checkpoint-{times[-1]}")
@@ -107,7 +118,7 @@ def explain_foreign(store: Store, names: Sequence[str]) -> NotACheckpoint | NotF
 def _checkpoint_above(store: Store) -> str | None:
     """The checkpoint around `…/offsets`, `…/sources/0` or `…/state/0/1`: one look, where the path names such a part."""
     steps = store.url.partition("::")[0].rstrip("/").split("/")[-5:]
-    depth = next((depth for depth, step in enumerate(reversed(steps), 1) if step in _PARTS), None)
+    depth = next((depth for depth, step in enumerate(reversed(steps), 1) if step in PARTS and step != METADATA), None)
     if depth is None:
         return None
     above = store.at("/".join([".."] * depth))
@@ -115,13 +126,13 @@ def _checkpoint_above(store: Store) -> str | None:
 
 
 def _what_else(store: Store, names: Sequence[str]) -> str:
-    if "_delta_log" in names:
+    if DELTA_LOG in names:
         return "a Delta table"
-    if "_spark_metadata" in names:
+    if FILE_SINK_LOG in names:
         return "the output of a file sink"
     if any(looks_like_file_log(_head(store, str(i))) for i in parse_log_names(names).ids[-1:]):
         return "the log of a file source or a file sink"
-    if "offsets" in names or "commits" in names:
+    if any(log in names for log in LOGS):
         return "a directory whose logs hold no batch, without `metadata`"
     return "a directory without `metadata`, `offsets` or `commits`"
 
@@ -176,6 +187,6 @@ def source_kind_by_names(names: Collection[str]) -> str | None:
         return "delta"
     if any(name in ("shard-source", "shard-commit") for name in names):
         return "kinesis"
-    if any(name.endswith(".compact") for name in names):
+    if any(name.endswith(COMPACT_SUFFIX) for name in names):
         return "file"
-    return "iceberg" if "offsets" in names else None
+    return "iceberg" if OFFSETS in names else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ckpttool.errors import CkptError, LeftUnread, MalformedFile, NotFound, Unavailable
+from ckpttool.formats import layout
 from ckpttool.formats.checksums import parse_hadoop_crc, parse_spark_checksum, verify_hadoop_crc
 from ckpttool.formats.state.changelog import TYPED_VERSIONS, parse_changelog
 from ckpttool.formats.state.compression import Codec
@@ -59,9 +60,8 @@ class BodyReader:
         """The checksum files that stand beside these files, by path."""
         beside = []
         for path, at in places.items():
-            directory, _, name = path[len(stores[at].path) + 1 :].rpartition("/")
-            inside = f"{directory}/" if directory else ""
-            candidates = [f"{inside}{name}.crc", *([f"{inside}.{name}.crc"] if self.is_local else [])]
+            name = path[len(stores[at].path) + 1 :]
+            candidates = [layout.sidecar(name), *([layout.hadoop_crc(name)] if self.is_local else [])]
             beside += [f"{stores[at].path}/{one}" for one in candidates if one in stores[at].names]
         return {path: body for path, body in self.store.read_all(beside) if isinstance(body, bytes)}
 
@@ -74,9 +74,8 @@ class BodyReader:
             why = NOT_A_FILE if is_directory(self.store, f"{store.path}/{name}") else _fault(body)
             return replace(store, opened=opened, faults={**store.faults, name: why})
         sizes = {**store.sizes, name: len(body)}
-        directory, _, base = f"{store.path}/{name}".rpartition("/")
-        sidecar = checksums.get(f"{directory}/{base}.crc")
-        hadoop = checksums.get(f"{directory}/.{base}.crc")
+        sidecar = checksums.get(layout.sidecar(f"{store.path}/{name}"))
+        hadoop = checksums.get(layout.hadoop_crc(f"{store.path}/{name}"))
         sidecar_fault = _sidecar_fault(sidecar, body) if sidecar is not None else None
         sidecar_faults = {**store.sidecar_faults, name: sidecar_fault} if sidecar_fault else store.sidecar_faults
         store = replace(store, opened=opened, sizes=sizes, sidecar_faults=sidecar_faults)

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from ckpttool.errors import MalformedFile, NotFound, Unavailable
+from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE, SPARK_ILLEGAL_STATE
 from ckpttool.formats.state.datatypes import is_struct_type
-from ckpttool.formats.state.names import LOG_DIRECTORY, SST_DIRECTORY
+from ckpttool.formats.state.names import LOG_DIRECTORY, PROVIDER, SST_DIRECTORY
 from ckpttool.frozen import replace
 from ckpttool.model import Checkpoint, ColumnFamilySchema, Finding, Operator
 from ckpttool.scene.state_chain import (
@@ -31,17 +32,9 @@ from ckpttool.storage.urls import is_local
 
 __all__ = ["StateFiles", "load_state_files"]
 
-JOIN_STORES = (
-    "left-keyToNumValues",
-    "left-keyWithIndexToValue",
-    "right-keyToNumValues",
-    "right-keyWithIndexToValue",
-)
-DEFAULT_STORE = "default"
 UniqueIds = Mapping[int, tuple[tuple[str, ...], ...]]
 
 _LONGEST_PARTITION = 8
-_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
 def load_state_files(
@@ -82,7 +75,7 @@ class StateLoader:
         self.unreachable: list[str] = []
         self.partitions: dict[int, int] = {}
         self.conf = _pinned(checkpoint)
-        self.provider: Provider = "rocksdb" if "RocksDB" in self.conf.get(_PROVIDER, "") else "hdfs"
+        self.provider: Provider = "rocksdb" if "RocksDB" in self.conf.get(PROVIDER, "") else "hdfs"
 
     # -- which stores there must be ------------------------------------------------------------------------------------
 
@@ -90,7 +83,7 @@ class StateLoader:
         operators = self.checkpoint.operators or (Operator(0, None, ()),)
         found = []
         for operator in operators:
-            inside = self.names(f"state/{operator.id}") or frozenset()
+            inside = self.names(layout.operator(operator.id)) or frozenset()
             ids = unique_ids.get(operator.id, ())
             self.partitions[operator.id] = count_partitions(operator, partitions, inside)
             for partition in expected_partitions(operator, partitions, inside):
@@ -103,9 +96,7 @@ class StateLoader:
 
     def list_store(self, operator: int, partition: int, name: str, unique_id: str | None) -> StoreFiles:
         """Which tables a RocksDB needs stands in its snapshots: without opening these, their names tell nothing."""
-        path = f"state/{operator}/{partition}"
-        if name != DEFAULT_STORE:
-            path = f"{path}/{name}"
+        path = layout.store(operator, partition, name)
         names = self.names(path)
         below: set[str] = set()
         if self.provider == "rocksdb" and self.mode == "full":
@@ -131,7 +122,7 @@ class StateLoader:
             return frozenset()
 
     def count_entries(self) -> int | None:
-        names = self.names("state")
+        names = self.names(layout.STATE)
         return None if names is None else len(names)
 
     # -- what is in them -----------------------------------------------------------------------------------------------
@@ -185,23 +176,22 @@ class StateLoader:
         """What reading the checkpoint found wrong with schema files already, and schemas that are only JSON."""
         found = dict(unreadable_types(operator))
         for finding in self.checkpoint.faults:
-            if finding.path.startswith(f"state/{operator.id}/") and "schema" in finding.path.lower():
+            if finding.path.startswith(f"{layout.operator(operator.id)}/") and "schema" in finding.path.lower():
                 found[finding.path] = self.told(finding, _schema_fault(finding))
         return found
 
     def metadata_faults(self, operator: Operator) -> dict[str, Fault]:
         """Of metadata of version 2, and of the schema files that it names, by their absolute paths at that time."""
-        path = f"state/{operator.id}"
-        if "_stateSchema" not in (self.names(path) or ()) and not (
+        path, run_directory = layout.operator(operator.id), layout.operator_runs(operator.id)
+        if layout.SCHEMAS not in (self.names(path) or ()) and not (
             operator.metadata and operator.metadata.version == 2
         ):
             return {}
-        runs = self.names(f"{path}/_metadata/v2")
-        if not runs:
-            return {f"{path}/_metadata/v2": NO_FILE}
+        if not self.names(run_directory):
+            return {run_directory: NO_FILE}
         found = {}
         for finding in self.checkpoint.faults:
-            if finding.path.startswith(f"{path}/_metadata/"):
+            if finding.path.startswith(f"{layout.operator_metadata(operator.id)}/"):
                 fault = Fault("stream", finding.message, finding.expected, finding.position, finding.spark)
                 found[finding.path] = self.told(finding, fault)
         for schema in operator.metadata.stores if operator.metadata else ():
@@ -219,14 +209,12 @@ class StateLoader:
 
     def orphan_crcs(self, operator: Operator) -> Iterator[str]:
         """Spark writes a schema or metadata file that is missing, and Hadoop stumbles over the checksum of the old."""
-        places = [(f"state/{operator.id}/_metadata", "metadata")]
-        for name in expected_stores(operator):
-            below = "" if name == DEFAULT_STORE else f"/{name}"
-            places.append((f"state/{operator.id}/0{below}/_metadata", "schema"))
-        for directory, file in places:
+        schemas = (layout.schema_file(operator.id, name) for name in expected_stores(operator))
+        for path in (layout.operator_metadata_file(operator.id), *schemas):
+            directory, _, name = path.rpartition("/")
             names = self.names(directory) or ()
-            if f".{file}.crc" in names and file not in names:
-                yield f"{directory}/.{file}.crc"
+            if layout.hadoop_crc(name) in names and name not in names:
+                yield layout.hadoop_crc(path)
 
 
 # -- what is expected --------------------------------------------------------------------------------------------------
@@ -261,9 +249,9 @@ def is_keyless(family: ColumnFamilySchema) -> bool:
 
 def expected_stores(operator: Operator) -> tuple[str, ...]:
     names = tuple(store.name for store in operator.stores)
-    if any(name in JOIN_STORES for name in names):
-        return JOIN_STORES  # all four, also where a directory is lost
-    return names or (DEFAULT_STORE,)
+    if any(name in layout.JOIN_STORES for name in names):
+        return layout.JOIN_STORES  # all four, also where a directory is lost
+    return names or (layout.DEFAULT_STORE,)
 
 
 def unreadable_types(operator: Operator) -> dict[str, Fault]:
@@ -272,9 +260,8 @@ def unreadable_types(operator: Operator) -> dict[str, Fault]:
     for store in operator.stores:
         families = store.schema.column_families if store.schema else ()
         if not all(is_struct_type(schema) for family in families for schema in (family.key, family.value)):
-            below = "" if store.name == DEFAULT_STORE else f"/{store.name}"
             message = "a schema that is no struct of data types"
-            found[f"state/{operator.id}/0{below}/_metadata/schema"] = Fault("schema", message, "Spark's data types")
+            found[layout.schema_file(operator.id, store.name)] = Fault("schema", message, "Spark's data types")
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from ckpttool.formats.file_log import compact_interval, is_compaction_id, live_log_ids
-from ckpttool.formats.names import FILE_SINK_LOG
+from ckpttool.formats.layout import FILE_SINK_LOG
 from ckpttool.model import LogNames
 
 LOG = FILE_SINK_LOG

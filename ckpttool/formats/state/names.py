@@ -6,9 +6,11 @@ names no version.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 SST_DIRECTORY, LOG_DIRECTORY = "SSTs", "logs"
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+PROVIDERS = {"HDFSBackedStateStoreProvider": "hdfs", "RocksDBStateStoreProvider": "rocksdb"}
 SUFFIXES = {"delta": "hdfs", "snapshot": "hdfs", "zip": "rocksdb", "changelog": "rocksdb"}
 
 
@@ -27,6 +29,12 @@ def provider_of(names: Iterable[str]) -> str | None:
     """Which state store provider writes such files; None if no name tells."""
     found = {SUFFIXES.get(name.rpartition(".")[2]) for name in names if not name.startswith(".")} - {None}
     return found.pop() if len(found) == 1 else None
+
+
+def provider_by_conf(conf: Mapping[str, str]) -> str | None:
+    """Which one a batch's offsets pin; a class that is not Spark's by its own name."""
+    name = conf.get(PROVIDER, "").rpartition(".")[2]
+    return PROVIDERS.get(name, name) or None
 
 
 def by_batch(name: str) -> tuple[int, str]:

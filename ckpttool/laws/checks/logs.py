@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ckpttool.formats.names import COMPACT_SUFFIX, holes, parse_long
+from ckpttool.formats.layout import COMPACT_SUFFIX
+from ckpttool.formats.names import holes, parse_long
 from ckpttool.laws.base import Law
 from ckpttool.model import Checkpoint, Finding, LogNames
 from ckpttool.scene.evidence import left_in_logs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.envelope import ILLEGAL_STATE, LONG_MAX
 from ckpttool.formats.file_log import is_compaction_id
-from ckpttool.formats.names import COMPACT_SUFFIX
+from ckpttool.formats.layout import COMPACT_SUFFIX
 from ckpttool.laws.base import RENAME_REFUSED, REQUIREMENT, concurrent_use
 from ckpttool.model import LogNames
 from ckpttool.releases import Release, since

@@ -22,7 +22,7 @@ from ckpttool.formats.delta_log import (
     retention_ms,
     staged_versions,
 )
-from ckpttool.formats.names import DELTA_LOG
+from ckpttool.formats.layout import DELTA_LOG
 from ckpttool.frozen import frozen, replace
 from ckpttool.model import Finding
 from ckpttool.scene.lineage import follow_rows

@@ -7,8 +7,9 @@ from functools import partial
 from urllib.parse import unquote
 
 from ckpttool.errors import CkptError
+from ckpttool.formats import layout
 from ckpttool.formats.file_log import parse_sink_log
-from ckpttool.formats.names import COMPACT_SUFFIX, parse_log_names, parse_long, without_directories
+from ckpttool.formats.names import parse_log_names, parse_long, without_directories
 from ckpttool.model import Finding, LogNames, SinkFileEntry
 from ckpttool.scene.compaction import LOG
 from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkWrite
@@ -36,12 +37,12 @@ def load_file_sink(store: Store, path: str, output: Collection[str]) -> SinkEvid
 
 def last_batch(names: LogNames) -> int | None:
     """The number up to which batches are skipped: any name that Spark takes for one counts."""
-    odd = [number for name in names.non_canonical if (number := parse_long(name.removesuffix(COMPACT_SUFFIX)))]
+    odd = [number for name in names.non_canonical if (number := parse_long(name.removesuffix(layout.COMPACT_SUFFIX)))]
     return max([*names.ids[-1:], *names.compact_ids[-1:], *odd], default=None)
 
 
 def _load_writes(store: Store, names: LogNames, output: Collection[str], faults: list[Finding]) -> Iterator[SinkWrite]:
-    files = {one: str(one) for one in names.ids} | {one: f"{one}{COMPACT_SUFFIX}" for one in names.compact_ids}
+    files = {one: str(one) for one in names.ids} | {one: layout.compact(one) for one in names.compact_ids}
     newest = sorted(files)[-_BATCHES_READ:]
     bodies = dict(store.read_all([f"{LOG}/{files[batch]}" for batch in newest]))
     listed: set[str] | None = set()  # the files of all batches so far; None: some are not known

@@ -6,10 +6,11 @@ import pytest
 
 from ckpttool.errors import Unavailable
 from ckpttool.formats.checksums import encode_hadoop_crc
+from ckpttool.formats.layout import JOIN_STORES
 from ckpttool.formats.state.digests import crc32c
 from ckpttool.model import ColumnFamilySchema, Operator, OperatorStore, StateSchema
 from ckpttool.reading.checkpoint import load_checkpoint
-from ckpttool.reading.state_files import JOIN_STORES, expected_partitions, expected_stores, load_state_files
+from ckpttool.reading.state_files import expected_partitions, expected_stores, load_state_files
 from ckpttool.scene.state_chain import Mode, StateFiles
 from ckpttool.storage.store import LocalStore
 from tests import state_builders as made
