@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any, Literal
 
 from ckpttool.errors import CkptError, Refused
+from ckpttool.formats import layout
 from ckpttool.frozen import frozen
 from ckpttool.state.decoding import row_decoder
 from ckpttool.state.reader import StateReader
@@ -40,7 +41,7 @@ def compare_rows(earlier: StateReader, later: StateReader, before: Table, after:
         except Refused:
             raise
         except CkptError as error:
-            later.note(f"state/{after.operator}/{partition}", error)
+            later.note(layout.store(after.operator, partition), error)
 
 
 def _compare_partition(

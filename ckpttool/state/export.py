@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ckpttool.errors import CkptError, Refused
+from ckpttool.formats import layout
 from ckpttool.frozen import frozen
 from ckpttool.report.state_rows import cell_names, cell_renderer, csv_line, line_renderer
 from ckpttool.state.reader import Row, StateReader
@@ -62,7 +63,7 @@ def export_table(reader: StateReader, table: Table, directory: str, form: Form, 
         if isinstance(done, Exported):
             yield done
         else:
-            reader.note(f"state/{table.operator}/{done[0]}", done[1])
+            reader.note(layout.store(table.operator, done[0]), done[1])
 
 
 def _text_writer(table: Table, form: Form) -> Writer:

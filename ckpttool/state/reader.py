@@ -5,19 +5,19 @@ What cannot be read of one partition is a finding, and the others are read all t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ckpttool.errors import CkptError, InFile, MalformedFile, NotFound, Refused, Unavailable
-from ckpttool.formats.names import parse_log_names
+from ckpttool.formats import layout
 from ckpttool.formats.state.operator import parse_operator_metadata
 from ckpttool.formats.state.schema import parse_state_schema
 from ckpttool.formats.state.types import has_one_size
 from ckpttool.frozen import frozen, replace
 from ckpttool.model import Checkpoint, Finding, Operator, OperatorMetadata, OperatorStore, StateSchema
 from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
+from ckpttool.reading.io_plan import last_run
 from ckpttool.reading.state_files import StateLoader, expected_partitions, expected_stores
 from ckpttool.scene.state_chain import StoreFiles
 from ckpttool.state.tables import Schemas, StateConf, Table, state_conf, tables_of
@@ -40,18 +40,25 @@ class Row:
     values: tuple[Any, ...]
 
 
-@frozen
 class StateReader:
-    """The state after a committed batch, which is version batch + 1. `findings`: what could not be read so far."""
+    """The state after a committed batch, which is version batch + 1.
 
-    store: Store
-    checkpoint: Checkpoint
-    batch: int
-    findings: list[Finding] = field(default_factory=list)
+    What cannot be read is met while rows are taken from it, and it goes on with the next partition: `findings` grows on
+    the way, and is whole when all that was asked for has been taken. So a verdict comes after the last row."""
+
+    def __init__(self, store: Store, checkpoint: Checkpoint, batch: int) -> None:
+        self.store = store
+        self.checkpoint = checkpoint
+        self.batch = batch
+        self.findings: list[Finding] = []
 
     @property
     def version(self) -> int:
         return self.batch + 1
+
+    def at(self, batch: int) -> StateReader:
+        """Another batch of the same checkpoint, with nothing found yet."""
+        return StateReader(self.store, self.checkpoint, batch)
 
     # -- what there is -------------------------------------------------------------------------------------------------
 
@@ -79,7 +86,7 @@ class StateReader:
         return {one.id: self._at_batch(one) for one in self.checkpoint.operators}
 
     def partitions(self, operator: int) -> range:
-        inside = self._loader.names(f"state/{operator}") or frozenset()
+        inside = self._loader.names(layout.operator(operator)) or frozenset()
         return expected_partitions(self.operators[operator], self.conf.partitions, inside)
 
     def files(self, operator: int, partition: int, store: str) -> StoreFiles:
@@ -101,7 +108,7 @@ class StateReader:
             except Refused:
                 raise
             except CkptError as error:
-                self.note(f"state/{table.operator}/{partition}", error)
+                self.note(layout.store(table.operator, partition), error)
 
     @property
     def is_out_of_reach(self) -> bool:
@@ -110,7 +117,7 @@ class StateReader:
 
     def note(self, path: str, error: CkptError) -> None:
         """What could not be read, as a finding."""
-        self.findings.append(_finding(path, error))
+        self.findings.append(unread(path, error))
 
     def ahead(self, table: Table, partitions: Sequence[int]) -> Iterator[int]:
         """These partitions, one after the other; what several of them need is fetched together."""
@@ -191,9 +198,10 @@ class StateReader:
     def _at_batch(self, operator: Operator) -> Operator:
         if operator.metadata is None or operator.metadata.version < 2:
             return operator
-        directory = f"state/{operator.id}/_metadata/v2"
-        runs = [run for run in parse_log_names(list(self._loader.names(directory) or ())).ids if run <= self.batch]
-        metadata = self._parsed(f"{directory}/{runs[-1]}", parse_operator_metadata) if runs else None
+        run = last_run(self._names_in, operator.id, until=self.batch)
+        if run is None:
+            return operator
+        metadata = self._parsed(layout.operator_run(operator.id, run), parse_operator_metadata)
         if metadata is None:
             return operator
         stores = tuple(self._store_of(operator, metadata, store.name) for store in metadata.stores)
@@ -211,9 +219,9 @@ class StateReader:
             every: list[StateSchema] = []
             for one in operator.metadata.stores if operator.metadata else ():
                 if one.name == store.name:
-                    directory = f"state/{operator.id}/_stateSchema/{store.name}"
+                    directory = layout.schema_versions(operator.id, store.name)
                     names = [path.rstrip("/").rpartition("/")[2] for path in one.schema_paths]
-                    there = self._loader.names(directory) or frozenset() if names else frozenset()
+                    there = self._names_in(directory) if names else ()
                     read = [self._parsed(f"{directory}/{name}", parse_state_schema) for name in names if name in there]
                     every = [schema for schema in read if schema is not None]
             newest = every[-1] if every else store.schema
@@ -221,7 +229,10 @@ class StateReader:
                 found[store.name] = Schemas(newest, tuple(every))
         return found
 
-    def _parsed(self, path: str, parse: Any) -> Any:
+    def _names_in(self, path: str) -> Sequence[str]:
+        return list(self._loader.names(path) or ())
+
+    def _parsed(self, path: str, parse: Callable[[bytes], T]) -> T | None:
         try:
             return parse(self.store.read(path))
         except CkptError as error:
@@ -251,12 +262,13 @@ def batched(items: Sequence[T], size: int = STORES_AHEAD) -> Iterator[Sequence[T
 
 def _last_finished(checkpoint: Checkpoint) -> int | None:
     """The last committed batch. Spark 2.1 had no commit log: a batch was finished when the next one was planned."""
-    if "commits" in checkpoint.root_names or not checkpoint.last_offset_batch:
+    if layout.COMMITS in checkpoint.root_names or not checkpoint.last_offset_batch:
         return checkpoint.last_commit_batch
     return checkpoint.last_offset_batch - 1
 
 
-def _finding(path: str, error: CkptError) -> Finding:
+def unread(path: str, error: CkptError) -> Finding:
+    """What could not be read, or could not be asked for."""
     malformed = error if isinstance(error, MalformedFile) else None
     kind = "state-file-missing" if isinstance(error, NotFound) else "state-unreadable"
     return Finding(

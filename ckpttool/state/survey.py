@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ckpttool.errors import CkptError, Refused
+from ckpttool.formats import layout
 from ckpttool.formats.state.names import parse_state_versions
 from ckpttool.formats.state.rocksdb import parse_snapshot_zip
 from ckpttool.frozen import frozen
@@ -83,7 +84,7 @@ def count_rows(reader: StateReader, table: Table, exact: bool = False, jobs: int
     for partition, found in zip(partitions, side_by_side(count, in_turn, jobs), strict=True):
         counts[partition] = found if isinstance(found, int) else 0
         if isinstance(found, CkptError):
-            reader.note(f"state/{table.operator}/{partition}", found)
+            reader.note(layout.store(table.operator, partition), found)
     return counts
 
 

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ckpttool.errors import CkptError, Unavailable
 from ckpttool.formats.state.names import parse_state_versions
-from ckpttool.frozen import frozen, replace
+from ckpttool.frozen import frozen
 from ckpttool.laws.state_verdict import TABLES_UNREAD, Outcome, StateFailure, check_state_files, predict_state
 from ckpttool.model import Finding
 from ckpttool.reading.state_files import load_state_files
 from ckpttool.releases import NEWEST, Release
 from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.state_chain import Chain, Mode, StateFiles, StoreFiles, chains
-from ckpttool.state.reader import StateReader, batched
+from ckpttool.state.reader import StateReader, batched, unread
 from ckpttool.state.rocksdb import MissingRocksdict
 from ckpttool.state.side_by_side import side_by_side
 
@@ -72,9 +72,8 @@ def verify_state(
     def check(store: StoreFiles) -> tuple[StoreCheck, list[Finding]]:
         if store.path in failed or any(path.startswith(f"{store.path}/") for path in failed):
             return _check(reader, store, None, None), []
-        own = replace(reader, findings=[])
-        keys, doubt = _keys(own, store)
-        return _check(reader, store, keys, doubt), own.findings
+        keys, doubt, found = _keys(reader, store)
+        return _check(reader, store, keys, doubt), found
 
     in_turn = _one_after_the_other(reader, files.stores) if jobs == 1 else files.stores
     checks = []
@@ -124,24 +123,23 @@ def _sampler(sample: tuple[int, int] | None) -> Callable[[StoreFiles], bool]:
     return lambda store: store.partition % many < few
 
 
-def _keys(reader: StateReader, store: StoreFiles) -> tuple[int | None, str | None]:
-    """How many keys the store has, or why that is not known; damage becomes a finding of the reader."""
+def _keys(reader: StateReader, store: StoreFiles) -> tuple[int | None, str | None, list[Finding]]:
+    """How many keys the store has, or why that is not known; and the damage."""
     if reader.version <= 0:
-        return 0, None
+        return 0, None, []
     try:
         with reader.stores.entries(store) as pairs:
             keys = sum(1 for _ in pairs)
     except MissingRocksdict as error:
-        return None, f"tables of RocksDB were not read inside: {error.message}"
+        return None, f"tables of RocksDB were not read inside: {error.message}", []
     except CkptError as error:
-        reader.note(store.path, error)
-        return None, error.message if isinstance(error, Unavailable) else None
+        return None, error.message if isinstance(error, Unavailable) else None, [unread(store.path, error)]
     chain = next(chains(store, reader.version))
     snapshot = store.snapshots.get(chain.base or "")
     if snapshot and not chain.changes and snapshot.keys >= 0 and keys != snapshot.keys + snapshot.internal_keys:
         recorded = snapshot.keys + snapshot.internal_keys
-        reader.findings.append(_wrong_number(f"{store.path}/{chain.base}", keys, recorded))
-    return keys, None
+        return keys, None, [_wrong_number(f"{store.path}/{chain.base}", keys, recorded)]
+    return keys, None, []
 
 
 def _wrong_number(path: str, keys: int, recorded: int) -> Finding:
@@ -192,7 +190,7 @@ def _newest_restorable(
     """Batches whose commit and offsets were read, from the newest before this one down; names first, then bodies."""
     known = sorted(set(reader.checkpoint.commits) & set(reader.checkpoint.offsets), reverse=True)
     for batch in (one for one in known if one < reader.batch):
-        earlier = replace(reader, batch=batch, findings=[])
+        earlier = reader.at(batch)
         if predict_state(_load(earlier, "quick", chosen, 1), release).outcome == "failure":
             continue
         if predict_state(_load(earlier, "full", chosen, jobs), release).outcome == "loadable":

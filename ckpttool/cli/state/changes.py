@@ -75,12 +75,12 @@ def diff_(
 
     if form == "jsonl":
         write_pieces(report.change_line(before, after, change) + "\n" for change in changes)
-        tell_findings(later)
+        tell_findings(earlier, later)
     elif form == "json":
         write_pieces(report.diff_json(earlier, later, before, after, changes), end="\n")
     else:
         echo(report.render_diff(earlier, later, before, after, list(changes), choose_style(color)))
-    return exit_code(later)
+    return exit_code(earlier, later)
 
 
 @click.command(

@@ -135,16 +135,17 @@ def _write(text: str) -> None:
         raise click.exceptions.Exit(0) from None
 
 
-def tell_findings(reader: StateReader) -> None:
+def tell_findings(*readers: StateReader) -> None:
     """Beside rows there is no room for findings: they go to standard error."""
     from ckpttool.report.layout import printable
 
-    for finding in reader.findings:
+    for finding in (one for reader in readers for one in reader.findings):
         click.echo(f"ckpt: {finding.path}: {printable(finding.message)}", err=True)
 
 
-def exit_code(reader: StateReader) -> int:
-    told_as_out_of_reach(reader.checkpoint)
-    if any(finding.severity == "error" for finding in reader.findings):
+def exit_code(*readers: StateReader) -> int:
+    """What these have met so far: asked for when all that is wanted of them was read."""
+    told_as_out_of_reach(readers[-1].checkpoint)
+    if any(finding.severity == "error" for reader in readers for finding in reader.findings):
         return 1
-    return 5 if reader.is_out_of_reach else 0
+    return 5 if any(reader.is_out_of_reach for reader in readers) else 0

@@ -172,8 +172,7 @@ def rows_(
             from ckpttool.state.filters import matching
 
             found = matching(table, found, where)
-    _print_rows(reader, table, found, limit, form, color)
-    return exit_code(reader)
+    return _print_rows(reader, table, found, limit, form, color)
 
 
 @click.command(
@@ -218,8 +217,7 @@ def get_(
         if not rows and not reader.findings:
             looked = f"partition {partitions[0]}" if len(partitions) == 1 else f"{len(partitions)} partitions"
             raise NotFound(f"the key {key} is not in {table.name}", f"it was looked for in {looked}")
-    _print_rows(reader, table, iter(rows), None, form, color)
-    return exit_code(reader)
+    return _print_rows(reader, table, iter(rows), None, form, color)
 
 
 def _partitions(reader: StateReader, table: Table, asked: tuple[int, ...]) -> tuple[int, ...] | None:
@@ -232,7 +230,8 @@ def _partitions(reader: StateReader, table: Table, asked: tuple[int, ...]) -> tu
 
 def _print_rows(
     reader: StateReader, table: Table, found: Iterator[Row], limit: int | None, form: str, color: str
-) -> None:
+) -> int:
+    """Rows are printed as they are read, so what is wrong, and with it the exit status, is known after the last."""
     from ckpttool.report import state_rows as report
 
     if form in ("text", "table"):
@@ -252,3 +251,4 @@ def _print_rows(
         write_pieces(f"{render(row)}\n" for row in islice(found, limit))
     if form != "json":
         tell_findings(reader)
+    return exit_code(reader)

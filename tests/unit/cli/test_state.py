@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -150,6 +151,23 @@ def test_diff_tells_what_a_batch_did(sample: Sample) -> None:
         "removed": len(before.keys() - after.keys()),
     }
     assert len(found["changes"]) == sum(found["summary"].values()) > 0
+
+
+@pytest.mark.parametrize("form", ["text", "json", "jsonl"])
+def test_diff_answers_for_what_is_wrong_at_either_batch(sample: Sample, tmp_path: Path, form: str) -> None:
+    """An operator that describes itself anew with each run: what it said before the earlier batch is damaged."""
+    root = tmp_path / "checkpoint"
+    shutil.copytree(sample(AGGREGATION) / "checkpoint", root)
+    store = {"storeName": "default", "numColsPrefixKey": 0, "numPartitions": 2, "stateSchemaFilePaths": []}
+    info = {"operatorId": 0, "operatorName": "stateStoreSave"}
+    sound = {"operatorInfo": info, "stateStoreInfo": [store], "operatorPropertiesJson": "{}"}
+    runs = root / "state/0/_metadata/v2"
+    runs.mkdir()
+    (runs / "3").write_text(f"v2\n{json.dumps(sound)}")
+    assert run_ckpt("state", "diff", str(root), "--batch", "1", "--batch", "4", "--format", form).code == 0
+    (runs / "0").write_text("v2\n{")
+    ran = run_ckpt("state", "diff", str(root), "--batch", "1", "--batch", "4", "--format", form)
+    assert (ran.code, "_metadata/v2/0" in ran.out + ran.err) == (1, True)
 
 
 def test_count_adds_up(sample: Sample) -> None:
