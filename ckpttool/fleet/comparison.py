@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ckpttool.connectors.base import Step
 from ckpttool.diagnosis import Diagnosis
+from ckpttool.formats import layout
 from ckpttool.frozen import frozen
 from ckpttool.scene.batches import Batch, SourceProgress
 
@@ -86,6 +87,6 @@ def _confs(batch: Batch) -> dict[str, str | None]:
 
 def _operators(inspection: Diagnosis) -> dict[str, str | None]:
     return {
-        f"state/{operator.id}": f"{operator.name or 'not recorded'}, {operator.partition_directories} partitions"
+        layout.operator(operator.id): f"{operator.name or 'not recorded'}, {operator.partition_directories} partitions"
         for operator in inspection.checkpoint.operators
     }

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from ckpttool.api import inspect_checkpoint
 from ckpttool.diagnosis import Diagnosis
 from ckpttool.errors import CkptError
+from ckpttool.formats import layout
 from ckpttool.frozen import frozen
 from ckpttool.model import Finding
 from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
@@ -20,7 +21,7 @@ from ckpttool.reading.recognise import is_any_checkpoint
 from ckpttool.storage.store import Store, is_directory
 
 AT_ONCE = 16
-_TABLES = ("_delta_log", "_spark_metadata", ".hoodie")
+_TABLES = (layout.DELTA_LOG, layout.FILE_SINK_LOG, ".hoodie")
 _WITHIN_TABLES = ("_checkpoint", "_checkpoints", "checkpoint", "checkpoints")
 _RANKS = {1: 0, 5: 1, 4: 2, 6: 2, 3: 3}
 

@@ -25,11 +25,12 @@ DELTA_LOG = "_delta_log"
 COMPACT_SUFFIX = ".compact"
 
 
-def offsets(batch: int) -> str:
+def offsets(batch: int | str) -> str:
+    """A batch is a number; a name that merely counts as one, like `+5`, is a file as well."""
     return f"{OFFSETS}/{batch}"
 
 
-def commits(batch: int) -> str:
+def commits(batch: int | str) -> str:
     return f"{COMMITS}/{batch}"
 
 
@@ -41,6 +42,11 @@ def source(name: str | int) -> str:
 def source_entry(name: str | int, entry: int | str) -> str:
     """An entry of a source's own log. Entry 0 of most sources is where the source begins."""
     return f"{SOURCES}/{name}/{entry}"
+
+
+def source_of(directory: str) -> str | None:
+    """The name of the source whose own directory this is."""
+    return directory.removeprefix(f"{SOURCES}/") if directory.startswith(f"{SOURCES}/") else None
 
 
 def iceberg_beginning(name: str) -> str:

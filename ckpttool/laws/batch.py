@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE, NULL_POINTER
 from ckpttool.frozen import replace
 from ckpttool.laws.base import ASSERTION, RENAME_REFUSED, SPARK_EXCEPTION, Law, concurrent_use, no_directory
@@ -29,8 +30,8 @@ def _source_log_write(scene: Scene) -> Failure | None:
         if log.kind == "file" and str((-1 if last is None else last) + 1) in log.names.directories:
             why = f"sources/{log.name}/{(-1 if last is None else last) + 1} is a directory"
             return Failure("batch", ILLEGAL_STATE, None, "Concurrent update to the log", why, scene.next_id)
-        if log.kind == "file" and last is not None and f".{last + 1}.crc" in log.names.orphan_crcs:
-            return _rename_refused(scene, f"sources/{log.name}/.{last + 1}.crc")
+        if log.kind == "file" and last is not None and layout.hadoop_crc(str(last + 1)) in log.names.orphan_crcs:
+            return _rename_refused(scene, layout.hadoop_crc(layout.source_entry(log.name, last + 1)))
     return None
 
 
@@ -38,10 +39,11 @@ def _offsets_write(scene: Scene) -> Failure | None:
     batch = scene.next_id
     if scene.is_continuous or scene.is_replay:
         return None
-    if str(batch) in scene.checkpoint.offset_names.directories:
+    names = scene.checkpoint.offset_names
+    if str(batch) in names.directories:
         return _conflict(scene, batch, f"offsets/{batch} is a directory", sink_written_first=False)
-    if scene.is_local and not scene.is_async and f".{batch}.crc" in scene.checkpoint.offset_names.orphan_crcs:
-        return _rename_refused(scene, f"offsets/.{batch}.crc")
+    if scene.is_local and not scene.is_async and layout.hadoop_crc(str(batch)) in names.orphan_crcs:
+        return _rename_refused(scene, layout.hadoop_crc(layout.offsets(batch)))
     return None
 
 
@@ -83,7 +85,7 @@ def _metadata_line(scene: Scene) -> Failure | None:
 
 def _state(scene: Scene) -> Failure | Doubt | None:
     """Without any state directory: sure to fail if a batch without data proves the query stateful, else open."""
-    if spoken := no_directory(scene, "state", "batch"):
+    if spoken := no_directory(scene, layout.STATE, "batch"):
         return replace(spoken, condition=around_a_task(scene))
     if refused := state_settings(scene):
         return refused
@@ -142,7 +144,7 @@ def _commit_write(scene: Scene) -> Failure | None:
     """The last step: the sink has the batch by then, and gets it again at every further start."""
     if scene.is_continuous or scene.is_async:
         return None
-    if spoken := no_directory(scene, "commits", "batch", sink_written_first=True):
+    if spoken := no_directory(scene, layout.COMMITS, "batch", sink_written_first=True):
         return spoken
     batch, names = scene.next_id, scene.checkpoint.commit_names
     if batch in names.ids or str(batch) in names.directories:

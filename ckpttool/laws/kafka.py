@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
 import ckpttool.laws.kafka_errors as errors
+from ckpttool.formats import layout
 from ckpttool.frozen import frozen, replace
 from ckpttool.kafka.base import EARLIEST, PartitionView, SourceView, TopicView, spell
 from ckpttool.kafka.diff import KafkaEvidence, views_of
@@ -119,7 +120,7 @@ class Source:
     @property
     def path(self) -> str:
         planned = self.scene.planned
-        return f"sources/{self.view.index}" if planned is None else f"offsets/{planned}"
+        return layout.source(self.view.index) if planned is None else layout.offsets(planned)
 
     def parts(self, fits: Callable[[PartitionView], bool]) -> list[Part]:
         return [(topic, part) for topic, part in self.view.partitions() if fits(part)]

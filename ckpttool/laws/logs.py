@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ckpttool.errors import MalformedFile
+from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE, LONG_MAX, SPARK_ILLEGAL_STATE, parse_lines, parse_version
 from ckpttool.laws.base import (
     ASSERTION,
@@ -52,7 +53,7 @@ def _unreadable(scene: Scene, path: str) -> Failure | Doubt | None:
 
 
 def _log_directories(scene: Scene) -> Failure | Doubt | None:
-    for log in ("offsets", "commits"):
+    for log in layout.LOGS:
         fault = scene.fault(log)
         if fault and fault.id != NO_DIRECTORY:
             return Doubt(f"{log}/ was not listed: {fault.message}")
@@ -60,7 +61,7 @@ def _log_directories(scene: Scene) -> Failure | Doubt | None:
 
 
 def _offsets_no_directory(scene: Scene) -> Failure | None:
-    return no_directory(scene, "offsets", "init")
+    return no_directory(scene, layout.OFFSETS, "init")
 
 
 def _highest_number(scene: Scene) -> Failure | Doubt | None:
@@ -82,7 +83,7 @@ def _newest_offsets(scene: Scene) -> Failure | Doubt | None:
     if scene.planned is None:
         return None
     if scene.planned not in scene.checkpoint.offset_names.ids:
-        path = f"offsets/{scene.planned}"
+        path = layout.offsets(scene.planned)
         return Failure(
             "init",
             FILE_NOT_FOUND,
@@ -96,11 +97,13 @@ def _newest_offsets(scene: Scene) -> Failure | Doubt | None:
 def _continuous_offsets(scene: Scene) -> Failure | Doubt | None:
     """Continuous processing opens the offsets of the last committed epoch, if they are there."""
     committed = scene.committed
-    return _offsets_file(scene, committed) if committed in scene.checkpoint.offset_names.ids else None
+    if committed is None or committed not in scene.checkpoint.offset_names.ids:
+        return None
+    return _offsets_file(scene, committed)
 
 
-def _offsets_file(scene: Scene, batch_id: int | None) -> Failure | Doubt | None:
-    path = f"offsets/{batch_id}"
+def _offsets_file(scene: Scene, batch_id: int) -> Failure | Doubt | None:
+    path = layout.offsets(batch_id)
     if spoken := _unreadable(scene, path):
         return spoken
     entry = scene.entry(batch_id)
@@ -155,7 +158,7 @@ def _newest_commit(scene: Scene) -> Failure | Doubt | None:
     committed = scene.committed
     if committed is None or (scene.planned is None and scene.release < since.COMMITS_ALONE):
         return None
-    path = f"commits/{committed}"
+    path = layout.commits(committed)
     if committed not in scene.checkpoint.commit_names.ids:
         return Failure(
             "init",
@@ -190,7 +193,7 @@ def _commit_version(scene: Scene, batch_id: int) -> int | None:
     if entry is not None:
         return entry.version
     try:
-        return parse_version(parse_lines(scene.checkpoint.raw.get(f"commits/{batch_id}", b""))[0].strip(), 3)
+        return parse_version(parse_lines(scene.checkpoint.raw.get(layout.commits(batch_id), b""))[0].strip(), 3)
     except MalformedFile:
         return None
 

@@ -7,6 +7,7 @@ from typing import Literal
 from ckpttool.connectors.file import read_position
 from ckpttool.connectors.kafka import KafkaOffset
 from ckpttool.errors import MalformedFile
+from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE, INT_MAX, LONG_MAX, MAPPING, parse_json
 from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, compact_interval, live_log_ids
 from ckpttool.laws.base import ASSERTION, FILE_NOT_FOUND, REQUIREMENT, Law, error_of, no_directory
@@ -45,10 +46,10 @@ def _is_beyond_counting(log: SourceLog) -> bool:
 
 def _file_source_log(scene: Scene) -> Failure | Doubt | None:
     """The file source reads its whole live log when it is made."""
-    if spoken := no_directory(scene, "sources", "init"):
+    if spoken := no_directory(scene, layout.SOURCES, "init"):
         return spoken
     for log in scene.checkpoint.source_logs:
-        path = f"sources/{log.name}"
+        path = layout.source(log.name)
         for fault in reversed(scene.checkpoint.faults):  # of several the newest file, which is read first
             if log.kind == "file" and fault.path.startswith(f"{path}/"):
                 if fault.id in UNREAD:
@@ -87,7 +88,7 @@ def _rate_beginning(scene: Scene) -> Failure | Doubt | None:
     """The rate source reads the time of its beginning whenever it is made."""
     newest = scene.batch(scene.planned)
     for source in newest.sources if newest else ():
-        path = f"sources/{source.name or source.index}/0"
+        path = layout.source_entry(source.name or source.index, 0)
         if source.offset and source.offset.kind in ("rate", "integer") and _is_no_beginning(scene, path):
             fault = scene.fault(path)
             if fault is None:
@@ -171,7 +172,7 @@ def _is_unusable(scene: Scene, path: str) -> bool:
 def _is_no_beginning(scene: Scene, path: str) -> bool:
     logs = scene.checkpoint.source_logs
     return scene.fault(path) is not None or any(
-        path == f"sources/{log.name}/0" and log.initial and not log.initial.text.removeprefix("-").isdecimal()
+        path == layout.source_entry(log.name, 0) and log.initial and not log.initial.text.removeprefix("-").isdecimal()
         for log in logs
     )
 
@@ -181,7 +182,7 @@ def _initial_offset(scene: Scene) -> Doubt | None:
     if scene.committed is not None or scene.planned not in (None, 0):
         return None
     for log in scene.checkpoint.source_logs:
-        path = f"sources/{log.name}/0"
+        path = layout.source_entry(log.name, 0)
         if log.kind != "file" and _is_unusable(scene, path):
             return Doubt(f"{path}, where batch 0 begins, cannot be used")
     return None
@@ -262,7 +263,7 @@ def range_missing(scene: Scene, phase: Literal["init", "batch"]) -> Failure | No
             continue
         gone = [number for number in range(start + 1, min(end, start + 10_000) + 1) if not is_kept(log, number)]
         if gone:
-            path = f"sources/{source.name or source.index}"
+            path = layout.source(source.name or source.index)
             message = f"batch {end} doesn't exist" if len(gone) == end - start == 1 else "don't exist"
             why = f"offsets/{scene.planned} reads up to entry {end} of {path}, and {gone[0]} is not there"
             return Failure(phase, ILLEGAL_STATE, None, message, why, scene.planned if phase == "batch" else None)

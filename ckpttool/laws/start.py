@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ckpttool.formats import layout
 from ckpttool.laws.base import RENAME_REFUSED, SPARK_RUNTIME, Law, concurrent_use, error_of
 from ckpttool.laws.checks.logs import check_metadata
 from ckpttool.releases import since
@@ -11,7 +12,7 @@ UNREAD = ("unreadable", "file-vanished")
 
 
 def _metadata_malformed(scene: Scene) -> Failure | Doubt | None:
-    fault = scene.fault("metadata")
+    fault = scene.fault(layout.METADATA)
     if fault is None:
         return None
     if fault.id in UNREAD:
@@ -23,9 +24,10 @@ def _metadata_malformed(scene: Scene) -> Failure | Doubt | None:
 def _metadata_write(scene: Scene) -> Failure | None:
     """A new id is written where none is: not over a checksum that is left."""
     checkpoint = scene.checkpoint
-    if not scene.is_local or ".metadata.crc" not in checkpoint.root_names or "metadata" in checkpoint.root_names:
+    crc, names = layout.hadoop_crc(layout.METADATA), checkpoint.root_names
+    if not scene.is_local or crc not in names or layout.METADATA in names:
         return None
-    why = ".metadata.crc is left over, and a rename onto it fails"
+    why = f"{crc} is left over, and a rename onto it fails"
     return Failure("start", RENAME_REFUSED, concurrent_use(scene.release), "Rename destination", why)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
+from ckpttool.formats import layout
 from ckpttool.formats.envelope import NULL_POINTER
 from ckpttool.formats.names import parse_long
 from ckpttool.frozen import frozen, replace
@@ -160,7 +161,8 @@ class _Judge:
                 if self.is_known(path, fault):
                     yield self.failure(path, fault)
         for path in operator.orphan_crcs:
-            if self.release >= (since.SCHEMA_FILES if path.endswith("schema.crc") else since.OPERATOR_METADATA):
+            is_schema = path.endswith(layout.sidecar(layout.SCHEMA))
+            if self.release >= (since.SCHEMA_FILES if is_schema else since.OPERATOR_METADATA):
                 yield self.failure(
                     path, Fault("missing", "the file that this checksum is of is not there"), "orphan-crc"
                 )

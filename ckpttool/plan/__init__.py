@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from ckpttool.formats import layout
 from ckpttool.frozen import frozen, replace
 from ckpttool.laws.restart import GOES_ON, Restart
 from ckpttool.plan.cost import Cost, cost_of
@@ -183,7 +184,7 @@ def _place(step: Step) -> int:
         return _SINK
     if isinstance(step, SetAside) and is_outside(step.path):
         return _SINK
-    if isinstance(step, SetAside) and step.path.partition("/")[0] == "state":
+    if isinstance(step, SetAside) and step.path.partition("/")[0] == layout.STATE:
         return _STATE
     if isinstance(step, Manual):
         return _STATE if step.target == "state" else _SINK

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ckpttool.connectors.kafka import KafkaOffset
 from ckpttool.errors import MalformedFile
+from ckpttool.formats import layout
 from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, compact_interval, encode_source_log, is_compaction_id
 from ckpttool.formats.offsets import encode_offset_log
 from ckpttool.frozen import replace
@@ -26,8 +27,8 @@ _NOT_TOLD = "the files it listed look new to the source, and are read again"
 
 def leftover_checksum(situation: Situation) -> Proposals:
     """Of a file that is still to be written: Hadoop refuses to rename the new checksum onto it."""
-    logs = [("offsets", situation.checkpoint.offset_names), ("commits", situation.checkpoint.commit_names)]
-    logs += [(f"sources/{log.name}", log.names) for log in situation.checkpoint.source_logs]
+    logs = [(layout.OFFSETS, situation.checkpoint.offset_names), (layout.COMMITS, situation.checkpoint.commit_names)]
+    logs += [(layout.source(log.name), log.names) for log in situation.checkpoint.source_logs]
     steps: list[Step] = []
     for directory, names in logs:
         for name in names.orphan_crcs:
@@ -40,7 +41,7 @@ def offsets_place_taken(situation: Situation) -> Proposals:
     batch = situation.scene.next_id
     if str(batch) in situation.checkpoint.offset_names.directories:
         why = "it stands where the offsets of the next batch go"
-        steps = set_aside_directory(situation.root, f"offsets/{batch}", why)
+        steps = set_aside_directory(situation.root, layout.offsets(batch), why)
         yield Repair("set-aside-directory", f"Set the directory offsets/{batch} aside", steps)
     yield from leftover_checksum(situation)
 
@@ -53,7 +54,7 @@ def file_source_log(situation: Situation) -> Proposals:
         yield from _torn_entries(situation, log)
         odd = highest(log.names)
         if odd is not None and odd > max(newest_entry(log) or 0, *log.names.ids[-1:], -1):
-            yield misnamed(situation, f"sources/{log.name}", log.names, odd)
+            yield misnamed(situation, layout.source(log.name), log.names, odd)
             return
         try:
             missing = missing_live_entries(log)
@@ -70,7 +71,7 @@ def file_source_log(situation: Situation) -> Proposals:
 def _torn_entries(situation: Situation, log: SourceLog) -> Proposals:
     for fault in situation.checkpoint.faults:
         folder, _, name = fault.path.rpartition("/")
-        if folder != f"sources/{log.name}":
+        if folder != layout.source(log.name):
             continue
         if newer := newer_version(situation, fault.path):
             yield newer
@@ -92,10 +93,10 @@ def _empty_entries(situation: Situation, log: SourceLog, numbers: list[int]) -> 
     except MalformedFile as error:
         return Refusal("rebuild-source-log", f"sources/{log.name}: {error.message}")
     if compacted := [number for number in numbers if is_compaction_id(number, interval)]:
-        return _compact_refused(f"sources/{log.name}/{compacted[0]}.compact")
+        return _compact_refused(layout.source_entry(log.name, layout.compact(compacted[0])))
     steps: list[Step] = []
     for number in numbers:
-        path, content = f"sources/{log.name}/{number}", encode_source_log(())
+        path, content = layout.source_entry(log.name, number), encode_source_log(())
         if number in log.names.ids:
             steps.extend(replace_file(situation.root, path, content, "an entry without files"))
         else:
@@ -103,7 +104,7 @@ def _empty_entries(situation: Situation, log: SourceLog, numbers: list[int]) -> 
             steps.append(write(situation.root, path, content, "an entry without files, so that the log is whole"))
     pending = situation.scene.is_replay and all(number > _read_before(situation, log) for number in numbers)
     held = situation.any_holds(situation.scene.planned or 0) if pending else True
-    spelled = ", ".join(f"sources/{log.name}/{number}" for number in numbers[:3])
+    spelled = ", ".join(layout.source_entry(log.name, number) for number in numbers[:3])
     return Repair(
         "empty-source-log-entry",
         f"Put an entry without files in the place of {spelled}{' and others' if len(numbers) > 3 else ''}",
@@ -194,7 +195,7 @@ def _without_sentinels(situation: Situation, planned: int) -> Iterator[Repair]:
     texts = [source.text for source in sources]
     if None in texts or texts == [source.text for source in newest.sources]:
         return
-    path = f"offsets/{planned}"
+    path = layout.offsets(planned)
     content = encode_offset_log(replace(newest.entry, sources=tuple(sources)))
     why = f"-1 and -2 are no offsets; offsets/{planned - 1} has the last that were"
     yield Repair(
@@ -226,7 +227,7 @@ def _mended(source: SourceProgress, start: object) -> str | None:
 def unusable_beginning(situation: Situation) -> Proposals:
     """Until batch 0 is committed a source asks this file where it begins, and without it its options."""
     for log in situation.checkpoint.source_logs:
-        path = f"sources/{log.name}/0"
+        path = layout.source_entry(log.name, 0)
         if log.kind != "file" and situation.scene.fault(path):
             yield Repair(
                 "forget-beginning",

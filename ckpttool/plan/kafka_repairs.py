@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from ckpttool.formats import layout
 from ckpttool.formats.offsets import encode_offset_log
 from ckpttool.frozen import replace
 from ckpttool.plan.cost import Cost, total
@@ -98,7 +99,7 @@ def _from_what_is_there(situation: Situation, views: Iterable[SourceView]) -> Re
     )
     if any(not offsets for offsets in settled.values()) or sources == entry.sources:
         return Refusal(SET_OFFSETS, "the broker has nothing that the offsets could be set to")
-    path = f"offsets/{entry.batch_id}"
+    path = layout.offsets(entry.batch_id)
     why = "the next batch begins here, with what the broker has"
     content = encode_offset_log(replace(entry, sources=sources))
     counted = all(part.status not in _UNCOUNTED for view in views for _, part in view.partitions())

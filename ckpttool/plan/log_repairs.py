@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from uuid import NAMESPACE_URL, uuid5
 
+from ckpttool.formats import layout
 from ckpttool.formats.commits import encode_commit_log
 from ckpttool.formats.metadata import encode_metadata
 from ckpttool.formats.names import parse_long
@@ -61,10 +62,10 @@ def _with_id(situation: Situation, query_id: str, id: str, title: str, trap: str
 
 def _id_steps(situation: Situation, query_id: str, why: str) -> tuple[Step, ...]:
     content = encode_metadata(QueryMetadata(query_id))
-    if "metadata" in situation.checkpoint.root_names:
-        return replace_file(situation.root, "metadata", content, why)
-    left = ".metadata.crc" in situation.checkpoint.root_names
-    return (*(_stale_checksum(situation) if left else ()), write(situation.root, "metadata", content, why))
+    if layout.METADATA in situation.checkpoint.root_names:
+        return replace_file(situation.root, layout.METADATA, content, why)
+    left = layout.hadoop_crc(layout.METADATA) in situation.checkpoint.root_names
+    return (*(_stale_checksum(situation) if left else ()), write(situation.root, layout.METADATA, content, why))
 
 
 def metadata_unwritable(situation: Situation) -> Proposals:
@@ -77,7 +78,7 @@ def metadata_unwritable(situation: Situation) -> Proposals:
 
 
 def _stale_checksum(situation: Situation) -> tuple[Step, ...]:
-    return set_aside(situation.root, "metadata", "the checksum of a file that is not there")[1:]
+    return set_aside(situation.root, layout.METADATA, "the checksum of a file that is not there")[1:]
 
 
 def _known_as(sink: SinkEvidence, query_id: str) -> SinkEvidence:
@@ -128,9 +129,9 @@ def newest_offsets(situation: Situation) -> Proposals:
     if planned is None:
         return
     if planned not in situation.checkpoint.offset_names.ids:
-        yield misnamed(situation, "offsets", situation.checkpoint.offset_names, planned)
+        yield misnamed(situation, layout.OFFSETS, situation.checkpoint.offset_names, planned)
         return
-    if fault := newer_version(situation, f"offsets/{planned}"):
+    if fault := newer_version(situation, layout.offsets(planned)):
         yield fault
     yield drop_or_rewind(situation, planned)
 
@@ -193,7 +194,7 @@ def _async_again() -> Repair:
 
 def _copy_as_previous(situation: Situation, source: int, planned: int, cost: Cost) -> Repair:
     entry = situation.checkpoint.offsets[source]
-    path = f"offsets/{planned - 1}"
+    path = layout.offsets(planned - 1)
     why = f"Spark only wants the file before the newest to be there; batch {planned + 1} begins at offsets/{planned}"
     return Repair(
         "copy-as-previous-offsets",
@@ -249,10 +250,11 @@ def pinned_value(situation: Situation) -> Proposals:
         conf = {key: differing.get(key, value) for key, value in entry.metadata.conf.items()}
         mended = replace(entry, metadata=replace(entry.metadata, conf=conf))
         spelled = ", ".join(sorted(differing))
+        why = "the same batch, with the configuration of the one before"
         yield Repair(
             "restore-pinned-values",
             f"Let offsets/{planned} pin what offsets/{entry.batch_id - 1} pins: {spelled}",
-            _put(situation, f"offsets/{planned}", mended, "the same batch, with the configuration of the one before"),
+            _put(situation, layout.offsets(entry.batch_id), mended, why),
             preconditions=("the file was edited or damaged, and the query never ran with the other value",),
         )
 
@@ -285,12 +287,12 @@ def newest_commit(situation: Situation) -> Proposals:
     if committed is None:
         return
     if committed not in situation.checkpoint.commit_names.ids:
-        yield misnamed(situation, "commits", situation.checkpoint.commit_names, committed)
+        yield misnamed(situation, layout.COMMITS, situation.checkpoint.commit_names, committed)
         return
-    if fault := newer_version(situation, f"commits/{committed}"):
+    if fault := newer_version(situation, layout.commits(committed)):
         yield fault
     if commit := forged_commit(situation, committed):
-        path = f"commits/{committed}"
+        path = layout.commits(committed)
         yield Repair(
             "write-commit-again",
             f"Write {path} anew: the batch was finished when the file was begun",
@@ -300,7 +302,7 @@ def newest_commit(situation: Situation) -> Proposals:
     yield Repair(
         "set-aside-commit",
         f"Set commits/{committed} aside",
-        set_aside(situation.root, f"commits/{committed}", "without it the batch with these offsets runs again"),
+        set_aside(situation.root, layout.commits(committed), "without it the batch with these offsets runs again"),
     )
 
 
@@ -322,7 +324,7 @@ def commit_ahead(situation: Situation) -> Proposals:
         yield Repair(
             "set-aside-directory",
             f"Set the directory commits/{scene.next_id} aside",
-            set_aside_directory(situation.root, f"commits/{scene.next_id}", "it stands where the commit goes"),
+            set_aside_directory(situation.root, layout.commits(scene.next_id), "it stands where the commit goes"),
         )
     elif planned is not None and committed is not None and committed > planned:
         title = f"Go back to the end of batch {planned}, the last whose offsets are there"
@@ -338,7 +340,7 @@ def _set_aside_commits_above(situation: Situation, planned: int) -> Repair:
     names = situation.checkpoint.commit_names
     steps: list[Step] = []
     for number in sorted((number for number in names.ids if number > planned), reverse=True):
-        steps.extend(set_aside(situation.root, f"commits/{number}", "there are no offsets of this batch"))
+        steps.extend(set_aside(situation.root, layout.commits(number), "there are no offsets of this batch"))
     title = f"Set aside the commits above batch {planned}"
     return Repair("set-aside-commits", title, tuple(steps))
 
@@ -383,7 +385,7 @@ def start_over(
             )
             return
     steps: list[Step] = []
-    for name in ("state", "commits", "offsets"):
+    for name in (layout.STATE, layout.COMMITS, layout.OFFSETS):
         if name in situation.checkpoint.root_names:
             why = "a first batch wants offsets, commits and state to be empty"
             steps.extend(set_aside_directory(situation.root, name, why))

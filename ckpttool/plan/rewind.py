@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ckpttool.formats import layout
 from ckpttool.formats.names import parse_long
 from ckpttool.model import LogNames, SourceLog
 from ckpttool.plan.ledgers import rewound_sinks
@@ -86,9 +87,9 @@ def _log_steps(situation: Situation, batch: int) -> Iterator[Step]:
     commits = dict(_names_above(situation.checkpoint.commit_names, batch))
     for name in sorted({*offsets, *commits}, key=lambda name: (parse_long(name) or 0, name), reverse=True):
         if name in commits:
-            yield from set_aside(situation.root, f"commits/{name}", f"batch {name} is to be done again")
+            yield from set_aside(situation.root, layout.commits(name), f"batch {name} is to be done again")
         if name in offsets:
-            yield from set_aside(situation.root, f"offsets/{name}", f"batch {name} is to be planned anew")
+            yield from set_aside(situation.root, layout.offsets(name), f"batch {name} is to be planned anew")
 
 
 def _names_above(names: LogNames, batch: int) -> Iterator[tuple[str, int]]:
@@ -105,7 +106,7 @@ def _state_steps(situation: Situation, batch: int) -> Iterator[Step]:
     if not situation.is_stateful:
         return
     if batch < 0:
-        yield from set_aside_directory(situation.root, "state", "a first batch wants no state")
+        yield from set_aside_directory(situation.root, layout.STATE, "a first batch wants no state")
     elif situation.listing is None:
         yield _manual_state(situation, batch)
     else:
@@ -142,7 +143,7 @@ def _source_steps(situation: Situation, batch: int) -> tuple[tuple[Step, ...], b
         if _may_be_found_again(log, position, later):
             why = "the file source finds these files again"
             for number in reversed(later):
-                steps.extend(set_aside(situation.root, f"sources/{log.name}/{number}", why))
+                steps.extend(set_aside(situation.root, layout.source_entry(log.name, number), why))
         else:
             stays = stays or len(later) > 1 or any(number > position for number in log.names.compact_ids)
     return tuple(steps), stays

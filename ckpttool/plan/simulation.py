@@ -7,9 +7,9 @@ from itertools import groupby
 from typing import TypeVar
 
 from ckpttool.errors import MalformedFile
+from ckpttool.formats import layout
 from ckpttool.formats.commits import parse_commit_log
 from ckpttool.formats.file_log import parse_source_log
-from ckpttool.formats.layout import COMPACT_SUFFIX
 from ckpttool.formats.metadata import parse_metadata
 from ckpttool.formats.names import parse_log_names
 from ckpttool.formats.offsets import parse_offset_log
@@ -59,7 +59,7 @@ def _without(checkpoint: Checkpoint, paths: Collection[str]) -> Checkpoint:
     for path in paths:
         folder, _, name = path.rpartition("/")
         gone.setdefault(folder, set()).add(name)
-    offsets, commits = gone.get("offsets", set()), gone.get("commits", set())
+    offsets, commits = gone.get(layout.OFFSETS, set()), gone.get(layout.COMMITS, set())
     checkpoint = replace(
         checkpoint,
         faults=tuple(fault for fault in checkpoint.faults if not _is_in(fault.path, paths)),
@@ -68,7 +68,7 @@ def _without(checkpoint: Checkpoint, paths: Collection[str]) -> Checkpoint:
         offsets=_lacking(checkpoint.offsets, offsets),
         commit_names=_renamed(checkpoint.commit_names, commits),
         commits=_lacking(checkpoint.commits, commits),
-        source_logs=tuple(_without_entries(log, gone.get(f"sources/{log.name}")) for log in checkpoint.source_logs),
+        source_logs=tuple(_without_entries(log, gone.get(layout.source(log.name))) for log in checkpoint.source_logs),
     )
     for name in gone.get("", ()):
         checkpoint = _without_root_name(checkpoint, name)
@@ -77,11 +77,11 @@ def _without(checkpoint: Checkpoint, paths: Collection[str]) -> Checkpoint:
 
 def _without_root_name(checkpoint: Checkpoint, name: str) -> Checkpoint:
     emptied: dict[str, Checkpoint] = {
-        "metadata": replace(checkpoint, metadata=None),
-        "offsets": replace(checkpoint, offset_names=LogNames(), offsets={}),
-        "commits": replace(checkpoint, commit_names=LogNames(), commits={}),
-        "sources": replace(checkpoint, source_logs=()),
-        "state": replace(checkpoint, operators=(), has_state_directory=False),
+        layout.METADATA: replace(checkpoint, metadata=None),
+        layout.OFFSETS: replace(checkpoint, offset_names=LogNames(), offsets={}),
+        layout.COMMITS: replace(checkpoint, commit_names=LogNames(), commits={}),
+        layout.SOURCES: replace(checkpoint, source_logs=()),
+        layout.STATE: replace(checkpoint, operators=(), has_state_directory=False),
     }
     checkpoint = emptied.get(name, checkpoint)
     return replace(checkpoint, root_names=tuple(one for one in checkpoint.root_names if one != name))
@@ -90,7 +90,7 @@ def _without_root_name(checkpoint: Checkpoint, name: str) -> Checkpoint:
 def _without_entries(log: SourceLog, gone: set[str] | None) -> SourceLog:
     if not gone:
         return log
-    stems = {name.removesuffix(COMPACT_SUFFIX) for name in gone}
+    stems = {name.removesuffix(layout.COMPACT_SUFFIX) for name in gone}
     initial = None if "0" in gone else log.initial
     return replace(log, names=_renamed(log.names, gone), initial=initial, entries=_lacking(log.entries, stems))
 
@@ -100,23 +100,21 @@ def _with(checkpoint: Checkpoint, path: str, content: bytes) -> Checkpoint:
     folder, _, name = path.rpartition("/")
     faults = tuple(fault for fault in checkpoint.faults if fault.path != path)
     checkpoint = replace(checkpoint, faults=faults, raw={**checkpoint.raw, path: content})
-    if path == "metadata":
+    if path == layout.METADATA:
         root_names = tuple(sorted({*checkpoint.root_names, name}))
         return replace(checkpoint, metadata=parse_metadata(content), root_names=root_names)
     number = int(name)
-    if folder == "offsets":
+    if folder == layout.OFFSETS:
         offsets = {**checkpoint.offsets, number: parse_offset_log(content, number)}
         names = _renamed(checkpoint.offset_names, new=name)
         return replace(checkpoint, offset_names=names, offsets=dict(sorted(offsets.items())))
-    if folder == "commits":
+    if folder == layout.COMMITS:
         commits = {**checkpoint.commits, number: parse_commit_log(content, number)}
         names = _renamed(checkpoint.commit_names, new=name)
         return replace(checkpoint, commit_names=names, commits=dict(sorted(commits.items())))
-    if folder.startswith("sources/"):
+    if source := layout.source_of(folder):
         logs = {log.name: log for log in checkpoint.source_logs}
-        log = logs.get(folder.removeprefix("sources/")) or SourceLog(
-            folder.removeprefix("sources/"), "file", LogNames()
-        )
+        log = logs.get(source) or SourceLog(source, "file", LogNames())
         log = replace(
             log,
             kind="file",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ckpttool.formats import layout
 from ckpttool.formats.commits import encode_commit_log
 from ckpttool.formats.offsets import encode_offset_log
 from ckpttool.frozen import replace
@@ -44,9 +45,9 @@ def is_log_in_the_way(situation: Situation) -> bool:
 def log_in_the_way(situation: Situation) -> Proposals:
     for sink, failure in _stopped(situation):
         names = sink.names or LogNames()
-        own = {str(failure.batch_id), f"{failure.batch_id}.compact"}
+        own = {str(failure.batch_id), f"{failure.batch_id}{layout.COMPACT_SUFFIX}"}
         taken = [name for name in names.directories if name in own]
-        taken += [name for name in names.orphan_crcs if name.removeprefix(".").removesuffix(".crc") in own]
+        taken += [name for name in names.orphan_crcs if name in map(layout.hadoop_crc, own)]
         if not taken:
             yield Refusal("rebuild-sink-log", f"{sink.path}: {failure.why}: {RESTORE_ENTRIES}")
             continue
@@ -114,10 +115,10 @@ def _count_from_above(situation: Situation, planned: int) -> Repair | Refusal:
     if top - planned > _RENUMBERED_AT_MOST:
         return Refusal(id, f"the sink's record is at batch {top}, which no query reached")
     steps: list[Step] = [
-        write(situation.root, f"offsets/{number}", encode_offset_log(entry), why)
+        write(situation.root, layout.offsets(number), encode_offset_log(entry), why)
         for number in range(max(planned + 1, top - 1), top + 1)
     ]
-    steps.append(write(situation.root, f"commits/{top}", encode_commit_log(commit), f"the next batch is {top + 1}"))
+    steps.append(write(situation.root, layout.commits(top), encode_commit_log(commit), f"the next batch is {top + 1}"))
     replayed = total(rows_of(situation, batch) for batch in range(planned + 1, top + 1))
     present = [situation.any_holds(batch) for batch in range(planned + 1, top + 1)]
     duplicated = 0 if not any(held is not False for held in present) else replayed
@@ -223,7 +224,7 @@ def batches_left_out(situation: Situation) -> Proposals:
     steps: list[Step] = []
     for number in sorted((one for one in situation.checkpoint.offset_names.ids if one > first), reverse=True):
         steps.extend(
-            set_aside(situation.root, f"offsets/{number}", "Spark would run only the highest, and none before")
+            set_aside(situation.root, layout.offsets(number), "Spark would run only the highest, and none before")
         )
     if situation.has_offsets(first) and (first == 0 or situation.has_offsets(first - 1)):
         yield Repair("run-left-out-batches", title, tuple(steps))
@@ -243,7 +244,7 @@ def skip_batch(situation: Situation) -> Repair | Refusal:
     commit = forged_commit(situation, planned)
     if commit is None:
         return Refusal(id, f"commits/{planned} cannot be written: its format names what only Spark knows")
-    path = f"commits/{planned}"
+    path = layout.commits(planned)
     why = f"Spark takes batch {planned} for finished and never runs it"
     taken = planned in situation.checkpoint.commit_names.ids
     steps = (replace_file if taken else _written)(situation.root, path, encode_commit_log(commit), why)

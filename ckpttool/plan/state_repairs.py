@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ckpttool.formats import layout
 from ckpttool.laws.state_verdict import obstacle_of, predict_state
 from ckpttool.plan.log_repairs import Proposals, start_over
 from ckpttool.plan.repair import Refusal, Repair
@@ -64,7 +65,7 @@ def _schemas(situation: Situation) -> Iterator[Repair]:
     """A schema file that is not there is written by the query that starts."""
     files = _needed(situation)
     broken = [path for operator in files.operators for path in operator.schema_faults] if files else []
-    if any("/_stateSchema/" in path for path in broken):
+    if any(f"/{layout.SCHEMAS}/" in path for path in broken):
         return  # the operator's metadata names these, and then they have to be there
     steps: list[Step] = []
     for path in broken:
@@ -95,7 +96,7 @@ def _older_bases(situation: Situation) -> Iterator[Repair | Refusal]:
         gone |= dict.fromkeys(path for base in damaged for path in _with_sidecar(left, base))
         left = without({left.version: left}, gone)[left.version]
     steps = [step for path in gone for step in set_aside(situation.root, path, "it cannot be read")]
-    spelled = ", ".join(path for path in gone if not path.endswith(".crc"))
+    spelled = ", ".join(path for path in gone if not path.endswith(layout.CRC_SUFFIX))
     yield Repair(
         id,
         f"Set {spelled} aside: Spark makes the same state out of an older copy and the changes since",
@@ -117,8 +118,8 @@ def _base_at(files: StateFiles, path: str) -> str | None:
 def _with_sidecar(files: StateFiles, path: str) -> Iterator[str]:
     yield path
     store = next(store for store in files.stores if path.startswith(f"{store.path}/"))
-    if f"{path}.crc".removeprefix(f"{store.path}/") in store.names:
-        yield f"{path}.crc"
+    if layout.sidecar(path).removeprefix(f"{store.path}/") in store.names:
+        yield layout.sidecar(path)
 
 
 # -- an earlier version ------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
+from ckpttool.formats import layout
 from ckpttool.formats.envelope import LONG_MAX
 from ckpttool.frozen import replace
 from ckpttool.laws.state_verdict import obstacle_of
@@ -14,8 +15,10 @@ from ckpttool.scene.state_chain import StateFiles, StoreFiles
 
 States = Mapping[int, StateFiles]
 
-_VERSION = re.compile(r"state/\d+/\d+/(?:[^/]+/)?\.?(\d+)(_[^/.]+)?\.(snapshot|zip|delta|changelog)(?:\.crc)*")
-_METADATA = re.compile(r"state/\d+/(?:_metadata/v2|_stateSchema/[^/]+)/\.?(\d+)(?:_[^/]*)?(?:\.crc)?")
+_STORE = rf"{layout.STATE}/\d+/\d+/(?:[^/]+/)?"
+_VERSION = re.compile(rf"{_STORE}\.?(\d+)(_[^/.]+)?\.(snapshot|zip|delta|changelog)(?:\.crc)*")
+_OF_OPERATOR = rf"{layout.STATE}/\d+/(?:{layout.OPERATOR_METADATA}/{layout.RUNS}|{layout.SCHEMAS}/[^/]+)/"
+_METADATA = re.compile(rf"{_OF_OPERATOR}\.?(\d+)(?:_[^/]*)?(?:\.crc)?")
 
 
 def obstacle(states: States, version: int, start: Start) -> Failure | Doubt | None:
@@ -72,7 +75,8 @@ def versions_everywhere(files: frozenset[str], operator: int) -> frozenset[int]:
     """The versions of which there is a file in each of the operator's store directories."""
     stores: dict[str, set[int]] = {}
     for file in files:
-        if (found := _VERSION.fullmatch(file)) and file.startswith(f"state/{operator}/") and not file.endswith(".crc"):
+        own = file.startswith(f"{layout.operator(operator)}/") and not file.endswith(layout.CRC_SUFFIX)
+        if own and (found := _VERSION.fullmatch(file)):
             stores.setdefault(file.rpartition("/")[0], set()).add(int(found[1]))
     return frozenset.intersection(*map(frozenset, stores.values())) if stores else frozenset()
 

@@ -11,6 +11,7 @@ from hashlib import sha256
 from shlex import quote
 from typing import Literal
 
+from ckpttool.formats import layout
 from ckpttool.frozen import frozen
 from ckpttool.storage.urls import is_local
 
@@ -104,8 +105,7 @@ def is_outside(path: str) -> bool:
 
 def crc_of(path: str) -> str:
     """Hadoop's checksum of a local file."""
-    folder, slash, name = path.rpartition("/")
-    return f"{folder}{slash}.{name}.crc"
+    return layout.hadoop_crc(path)
 
 
 def set_aside(root: str, path: str, why: str) -> tuple[SetAside, ...]:
@@ -133,7 +133,7 @@ def write(root: str, path: str, content: bytes, why: str) -> Write:
 def _source_folder(root: str, path: str) -> str | None:
     """A source's log may have gone with its directory."""
     folder = path.rpartition("/")[0]
-    return f"{_plain(root)}/{folder}" if folder.startswith("sources/") and is_local(root) else None
+    return f"{_plain(root)}/{folder}" if layout.source_of(folder) and is_local(root) else None
 
 
 def replace_file(root: str, path: str, content: bytes, why: str) -> tuple[Step, ...]:
@@ -156,10 +156,10 @@ def _move(root: str, path: str) -> str:
     here = _plain(root)
     source, target = f"{here}/{path}", f"{here}{SET_ASIDE}/{path}"
     if is_outside(path):
-        folder, _, rest = path.partition("/_spark_metadata/")
-        source, target = path, f"{folder}{SET_ASIDE}/_spark_metadata/{rest}"
+        folder, _, rest = path.partition(f"/{layout.FILE_SINK_LOG}/")
+        source, target = path, f"{folder}{SET_ASIDE}/{layout.FILE_SINK_LOG}/{rest}"
     parent = quote(target.rpartition("/")[0])
     if not is_local(source):
         return f"hadoop fs -mkdir -p {parent} && hadoop fs -mv {quote(source)} {quote(target)}"
     moved = f"mkdir -p {parent} && mv -- {quote(source)} {quote(target)}"
-    return f"[ ! -e {quote(source)} ] || {{ {moved}; }}" if path.endswith(".crc") else moved
+    return f"[ ! -e {quote(source)} ] || {{ {moved}; }}" if path.endswith(layout.CRC_SUFFIX) else moved

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from ckpttool.errors import CkptError, MalformedFile, NotACheckpoint, NotFound
 from ckpttool.formats.dstreams import parse_dstream_names, parse_wal_names, sniff_codec
 from ckpttool.formats.layout import (
-    COMMITS,
     COMPACT_SUFFIX,
     DELTA_LOG,
     FILE_SINK_LOG,

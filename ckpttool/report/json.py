@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import ckpttool
 from ckpttool.errors import CkptError, NotACheckpoint
+from ckpttool.formats import layout
 from ckpttool.model import CommitLogEntry, Finding, LogNames, Operator, SinkLedger, SourceLog
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def batch_fields(inspection: Diagnosis, batch_id: int) -> Fields:
         ],
         "raw": {
             path: raw[path].decode("utf-8", "backslashreplace")
-            for path in (f"offsets/{batch_id}", f"commits/{batch_id}")
+            for path in (layout.offsets(batch_id), layout.commits(batch_id))
             if path in raw
         },
     }

@@ -8,6 +8,7 @@ from typing import Any
 
 from ckpttool.diagnosis import KAFKA_NOT_ASKED, STATE_NOT_READ, Diagnosis
 from ckpttool.errors import CkptError
+from ckpttool.formats import layout
 from ckpttool.laws.restart import Restart, SourceRange
 from ckpttool.plan import Plan, SetAside, Step, WayOut
 from ckpttool.plan.steps import spell
@@ -229,7 +230,8 @@ def _steps(steps: Sequence[Step]) -> Iterator[str]:
         several = list(group)
         names = [step.path.rpartition("/")[2] for step in several if isinstance(step, SetAside)]
         if names:
-            told = [name for name in names if not (name.endswith(".crc") and name[1:-4] in names)]
+            checksums = set(map(layout.hadoop_crc, names))
+            told = [name for name in names if name not in checksums]
             yield f"{kind} {folder}{', '.join(told)}: {several[0].why}"
         else:
             yield from (f"{spell(step)}: {step.why}" for step in several)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ckpttool.formats import layout
 from ckpttool.model import Checkpoint, DStreamsDirectory, Finding, Operator, VersionRange
 from ckpttool.report.layout import duration_between, printable, signed_duration, spell_duration, spell_time, table
 from ckpttool.report.style import Style, plain
@@ -272,7 +273,7 @@ def render_batch(inspection: Diagnosis, batch_id: int, style: Style = plain) -> 
         ),
         *(_batch_source(source, style) for source in batch.sources),
         _batch_confs(batch),
-        *(_raw(inspection.checkpoint, path, style) for path in (f"offsets/{batch.id}", f"commits/{batch.id}")),
+        *(_raw(inspection.checkpoint, path, style) for path in (layout.offsets(batch.id), layout.commits(batch.id))),
         render_findings([f for f in inspection.findings if f.path.endswith(f"/{batch.id}")], style),
     ]
     return "\n\n".join(_join(section) for section in map(list, sections) if section) + "\n"

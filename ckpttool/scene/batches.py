@@ -8,6 +8,7 @@ from ckpttool.connectors import recognise_offset
 from ckpttool.connectors.base import Offset, Step
 from ckpttool.connectors.file import FileOffset
 from ckpttool.errors import MalformedFile
+from ckpttool.formats import layout
 from ckpttool.formats.envelope import parse_json
 from ckpttool.frozen import frozen
 from ckpttool.model import Checkpoint, CommitLogEntry, Json, OffsetLogEntry, SourceLog, SourceOffset
@@ -72,8 +73,8 @@ def decode_batches(checkpoint: Checkpoint) -> tuple[Batch, ...]:
                 commit=checkpoint.commits.get(batch_id),
                 sources=sources,
                 previous_id=previous_id if known else None,
-                written_ms=checkpoint.modified_ms.get(f"offsets/{batch_id}"),
-                committed_ms=checkpoint.modified_ms.get(f"commits/{batch_id}"),
+                written_ms=checkpoint.modified_ms.get(layout.offsets(batch_id)),
+                committed_ms=checkpoint.modified_ms.get(layout.commits(batch_id)),
             )
         )
         if entry:

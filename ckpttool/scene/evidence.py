@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from ckpttool.formats import layout
 from ckpttool.formats.names import holes
 from ckpttool.frozen import frozen
 from ckpttool.model import Checkpoint, Mode, VersionRange
@@ -94,9 +95,9 @@ def left_in_logs(checkpoint: Checkpoint) -> list[str]:
     local = is_local(checkpoint.url)
     return [
         f"{log}/{name}"
-        for log, names in (("offsets", checkpoint.offset_names), ("commits", checkpoint.commit_names))
+        for log, names in ((layout.OFFSETS, checkpoint.offset_names), (layout.COMMITS, checkpoint.commit_names))
         for name in names.others
-        if not (local and name.startswith(".") and name.endswith(".crc"))
+        if not (local and name.startswith(".") and name.endswith(layout.CRC_SUFFIX))
     ]
 
 
@@ -176,7 +177,7 @@ def _by_pinned_confs(batches: Sequence[Batch]) -> Iterator[Bound]:
     if newest is None or newest.entry is None or newest.entry.metadata is None:
         return
     conf = newest.entry.metadata.conf
-    where = f"offsets/{newest.id}"
+    where = layout.offsets(newest.id)
     if not conf:
         yield WRITERS[0][0], last_before(since.PINNED_CONFS), f"{where} pins no configuration, as only Spark 2.1 does"
         return
@@ -222,7 +223,7 @@ def _by_formats(checkpoint: Checkpoint, batches: Sequence[Batch]) -> Iterator[Bo
 
 
 def _by_operator(operator_id: int, has_metadata: bool, checkpoint: Checkpoint) -> Iterator[Bound]:
-    where = f"state/{operator_id}"
+    where = layout.operator(operator_id)
     if has_metadata:
         yield since.OPERATOR_METADATA, None, f"{where} has operator metadata"
     operator = next(operator for operator in checkpoint.operators if operator.id == operator_id)

@@ -10,6 +10,7 @@ from ckpttool.connectors.base import Offset
 from ckpttool.connectors.delta import END_OF_VERSION, DeltaOffset
 from ckpttool.connectors.file import FileOffset
 from ckpttool.errors import CkptError
+from ckpttool.formats import layout
 from ckpttool.formats.delta_log import DeltaCommit, DeltaLogNames, DeltaMetadata
 from ckpttool.formats.envelope import LONG_MAX
 from ckpttool.frozen import frozen
@@ -29,7 +30,7 @@ class LastRange(Generic[OffsetT]):
 
     @property
     def path(self) -> str:
-        return f"sources/{self.source}"
+        return layout.source(self.source)
 
 
 @frozen

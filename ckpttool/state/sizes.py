@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import field
 
 from ckpttool.errors import CkptError
+from ckpttool.formats import layout
 from ckpttool.formats.state.names import SST_DIRECTORY, parse_state_versions
 from ckpttool.formats.state.rocksdb import parse_snapshot_zip
 from ckpttool.frozen import frozen
@@ -102,5 +103,5 @@ def _versions(files: StoreFiles, suffix: str) -> tuple[int, ...]:
 def _version(name: str) -> int | None:
     if name.startswith((".", f"{SST_DIRECTORY}/")):
         return None
-    versions = parse_state_versions((name.removesuffix(".crc"),))
+    versions = parse_state_versions((name.removesuffix(layout.CRC_SUFFIX),))
     return versions[0] if versions else None

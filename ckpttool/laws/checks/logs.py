@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ckpttool.formats import layout
 from ckpttool.formats.layout import COMPACT_SUFFIX
 from ckpttool.formats.names import holes, parse_long
 from ckpttool.laws.base import Law
@@ -19,7 +20,7 @@ def check_metadata(scene: Scene) -> Iterator[Finding]:
     yield Finding(
         id="metadata-missing",
         severity="error",
-        path="metadata",
+        path=layout.METADATA,
         message="the query's id is lost; Spark up to 4.1 silently takes a new one, and a sink that knows the query by "
         "its id then writes a replayed batch twice",
         expected='`{"id":"<uuid>"}`',
@@ -36,26 +37,26 @@ def check_heads(scene: Scene) -> Iterator[Finding]:
         yield Finding(
             id="offset-log-lost",
             severity="error",
-            path="offsets",
+            path=layout.OFFSETS,
             message=f"no offsets are left, and commits/ reaches batch {committed}",
-            expected=f"offsets/{committed}",
+            expected=layout.offsets(committed),
             next_step="restore offsets/ from a backup: the two newest files are enough",
         )
     elif committed > planned:
         yield Finding(
             id="commit-ahead-of-offset",
             severity="error",
-            path=f"commits/{committed}",
+            path=layout.commits(committed),
             message=f"the newest offsets are those of batch {planned}: Spark runs that batch again, writes it to the "
             "sink, and only then fails, at every restart",
-            expected=f"offsets/{committed}",
+            expected=layout.offsets(committed),
             next_step=f"restore offsets/{planned + 1} and later, or set the commits above {planned} aside",
         )
     elif planned > committed + 1 and planned - 1 not in checkpoint.offset_names.ids:
         yield Finding(
             id="stray-batch-file",
             severity="error",
-            path=f"offsets/{planned}",
+            path=layout.offsets(planned),
             message=f"Spark takes it for the newest batch, and the log before it ends near {committed}",
             expected=f"{committed} or {committed + 1} as the highest number",
             next_step="find out who wrote it; if it was not Spark, set it aside",
@@ -64,10 +65,10 @@ def check_heads(scene: Scene) -> Iterator[Finding]:
         yield Finding(
             id="offset-ahead-by-two-or-more",
             severity="error",
-            path=f"offsets/{planned}",
+            path=layout.offsets(planned),
             message=f"the newest commit is {committed}: Spark runs batch {planned} again and never "
             f"{committed + 1} to {planned - 1}; their rows are lost unless they had been written",
-            expected=f"commits/{planned - 1}",
+            expected=layout.commits(planned - 1),
             next_step="compare with what the sink has before restarting",
         )
 
@@ -79,9 +80,9 @@ def check_previous_offset(scene: Scene) -> Iterator[Finding]:
     yield Finding(
         id="previous-offset-missing",
         severity="error",
-        path=f"offsets/{names.last - 1}",
+        path=layout.offsets(names.last - 1),
         message=f"Spark needs the offsets of batch {names.last - 1} to start batch {names.last} or the one after",
-        expected=f"offsets/{names.last - 1}",
+        expected=layout.offsets(names.last - 1),
         next_step="restore the file, or set aside what lies above the hole",
     )
 
@@ -202,7 +203,7 @@ def check_commit_versions(scene: Scene) -> Iterator[Finding]:
         yield Finding(
             id="mixed-commit-versions",
             severity="info",
-            path="commits",
+            path=layout.COMMITS,
             message=f"the log holds versions {', '.join(f'v{version}' for version in versions)}",
             expected="one version",
             next_step="a restart looks at the newest only; Spark's state reader refuses such a range",

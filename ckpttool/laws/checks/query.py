@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from ckpttool.formats import layout
 from ckpttool.laws.base import Law
 from ckpttool.model import Finding
 from ckpttool.scene.scene import Scene
@@ -27,7 +28,7 @@ def check_watermark(scene: Scene) -> Iterator[Finding]:
             yield Finding(
                 id="watermark-regression",
                 severity="warning",
-                path=f"offsets/{batch.id}",
+                path=layout.offsets(batch.id),
                 message=f"the watermark goes back from batch {before.id} to this one",
                 expected="a watermark that never falls",
                 next_step="an offline rewind or a hand edit: late rows are accepted again",
@@ -37,7 +38,7 @@ def check_watermark(scene: Scene) -> Iterator[Finding]:
         yield Finding(
             id="watermark-in-the-future",
             severity="warning",
-            path=f"offsets/{newest.id}",
+            path=layout.offsets(newest.id),
             message="the watermark is more than a day ahead of the batch: one future row makes the others late",
             expected="a watermark behind the clock",
             next_step="filter such rows before withWatermark; within this checkpoint it never moves back",
@@ -47,7 +48,7 @@ def check_watermark(scene: Scene) -> Iterator[Finding]:
 def check_mode(scene: Scene) -> Iterator[Finding]:
     if meaning := _MODES.get(scene.evidence.mode):
         message = f"{scene.evidence.mode_reason}; {meaning}"
-        yield Finding(id=f"mode-{scene.evidence.mode}", severity="info", path="offsets", message=message)
+        yield Finding(id=f"mode-{scene.evidence.mode}", severity="info", path=layout.OFFSETS, message=message)
 
 
 def check_escaped_path(scene: Scene) -> Iterator[Finding]:
@@ -75,7 +76,7 @@ def check_alive(scene: Scene) -> Iterator[Finding]:
         yield Finding(
             id="looks-alive",
             severity="warning",
-            path="offsets",
+            path=layout.OFFSETS,
             message="files vanished while they were read"
             if vanished
             else f"the newest batch is {(scene.now_ms - newest_ms) // 1000} s old",

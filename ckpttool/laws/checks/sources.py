@@ -8,6 +8,7 @@ from itertools import pairwise
 from ckpttool.connectors.base import Offset, Order
 from ckpttool.connectors.kafka import KafkaOffset
 from ckpttool.errors import MalformedFile
+from ckpttool.formats import layout
 from ckpttool.laws.base import Law
 from ckpttool.laws.checks.logs import spell_gaps
 from ckpttool.model import Finding, Severity, SourceLog
@@ -37,7 +38,7 @@ def check_source_names(scene: Scene) -> Iterator[Finding]:
             yield Finding(
                 id="source-name-impossible",
                 severity="error",
-                path=f"offsets/{newest.id}",
+                path=layout.offsets(newest.id),
                 message=f"a line for `{source.name}`, which no source can be called: a source begins anew",
                 expected="`<source>:<offset>`, with letters, digits and `_` in the name, as version 2 has it",
                 next_step="restore the file from a backup; a file of version 1 whose first line was changed needs `v1`",
@@ -48,7 +49,7 @@ def _source_count(scene: Scene, batch: Batch, compared: str) -> Finding:
     return Finding(
         id="source-count-changed",
         severity=_severity(scene, batch),
-        path=f"offsets/{batch.id}",
+        path=layout.offsets(batch.id),
         message=f"{len(batch.sources)} source lines, and {compared}",
         expected="one line per source of the query, the same number in every batch",
         next_step="restore the lines, or restart the query with as many sources as the file has lines",
@@ -68,7 +69,7 @@ def check_offsets(scene: Scene) -> Iterator[Finding]:
                 yield Finding(
                     id="sentinels-in-checkpoint" if sentinel else "source-offset-malformed",
                     severity=_severity(scene, batch),
-                    path=f"offsets/{batch.id}",
+                    path=layout.offsets(batch.id),
                     message=f"{_spell(source)}: {problem}",
                     expected="an offset that the source wrote",
                     next_step="restore the line from a backup, or from the query's progress events",
@@ -95,7 +96,7 @@ def _offset_lost(scene: Scene, before: Batch, batch: Batch, source: SourceProgre
     return Finding(
         id="offset-regression",
         severity=_severity(scene, batch),
-        path=f"offsets/{batch.id}",
+        path=layout.offsets(batch.id),
         message=f"{_spell(source)} has no offset, and had one in batch {before.id}: it begins anew from here",
         expected="an offset, once there was one",
         next_step=f"restore the line from a backup, or put that of offsets/{before.id} in its place",
@@ -106,7 +107,7 @@ def _kind_changed(batch: Batch, source: SourceProgress, start: Offset, end: Offs
     return Finding(
         id="source-kind-changed",
         severity="warning",
-        path=f"offsets/{batch.id}",
+        path=layout.offsets(batch.id),
         message=f"{_spell(source)} was {start.kind} in the batch before and is {end.kind} here",
         expected="the same sources in the same order in every batch",
         next_step="compare with the order of the sources in the query",
@@ -120,7 +121,7 @@ def _backwards(batch: Batch, source: SourceProgress, start: Offset, end: Offset)
         yield Finding(
             id="offset-regression",
             severity="warning",
-            path=f"offsets/{batch.id}",
+            path=layout.offsets(batch.id),
             message=f"{_spell(source)} goes back{where}",
             expected="offsets that never fall from one batch to the next",
             next_step="a reset topic, an offline repartition or a hand edit: compare with the source",
@@ -133,7 +134,7 @@ def _parts_gone(batch: Batch, source: SourceProgress) -> Iterator[Finding]:
         yield Finding(
             id="partitions-gone",
             severity="warning",
-            path=f"offsets/{batch.id}",
+            path=layout.offsets(batch.id),
             message=f"{_spell(source)} no longer reads {', '.join(gone[:5])}; if back, it starts at the earliest row",
             expected="every part that the batch before had",
             next_step="check the topics and the subscription",
@@ -145,7 +146,7 @@ def check_initial_offsets(scene: Scene) -> Iterator[Finding]:
         yield Finding(
             id="initial-offset-file-malformed",
             severity="warning",
-            path=f"sources/{name}/0",
+            path=layout.source_entry(name, 0),
             message="what stands after the version is not an offset",
             expected="the offset at which the source began, as JSON or a number",
             next_step="restore the file; Spark reads it while batch 0 is not committed, the rate source at every start",
@@ -163,7 +164,7 @@ def check_file_logs(scene: Scene) -> Iterator[Finding]:
             yield Finding(
                 id="source-log-hole",
                 severity="error",
-                path=f"sources/{log.name}/{missing[0]}",
+                path=layout.source_entry(log.name, missing[0]),
                 message=f"{spell_gaps([range(number, number + 1) for number in missing])} missing from the live log, "
                 "which the file source reads as a whole when it starts",
                 expected="every entry from the newest compact file on",
@@ -188,7 +189,7 @@ def check_empty_entries(scene: Scene) -> Iterator[Finding]:
             yield Finding(
                 id=EMPTY_ENTRY,
                 severity="error" if number <= read or held else "warning",
-                path=f"sources/{log.name}/{name}",
+                path=layout.source_entry(log.name, name),
                 message=f"{message}{twice if held and twice else ''}",
                 expected="a line for each file that the batch read",
                 next_step="restore the file from a backup, or go back to before the batch that read it: --to-batch",
@@ -206,7 +207,7 @@ def _odd_compact_names(log: SourceLog, error: MalformedFile) -> Finding:
     return Finding(
         id="source-log-compact-names",
         severity="error",
-        path=f"sources/{log.name}",
+        path=layout.source(log.name),
         message=error.message,
         expected=error.expected,
         next_step="set the compact file that Spark did not write aside",
@@ -220,9 +221,9 @@ def _offset_beyond_log(scene: Scene, log: SourceLog, last: int) -> Iterator[Find
             yield Finding(
                 id="source-log-missing",
                 severity="error",
-                path=f"sources/{log.name}",
+                path=layout.source(log.name),
                 message=f"offsets/{newest.id} refers to entry {reached}, and the log ends at {last}",
-                expected=f"sources/{log.name}/{reached}",
+                expected=layout.source_entry(log.name, reached),
                 next_step="restore the log from a backup",
             )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ckpttool.formats import layout
 from ckpttool.formats.names import holes
 from ckpttool.laws.base import Law
 from ckpttool.laws.checks.logs import is_unread, spell_gaps
@@ -24,18 +25,18 @@ def check_directories(scene: Scene) -> Iterator[Finding]:
         yield Finding(
             id="state-directory-missing",
             severity="error" if named else "warning",
-            path="state",
+            path=layout.STATE,
             message="the commits name the state of operators, and there is none"
             if named
             else "a watermark moves, which only a stateful query needs, and there is no state",
-            expected="state/0",
+            expected=layout.operator(0),
             next_step="restore state/ from a backup",
         )
     if numbers and not (checkpoint.offset_names.ids or checkpoint.commit_names.ids):
         yield Finding(
             id="state-without-batches",
             severity="error",
-            path="state",
+            path=layout.STATE,
             message="there is state, and no batch in the logs",
             expected="offsets/ that belong to the state, or no state",
             next_step="restore the logs; Spark up to 4.0 starts at batch 0 over the old state",
@@ -45,7 +46,7 @@ def check_directories(scene: Scene) -> Iterator[Finding]:
         yield Finding(
             id="operator-directory-missing",
             severity="error",
-            path=f"state/{missing[0].start}",
+            path=layout.operator(missing[0].start),
             message=f"operator {spell_gaps(missing)} missing",
             expected="operators numbered from 0",
             next_step="restore the directory from a backup",
@@ -62,7 +63,7 @@ def check_partitions(scene: Scene) -> Iterator[Finding]:
         yield Finding(
             id="unfinished-repartition",
             severity="error",
-            path=f"offsets/{newest.id}",
+            path=layout.offsets(newest.id),
             message=f"pins {pinned} partitions where offsets/{newest.id - 1} pins {before}, and was not committed",
             expected=f"{before} partitions, or a finished repartition",
             next_step="finish the repartition with the same number; if it is a hand edit, restore the file",
@@ -75,7 +76,7 @@ def check_partitions(scene: Scene) -> Iterator[Finding]:
             yield Finding(
                 id="partition-count-mismatch",
                 severity="error",
-                path=f"state/{operator.id}",
+                path=layout.operator(operator.id),
                 message=f"{count} partitions on disk, and offsets/{newest.id} pins {pinned}",
                 expected=f"{pinned} partitions",
                 next_step="restore the missing directories, or spark.sql.shuffle.partitions in the newest offsets",

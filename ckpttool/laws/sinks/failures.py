@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ckpttool.errors import MalformedFile
+from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE, LONG_MAX
 from ckpttool.formats.file_log import is_compaction_id
 from ckpttool.formats.layout import COMPACT_SUFFIX
@@ -47,10 +48,12 @@ def _entry_missing(entry: int, batch: int, release: Release) -> Failure:
 
 def _place_taken(path: str, names: LogNames, batch: int, release: Release, suffix: str) -> Failure | None:
     """Something lies where the batch's entry belongs, and the sink takes it for another query at work."""
-    if f"{batch}{suffix}" in names.directories:
-        why = f"{LOG}/{batch}{suffix} is a directory"
+    name = f"{batch}{suffix}"
+    if name in names.directories:
+        why = f"{LOG}/{name} is a directory"
         return Failure("batch", ILLEGAL_STATE, None, f"Race while writing batch {batch}", why, batch)
-    if f".{batch}{suffix}.crc" in names.orphan_crcs and is_local(path):
-        why = f"{LOG}/.{batch}{suffix}.crc is left over, and a rename onto it fails"
+    crc = layout.hadoop_crc(name)
+    if crc in names.orphan_crcs and is_local(path):
+        why = f"{LOG}/{crc} is left over, and a rename onto it fails"
         return Failure("batch", RENAME_REFUSED, concurrent_use(release), "Rename destination", why, batch)
     return None

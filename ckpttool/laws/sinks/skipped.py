@@ -3,6 +3,7 @@ Pure."""
 
 from __future__ import annotations
 
+from ckpttool.formats import layout
 from ckpttool.laws.base import ASSERTION
 from ckpttool.model import Finding, SparkError
 from ckpttool.releases import since
@@ -38,7 +39,7 @@ def fails_once(scene: Scene, batch: int) -> Finding | None:
     return Finding(
         FINDING,
         "error",
-        f"commits/{batch}",
+        layout.commits(batch),
         f"the batch function's sink has batch {batch}: the restart commits it, and then fails, as no state was written",
         next_step=f"start it once more, or with {VALIDATION}=false",
         spark=_NO_COMMITS,

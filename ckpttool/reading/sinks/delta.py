@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ckpttool.errors import CkptError, MalformedFile, NotFound
+from ckpttool.formats import layout
 from ckpttool.formats.delta_log import (
     DeltaCommit,
     DeltaLogNames,
@@ -120,7 +121,7 @@ def _load_older(store: Store, names: DeltaLogNames, window: Sequence[DeltaCommit
 
 def read_checksum(store: Store, version: int) -> DeltaState:
     try:
-        return parse_checksum(store.read(f"{LOG}/{version:020}.crc"))
+        return parse_checksum(store.read(layout.sidecar(f"{LOG}/{version:020}")))
     except CkptError:  # Spark does without it as well
         return DeltaState()
 
