@@ -148,6 +148,28 @@ def test_what_changed_in_a_release_has_a_name(path: Path) -> None:
     assert not [found for found in numbers if len(found) == 3 and tuple(found[:2]) in lines]
 
 
+PARTS_OF_PATHS = ("offsets/", "commits/", "sources/", "state/", "_metadata/", "_stateSchema")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_where_things_are_is_asked_of_one_module(path: Path) -> None:
+    """`layout.offsets(batch)` names a file. Messages, which have blanks, may speak of it in their own way."""
+    spelled = [one for one in _texts(path) if one.startswith(PARTS_OF_PATHS) or "/_metadata" in one]
+    assert name_of(path) == "ckpttool.formats.layout" or not [one for one in spelled if " " not in one]
+
+
+def _texts(path: Path) -> Iterator[str]:
+    """All literals, with `{}` for what is put into them."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    put_together = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    parts = {id(part) for node in put_together for part in node.values}
+    for node in put_together:
+        yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
+            yield node.value
+
+
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_pyspark_stays_in_its_rooms(path: Path) -> None:
     """What runs in the user's Spark: the program that serves requests, and the jobs that ship with the harness."""

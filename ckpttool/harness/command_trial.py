@@ -14,6 +14,7 @@ from typing import Any
 
 from ckpttool.connectors import recognise_offset
 from ckpttool.errors import MalformedFile, NotFound, Refused, Unavailable
+from ckpttool.formats import layout
 from ckpttool.formats.offsets import parse_offset_log
 from ckpttool.harness.command import UNTOLD, Anew, Command, spark_on
 from ckpttool.harness.crashes import crash_of
@@ -118,7 +119,7 @@ class CommandTrial(Trial):
         return {"do": "run", "conf": {}, "seconds": self.spec.timeout_s}
 
     def as_seen(self, run: Run) -> Run:
-        if not (self.place.checkpoint / "offsets").is_dir():
+        if not (self.place.checkpoint / layout.OFFSETS).is_dir():
             raise Refused(
                 f"{self.scenario.name} ended, and no query has left a checkpoint in {self.spec.checkpoint}",
                 "give the query the checkpoint that the specification names",

@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from ckpttool.errors import MalformedFile, Refused
+from ckpttool.formats import layout
 from ckpttool.formats.delta_log import DeltaCommit, parse_commit
 from ckpttool.formats.file_log import parse_sink_log
 from ckpttool.harness.history import Disk, Fields, SinkCommit, SinkKind
@@ -25,7 +26,6 @@ from ckpttool.harness.place import JobPlace
 Rows = tuple[Fields, ...]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DATA = (".json", ".parquet")
-COMPACT = ".compact"
 
 
 class DiskReader:
@@ -43,15 +43,15 @@ class DiskReader:
         except MalformedFile:  # its log was torn
             sink, shown = None, None
         return Disk(
-            metadata=_text(checkpoint / "metadata"),
-            offsets=_log(checkpoint / "offsets"),
-            commits=_log(checkpoint / "commits"),
-            source_logs={path.name: _log(path) for path in sorted((checkpoint / "sources").glob("*"))},
+            metadata=_text(checkpoint / layout.METADATA),
+            offsets=_log(checkpoint / layout.OFFSETS),
+            commits=_log(checkpoint / layout.COMMITS),
+            source_logs={path.name: _log(path) for path in sorted((checkpoint / layout.SOURCES).glob("*"))},
             sink=sink,
             visible=shown if visible is None else visible,
             garbage=tuple(self._garbage(place, sink)),
             state_files=tuple(
-                sorted(str(path.relative_to(checkpoint / "state")) for path in _files(checkpoint / "state"))
+                sorted(str(path.relative_to(checkpoint / layout.STATE)) for path in _files(checkpoint / layout.STATE))
             ),
         )
 
@@ -82,9 +82,9 @@ class DiskReader:
         """A compacted one lists everything so far: its batch added what is not known yet. In any other a name that is
         known was added again, and readers get its rows again."""
         known: set[str] = set()
-        for batch, path in _log_files(sink / "_spark_metadata").items():
+        for batch, path in _log_files(sink / layout.FILE_SINK_LOG).items():
             listed = [basename(unquote(entry.path)) for entry in parse_sink_log((_text(path) or "").encode())]
-            files = tuple(name for name in listed if path.suffix != COMPACT or name not in known)
+            files = tuple(name for name in listed if path.suffix != layout.COMPACT_SUFFIX or name not in known)
             known.update(files)
             yield SinkCommit(version=batch, batch_id=batch, files=files, rows=self._rows_of(sink, files))
 
@@ -117,7 +117,7 @@ class DiskReader:
 
     def _garbage(self, place: JobPlace, sink: tuple[SinkCommit, ...] | None) -> Iterable[str]:
         for path in _files(place.root):
-            if ".tmp" in path.name and not path.name.endswith(".crc") and not path.is_relative_to(place.input):
+            if ".tmp" in path.name and path.suffix != layout.CRC_SUFFIX and not path.is_relative_to(place.input):
                 yield str(path.relative_to(place.root))
         if sink is not None:
             named = {name for commit in sink for name in commit.files}
@@ -136,7 +136,7 @@ def sink_kind(sink: Path) -> SinkKind:
     """By what lies there."""
     if (sink / "_delta_log").is_dir():
         return "delta"
-    return "file" if (sink / "_spark_metadata").is_dir() else "foreachBatch"
+    return "file" if (sink / layout.FILE_SINK_LOG).is_dir() else "foreachBatch"
 
 
 def delta_commits(table: Path) -> list[DeltaCommit]:
@@ -193,8 +193,8 @@ def _log(folder: Path) -> dict[int, str]:
 
 def _log_files(folder: Path) -> dict[int, Path]:
     """The files of a log by their number; a compacted one takes the place of the entry."""
-    paths = sorted(folder.glob("[0-9]*"), key=lambda path: path.suffix == COMPACT)
-    found = {int(name): path for path in paths if (name := path.name.removesuffix(COMPACT)).isdecimal()}
+    paths = sorted(folder.glob("[0-9]*"), key=lambda path: path.suffix == layout.COMPACT_SUFFIX)
+    found = {int(name): path for path in paths if (name := path.name.removesuffix(layout.COMPACT_SUFFIX)).isdecimal()}
     return dict(sorted(found.items()))
 
 

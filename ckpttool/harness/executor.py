@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ckpttool.errors import Refused
+from ckpttool.formats import layout
 from ckpttool.harness.scratch import Scratch
 from ckpttool.plan.steps import SET_ASIDE, Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Write, spell
 from ckpttool.scene.compaction import LOG
@@ -82,7 +83,7 @@ def _paths(step: Step, checkpoint: Path) -> Iterator[Path]:
 
 def _check_set_aside(step: SetAside, checkpoint: Path, there: dict[Path, bool]) -> None:
     path, aside = _place(checkpoint, step.path), _aside(checkpoint, step.path)
-    if not _exists(path, there) and path.suffix != ".crc":
+    if not _exists(path, there) and path.suffix != layout.CRC_SUFFIX:
         raise Refused(f"the plan does not fit: {step.path} is not there")
     if _exists(aside, there):
         raise Refused(f"the plan does not fit: {aside} is in the way")

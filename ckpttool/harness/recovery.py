@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from ckpttool.formats import layout
 from ckpttool.harness.history import Failure, Prediction, Restart, StateRow
 from ckpttool.harness.place import JobPlace
 from ckpttool.harness.session import Answer, Died, Late, Session
@@ -91,7 +92,7 @@ def _restart(spark: Spark, request: Mapping[str, Any], place: JobPlace) -> Resta
 def _written(place: JobPlace) -> dict[int, tuple[int, int]]:
     """The commits, with what changes when one is written again."""
     found = {}
-    for path in (place.checkpoint / "commits").glob("[0-9]*"):
+    for path in (place.checkpoint / layout.COMMITS).glob("[0-9]*"):
         if path.name.isdecimal():
             stat = path.stat()
             found[int(path.name)] = (stat.st_mtime_ns, stat.st_ino)
@@ -116,7 +117,7 @@ def failure_of(answer: Answer, place: JobPlace) -> Failure | None:
         phase = "batch"
     elif where & IN_START:
         phase = "init"
-    planned = [int(path.name) for path in (place.checkpoint / "offsets").glob("[0-9]*") if path.name.isdecimal()]
+    planned = [int(path.name) for path in (place.checkpoint / layout.OFFSETS).glob("[0-9]*") if path.name.isdecimal()]
     return Failure(
         class_name=chain[-1]["class"],
         condition=conditions[-1] if conditions else None,

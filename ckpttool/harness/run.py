@@ -9,6 +9,7 @@ from pathlib import Path
 from select import select
 from typing import Any
 
+from ckpttool.formats import layout
 from ckpttool.harness.history import Released
 from ckpttool.harness.images import Image, Images
 from ckpttool.harness.jdwp import Controller, Hit, NotReached
@@ -133,7 +134,7 @@ def drive(
 
 def released(hit: Hit, checkpoint: Path) -> Released:
     """Just before a source is told that a batch is done, Spark looks the batch's offsets up."""
-    committed = (int(path.name) for path in (checkpoint / "commits").glob("[0-9]*") if path.name.isdecimal())
+    committed = (int(path.name) for path in (checkpoint / layout.COMMITS).glob("[0-9]*") if path.name.isdecimal())
     return Released(source=0, batch_id=hit.looked_up, committed=max(committed, default=None))
 
 

@@ -12,25 +12,35 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from ckpttool.formats import layout
+from ckpttool.formats.state.names import SST_DIRECTORY
 from ckpttool.harness.place import JobPlace
 
 Action = Literal["emptied", "cut", "cut-to-version", "flipped", "gone", "replaced"]
+
+
+def _in_checkpoint(path: str) -> str:
+    return f"checkpoint/{path}"
+
+
+_STORE = _in_checkpoint(layout.store(0, 0))
+
 # The file that is torn: a pattern below the root; the newest that fits, or the one before it.
 TARGETS: Mapping[str, tuple[str, int]] = {
-    "metadata": ("checkpoint/metadata", 0),
-    "offsets": ("checkpoint/offsets/*", 0),
-    "offsets-before": ("checkpoint/offsets/*", 1),
-    "commits": ("checkpoint/commits/*", 0),
-    "commits-before": ("checkpoint/commits/*", 1),
-    "source-log": ("checkpoint/sources/0/*", 0),
-    "state-delta": ("checkpoint/state/0/0/*.delta", 0),
-    "state-snapshot": ("checkpoint/state/0/0/*.snapshot", 0),
-    "state-changelog": ("checkpoint/state/0/0/*.changelog", 0),
-    "state-zip": ("checkpoint/state/0/0/*.zip", 0),
-    "state-sst": ("checkpoint/state/0/0/SSTs/*.sst", 0),
-    "state-metadata": ("checkpoint/state/0/_metadata/metadata", 0),
-    "table-log": ("sink/_delta_log/*.json", 0),
-    "manifest": ("sink/_spark_metadata/*", 0),
+    "metadata": (_in_checkpoint(layout.METADATA), 0),
+    "offsets": (_in_checkpoint(layout.offsets("*")), 0),
+    "offsets-before": (_in_checkpoint(layout.offsets("*")), 1),
+    "commits": (_in_checkpoint(layout.commits("*")), 0),
+    "commits-before": (_in_checkpoint(layout.commits("*")), 1),
+    "source-log": (_in_checkpoint(layout.source_entry(0, "*")), 0),
+    "state-delta": (f"{_STORE}/*.delta", 0),
+    "state-snapshot": (f"{_STORE}/*.snapshot", 0),
+    "state-changelog": (f"{_STORE}/*.changelog", 0),
+    "state-zip": (f"{_STORE}/*.zip", 0),
+    "state-sst": (f"{_STORE}/{SST_DIRECTORY}/*.sst", 0),
+    "state-metadata": (_in_checkpoint(layout.operator_metadata_file(0)), 0),
+    "table-log": (f"sink/{layout.DELTA_LOG}/*.json", 0),
+    "manifest": (f"sink/{layout.FILE_SINK_LOG}/*", 0),
 }
 ACTIONS: tuple[Action, ...] = ("emptied", "cut", "flipped", "gone")
 ALL: tuple[Action, ...] = get_args(Action)
@@ -121,4 +131,4 @@ def _number(path: Path) -> tuple[int, str]:
 
 
 def _crc(path: Path) -> Path:
-    return path.with_name(f".{path.name}.crc")
+    return path.with_name(layout.hadoop_crc(path.name))

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ckpttool.errors import Refused
+from ckpttool.formats import layout
 from ckpttool.harness.crashes import crash_of, torn
 from ckpttool.harness.executor import Taken, take_steps
 from ckpttool.harness.history import Case
@@ -48,7 +49,7 @@ class Need:
 
 def needs(place: JobPlace) -> Iterator[Need]:
     """To go back by one batch, by two, by three; and each file that can be torn."""
-    commits = [int(path.name) for path in (place.checkpoint / "commits").glob("[0-9]*") if path.name.isdecimal()]
+    commits = [int(path.name) for path in (place.checkpoint / layout.COMMITS).glob("[0-9]*") if path.name.isdecimal()]
     yield from (Need(to_batch=batch) for batch in sorted(commits, reverse=True)[1:4])
     # Of the two tears of a file with a checksum the one without: what else stops a restart is the checksum alone.
     torn_files = {(one.target, one.action): one for one in tears(place) if one.target in TORN and one.action in HOW}
@@ -108,5 +109,5 @@ def operated(case: Case, way_out: WayOut, taken: Taken) -> Case:
 def kept_up_to(steps: Iterable[Step]) -> int | None:
     """The last batch that they leave as it was planned; None: they take none away."""
     paths = (step.path for step in steps if isinstance(step, SetAside | Write))
-    batches = [int(found[1]) for path in paths if (found := re.fullmatch(r"offsets/(\d+)", path))]
+    batches = [int(found[1]) for path in paths if (found := re.fullmatch(layout.offsets(r"(\d+)"), path))]
     return min(batches) - 1 if batches else None

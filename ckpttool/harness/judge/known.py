@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ckpttool.errors import NotFound
+from ckpttool.formats import layout
 from ckpttool.harness.history import Failure
 from ckpttool.harness.judge.base import Facts, Invalid, Outcome
 from ckpttool.releases import OLDEST_CRASHED, Release, parse_release, since
@@ -65,15 +66,15 @@ def _commit_without_offsets_repeats(facts: Facts, outcomes: Outcomes) -> bool:
 
 
 def _foreign_state_is_taken(facts: Facts, outcomes: Outcomes) -> bool:
-    return _goes_wrong_after(facts, outcomes, "checkpoint/state/", "replaced", "P1", "P6")
+    return _goes_wrong_after(facts, outcomes, f"checkpoint/{layout.STATE}/", "replaced", "P1", "P6")
 
 
 def _empty_entry_is_taken(facts: Facts, outcomes: Outcomes) -> bool:
-    return _goes_wrong_after(facts, outcomes, "checkpoint/sources/", "cut-to-version", "P1", "P5", "P6")
+    return _goes_wrong_after(facts, outcomes, f"checkpoint/{layout.SOURCES}/", "cut-to-version", "P1", "P5", "P6")
 
 
 def _another_plan_is_skipped(facts: Facts, outcomes: Outcomes) -> bool:
-    logs = ("checkpoint/offsets/", "checkpoint/sources/")
+    logs = (f"checkpoint/{layout.OFFSETS}/", f"checkpoint/{layout.SOURCES}/")
     return facts.run.sink.ledger and any(_goes_wrong_after(facts, outcomes, log, "gone", "P1") for log in logs)
 
 

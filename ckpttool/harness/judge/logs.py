@@ -12,6 +12,7 @@ from itertools import pairwise
 from ckpttool.connectors import recognise_offset
 from ckpttool.connectors.base import Offset, Order
 from ckpttool.errors import MalformedFile
+from ckpttool.formats import layout
 from ckpttool.formats.metadata import parse_metadata
 from ckpttool.formats.offsets import parse_offset_log
 from ckpttool.harness.fold import Folded
@@ -118,7 +119,7 @@ def _heads(when: str, disk: Disk) -> Iterator[Anomaly]:
 
 
 def _holes(disk: Disk) -> Iterator[Anomaly]:
-    for log, batches in (("offsets", disk.offsets), ("commits", disk.commits)):
+    for log, batches in ((layout.OFFSETS, disk.offsets), (layout.COMMITS, disk.commits)):
         lacking = sorted(set(range(min(batches, default=0), max(batches, default=0))) - set(batches))
         if lacking:
             yield Anomaly("batch-hole", f"{log} lacks {some(lacking)}", batch_id=lacking[0])
