@@ -165,7 +165,7 @@ def _no_position(scene: Scene, source: SourceProgress) -> Failure:
 def _is_unusable(scene: Scene, path: str) -> bool:
     logs = scene.checkpoint.source_logs
     return scene.fault(path) is not None or any(
-        path == f"sources/{log.name}/0" and log.initial and not is_json(log.initial.text) for log in logs
+        path == layout.source_entry(log.name, 0) and log.initial and not is_json(log.initial.text) for log in logs
     )
 
 

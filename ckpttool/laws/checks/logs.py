@@ -152,7 +152,7 @@ def _non_canonical(directory: str, name: str, names: LogNames) -> Iterator[Findi
 
 
 def check_leftovers(scene: Scene) -> Iterator[Finding]:
-    source_logs = ((f"sources/{log.name}", log.names) for log in scene.checkpoint.source_logs)
+    source_logs = ((layout.source(log.name), log.names) for log in scene.checkpoint.source_logs)
     for directory, names in (*_two_logs(scene.checkpoint), *source_logs):
         if names.temporary:
             yield Finding(
