@@ -13,14 +13,14 @@ from ckpttool.harness.driver import Driver
 from ckpttool.harness.jdwp import Controller
 from ckpttool.harness.judge import judge
 from ckpttool.harness.points import breakpoints, stops
-from ckpttool.harness.recovery import Spark
-from ckpttool.harness.run import asker, connect
+from ckpttool.harness.recover import Spark
 from ckpttool.harness.scenarios import SCENARIOS
 from ckpttool.harness.scratch import Scratch, members
 from ckpttool.harness.session import Session
 from ckpttool.harness.settings import Settings
 from ckpttool.harness.shrink import At
 from ckpttool.harness.trial import Trial
+from ckpttool.harness.victim import asker, connect
 from tests.parts.spark import ensure_jars, ensure_spark
 
 SPARK = "4.2.0"

@@ -74,12 +74,12 @@ class Sweep:
         from ckpttool.harness.jdwp import Controller
         from ckpttool.harness.points import breakpoints
         from ckpttool.harness.preflight import look
-        from ckpttool.harness.recovery import Spark
-        from ckpttool.harness.run import asker, connect
+        from ckpttool.harness.recover import Spark
         from ckpttool.harness.scenarios import job_scenario
         from ckpttool.harness.scratch import Scratch
         from ckpttool.harness.settings import Settings
         from ckpttool.harness.trial import Trial
+        from ckpttool.harness.victim import asker, connect
 
         python = shutil.which(options.getoption("--ckpt-python")) or options.getoption("--ckpt-python")
         jars = [Path(jar).resolve() for jar in options.getoption("--ckpt-jars").split(",") if jar]

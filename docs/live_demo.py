@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from ckpttool.harness.driver import Driver
 from ckpttool.harness.history import Case
 from ckpttool.harness.judge import judge_case
-from ckpttool.harness.recovery import Spark
+from ckpttool.harness.recover import Spark
 from ckpttool.harness.scenarios import SCENARIOS
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.settings import Settings

@@ -152,7 +152,7 @@ def run_trials(scenarios: tuple[str, ...], form: str, color: str, **given: Any) 
 
 def _try_jobs(names: Sequence[str], folder: Path | None, given: dict[str, Any]) -> Trials:
     """Everything is looked at before the scratch directory is made."""
-    from ckpttool.harness.campaign import Besides, try_scenarios
+    from ckpttool.harness.campaign import Extras, try_scenarios
     from ckpttool.harness.preflight import look
     from ckpttool.harness.settings import Settings, save_settings
     from ckpttool.harness.smallest import smallest_failures
@@ -164,12 +164,12 @@ def _try_jobs(names: Sequence[str], folder: Path | None, given: dict[str, Any]) 
     release = look(driver, connectors, folder or Path(tempfile.gettempdir()), given["broker"]).require()
     batches = _batches(given["batches"])
     settings = Settings(driver, release, given["seed"], given["seconds"], batches, given["broker"], rows)
-    besides = Besides(given["torn"], given["kills"], given["again"], given["ways_out"], given["executors"])
+    extras = Extras(given["torn"], given["kills"], given["again"], given["ways_out"], given["executors"])
 
     def run(scratch: Scratch) -> Iterator[Histories]:
         save_settings(scratch.root, settings, chosen)
         click.echo(f"seed {settings.seed}, Spark {release}, in {scratch.root}", err=True)
-        return try_scenarios(scratch, chosen, settings, _progress, besides)
+        return try_scenarios(scratch, chosen, settings, _progress, extras)
 
     return Trials(run, lambda scratch, judged: smallest_failures(scratch, chosen, settings, judged, _shrinking))
 
@@ -226,7 +226,7 @@ def replay(what: str, scratch: str | None, form: str, color: str) -> int:
 
 
 def _chosen(names: Sequence[str], job: str | None, input_given: bool) -> list[Scenario]:
-    from ckpttool.harness.job import load_job
+    from ckpttool.harness.contract import load_job
     from ckpttool.harness.scenarios import SCENARIOS, job_scenario
 
     if (job is None) == (not names):

@@ -10,15 +10,14 @@ from pathlib import Path
 from ckpttool.errors import NotFound, Unavailable
 from ckpttool.harness.command import Anew
 from ckpttool.harness.command_trial import CommandTrial
-from ckpttool.harness.executors import lose_executor
 from ckpttool.harness.histories import load_histories
 from ckpttool.harness.history import Case, Histories, Window
 from ckpttool.harness.images import Image, Images
 from ckpttool.harness.jdwp import Controller
 from ckpttool.harness.judge import judge
+from ckpttool.harness.lost_executors import lose_executor
 from ckpttool.harness.points import breakpoints, stops
-from ckpttool.harness.recovery import Spark
-from ckpttool.harness.run import asker, connect, last_line
+from ckpttool.harness.recover import Spark
 from ckpttool.harness.scenarios import Scenario
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.session import Died, Late, Session
@@ -26,6 +25,7 @@ from ckpttool.harness.settings import SMALLEST, Kept, Settings, kept_trials, loa
 from ckpttool.harness.shrink import At
 from ckpttool.harness.tears import REORDERED
 from ckpttool.harness.trial import Again, Progress, Trial
+from ckpttool.harness.victim import asker, connect, last_line
 from ckpttool.harness.ways_out import cases_of_ways_out
 from ckpttool.harness.wire import JdwpError
 
@@ -33,7 +33,7 @@ START_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Besides:
+class Extras:
     """What is tried besides a recovery from each image. `torn`: the tears of two images. `kills`: so many real ones.
     `again`: a second crash, at every point of the recovery from one. `ways_out`: all that are offered for two images,
     one of them also torn, where the sink is Delta with a record of batches. `executors`: how often one is lost."""
@@ -45,7 +45,7 @@ class Besides:
     executors: int = 0
 
 
-NOTHING = Besides()
+NO_EXTRAS = Extras()
 
 
 def try_scenarios(
@@ -53,7 +53,7 @@ def try_scenarios(
     scenarios: Sequence[Scenario],
     settings: Settings,
     told: Progress = lambda *_: None,
-    besides: Besides = NOTHING,
+    extras: Extras = NO_EXTRAS,
     *,
     images: bool = True,
 ) -> Iterator[Histories]:
@@ -76,7 +76,7 @@ def try_scenarios(
                 for trial in trials:
                     run = trial.prepare(asker(session, controller))
                     run, taken = trial.harvest(session, controller, run)
-                    first = _last(trial.images, "doubled") if besides.again else None
+                    first = _last(trial.images, "doubled") if extras.again else None
                     again = trial.harvest_recovery(session, controller, first) if first else None
                     prepared.append((trial, run, taken, again))
             except (Died, Late, JdwpError) as error:
@@ -84,25 +84,25 @@ def try_scenarios(
             controller.close()
             for trial, run, taken, again in prepared:
                 cases = list(trial.cases(spark, taken)) if images else list(trial.controls)
-                for number, case in enumerate(_cases_besides(trial, spark, besides, again), 1):
+                for number, case in enumerate(_extra_cases(trial, spark, extras, again), 1):
                     told(run.scenario, number, 0, 0.0)
                     cases.append(case)
                 yield Histories(run, tuple(cases))
 
 
-def _cases_besides(trial: Trial, spark: Spark, besides: Besides, again: Again | None) -> Iterator[Case]:
+def _extra_cases(trial: Trial, spark: Spark, extras: Extras, again: Again | None) -> Iterator[Case]:
     """Where a run left no image in a window, nothing can be tried on it."""
     doubled, done = _last(trial.images, "doubled"), _last(trial.images, "done")
     if again:
         yield from trial.cases_again(spark, again)
-    if besides.torn and doubled and done:
+    if extras.torn and doubled and done:
         yield from trial.tear_image(spark, doubled)
         yield from trial.tear_image(spark, done, REORDERED)
-    if besides.ways_out and doubled and done and trial.scenario.sink.kind == "delta" and trial.scenario.sink.ledger:
+    if extras.ways_out and doubled and done and trial.scenario.sink.kind == "delta" and trial.scenario.sink.ledger:
         yield from cases_of_ways_out(trial, spark, done, doubled)
-    for at in _sample(trial, besides.kills):
+    for at in _sample(trial, extras.kills):
         yield trial.kill_and_recover(spark, at)
-    for at in _at_the_sink(trial.images, besides.executors):
+    for at in _at_the_sink(trial.images, extras.executors):
         yield lose_executor(trial, at)
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from select import select
 from typing import Any
 
-from ckpttool.harness.job import Spec
-from ckpttool.harness.recovery import Spark
-from ckpttool.harness.run import last_line
+from ckpttool.harness.contract import Spec
+from ckpttool.harness.recover import Spark
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.session import Answer, Session
+from ckpttool.harness.victim import last_line
 
 JVM = ("-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dspark.ui.enabled=false")
 FAILED = "terminated with error\n"  # Spark says so of a query, and the stack trace follows

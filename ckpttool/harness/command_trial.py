@@ -17,21 +17,21 @@ from ckpttool.errors import MalformedFile, NotFound, Refused, Unavailable
 from ckpttool.formats import layout
 from ckpttool.formats.offsets import parse_offset_log
 from ckpttool.harness.command import UNTOLD, Anew, Command, spark_on
+from ckpttool.harness.contract import Spec, load_spec
 from ckpttool.harness.crashes import crash_of
 from ckpttool.harness.disk import delta_commits
 from ckpttool.harness.history import Case, Disk, Histories, Run, Source
 from ckpttool.harness.images import Image, Images, contents
 from ckpttool.harness.jdwp import Controller
-from ckpttool.harness.job import Spec, load_spec
 from ckpttool.harness.place import JobPlace
 from ckpttool.harness.points import breakpoints
-from ckpttool.harness.recovery import Spark
-from ckpttool.harness.run import Harvest, connect, last_line
+from ckpttool.harness.recover import Spark
 from ckpttool.harness.scenarios import Scenario, job_scenario
 from ckpttool.harness.scratch import Scratch, clear
 from ckpttool.harness.session import Answer, Died, Late
 from ckpttool.harness.settings import Settings
 from ckpttool.harness.trial import Progress, Trial
+from ckpttool.harness.victim import Harvest, connect, last_line
 from ckpttool.harness.wire import JdwpError
 
 OF_LINES = (".json", ".jsonl", ".ndjson", ".csv", ".txt")

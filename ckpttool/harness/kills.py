@@ -14,9 +14,9 @@ from typing import Any
 from ckpttool.harness.images import Image, Images, contents
 from ckpttool.harness.jdwp import Controller, Hit
 from ckpttool.harness.points import Standings, Stop
-from ckpttool.harness.run import drive, image_of
 from ckpttool.harness.session import Session
 from ckpttool.harness.shrink import At
+from ckpttool.harness.victim import drive, image_of
 
 
 @dataclass(frozen=True, slots=True)

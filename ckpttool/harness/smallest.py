@@ -20,14 +20,14 @@ from ckpttool.harness.images import Image
 from ckpttool.harness.jdwp import Controller
 from ckpttool.harness.judge import Judged, Judgement, judge_case
 from ckpttool.harness.points import breakpoints, stops
-from ckpttool.harness.recovery import Spark
-from ckpttool.harness.run import asker, connect, drive
+from ckpttool.harness.recover import Spark
 from ckpttool.harness.scenarios import Scenario
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.session import Answer, Died, Late, Session
 from ckpttool.harness.settings import SMALLEST, Settings
 from ckpttool.harness.shrink import At, Schedule, Smallest, shrink
 from ckpttool.harness.trial import Trial
+from ckpttool.harness.victim import asker, connect, drive
 from ckpttool.harness.wire import JdwpError
 
 TRIES = 30

@@ -17,19 +17,18 @@ from typing import Any
 from ckpttool.api import Restarted
 from ckpttool.errors import Refused
 from ckpttool.formats.metadata import parse_metadata
+from ckpttool.harness.contract import check_input
 from ckpttool.harness.crashes import crash_of, never_reached, torn
 from ckpttool.harness.disk import DiskReader, data_files, sink_kind
 from ckpttool.harness.history import Case, Crash, Disk, Fields, Run, Source, StateRow
 from ckpttool.harness.history_json import encode_case, encode_run
 from ckpttool.harness.images import Image, Images, remove_parts
 from ckpttool.harness.jdwp import Controller
-from ckpttool.harness.job import check_input
 from ckpttool.harness.judge.base import UNKNOWN_JOB, canonical
 from ckpttool.harness.kills import NotReached, kill_at
 from ckpttool.harness.place import PARTS, JobPlace
 from ckpttool.harness.points import breakpoints, drifted, stops
-from ckpttool.harness.recovery import Spark, predict, recover, state_rows, stores_of
-from ckpttool.harness.run import Harvest, asker, connect, harvest, last_line
+from ckpttool.harness.recover import Spark, predict, recover, state_rows, stores_of
 from ckpttool.harness.scenarios import Scenario
 from ckpttool.harness.scratch import Scratch, clear
 from ckpttool.harness.session import Answer, Died, Late, Session
@@ -38,6 +37,7 @@ from ckpttool.harness.shrink import At
 from ckpttool.harness.sources import Input, given_input, input_of
 from ckpttool.harness.tears import ALL, Action, tear, tears
 from ckpttool.harness.topics import Topics
+from ckpttool.harness.victim import Harvest, asker, connect, harvest, last_line
 from ckpttool.harness.witness import read_state, say_the_same
 from ckpttool.plan import Wish
 from ckpttool.releases import parse_release

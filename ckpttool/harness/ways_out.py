@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from ckpttool.errors import Refused
 from ckpttool.formats import layout
 from ckpttool.harness.crashes import crash_of, torn
-from ckpttool.harness.executor import Taken, take_steps
 from ckpttool.harness.history import Case
 from ckpttool.harness.images import Image, remove_parts
 from ckpttool.harness.place import PARTS, JobPlace
-from ckpttool.harness.recovery import Spark, look_ahead
+from ckpttool.harness.recover import Spark, look_ahead
+from ckpttool.harness.take_steps import TakenSteps, take_steps
 from ckpttool.harness.tears import Tear, tear, tears
 from ckpttool.harness.trial import Trial
 from ckpttool.plan import Manual, Plan, SetAside, Step, WayOut, Wish, Write
@@ -93,10 +93,10 @@ def _put_back(trial: Trial, image: Image, need: Need) -> str | None:
     return tear(trial.place, need.tear) if need.tear else None
 
 
-def operated(case: Case, way_out: WayOut, taken: Taken) -> Case:
+def operated(case: Case, way_out: WayOut, taken: TakenSteps) -> Case:
     """The case as one in which a hand helped: what plan-recovery said of the disk before is not asked."""
     first, *others = case.restarts
-    by_hand = replace(first, by_hand=tuple(taken.told))
+    by_hand = replace(first, by_hand=tuple(taken.in_words))
     return replace(
         case,
         restarts=(by_hand, *others),

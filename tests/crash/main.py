@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ckpttool.errors import CkptError
-from ckpttool.harness.campaign import Besides, try_scenarios
+from ckpttool.harness.campaign import Extras, try_scenarios
 from ckpttool.harness.driver import Driver
 from ckpttool.harness.judge import Judged, judge
 from ckpttool.harness.report import render_report
@@ -44,8 +44,8 @@ THOROUGH = (
     "file-windows-format2-to-delta",
 )
 # Those that have a JVM to themselves. A topic is in no image, so more of its crashes are real.
-ALONE = {name: Besides(torn=True, kills=3, again=True, ways_out=True, executors=1) for name in THOROUGH} | {
-    "kafka-to-kafka": Besides(kills=3)
+ALONE = {name: Extras(torn=True, kills=3, again=True, ways_out=True, executors=1) for name in THOROUGH} | {
+    "kafka-to-kafka": Extras(kills=3)
 }
 OLDER = (
     *THOROUGH,
@@ -70,11 +70,11 @@ class Tier:
     def try_some(self, number: int, scenarios: Sequence[Scenario]) -> None:
         """Those that were not tried are broken, whatever the reason."""
         left = [one.name for one in scenarios]
-        besides = ALONE.get(scenarios[0].name, Besides(kills=1))
+        extras = ALONE.get(scenarios[0].name, Extras(kills=1))
         folder = self.folder / f"{self.settings.release}-{number}" if self.folder else None
         try:
             with Scratch(folder, keep=folder is not None) as scratch:
-                for histories in try_scenarios(scratch, scenarios, self.settings, besides=besides):
+                for histories in try_scenarios(scratch, scenarios, self.settings, extras=extras):
                     left.remove(histories.run.scenario)
                     self.judged.append(judge(histories))
                     self.tell(self.judged[-1])

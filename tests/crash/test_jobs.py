@@ -14,12 +14,12 @@ from ckpttool.errors import Refused
 from ckpttool.harness.driver import Driver
 from ckpttool.harness.jdwp import Controller
 from ckpttool.harness.points import breakpoints, stops
-from ckpttool.harness.run import asker, connect
 from ckpttool.harness.scenarios import job_scenario
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.session import Session
 from ckpttool.harness.settings import Settings
 from ckpttool.harness.trial import Trial
+from ckpttool.harness.victim import asker, connect
 from tests.conftest import run_ckpt
 from tests.parts.spark import ensure_spark
 

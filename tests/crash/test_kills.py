@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ckpttool.harness.campaign import Besides, try_scenarios
+from ckpttool.harness.campaign import Extras, try_scenarios
 from ckpttool.harness.driver import Driver
 from ckpttool.harness.history import Case, Histories
 from ckpttool.harness.judge import judge_case
@@ -26,7 +26,7 @@ NAME = "file-windows-changelog-to-delta"
 def tried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Histories]:
     settings = Settings(Driver(ensure_spark(SPARK), ensure_jars(SPARK, "delta")), SPARK)
     with Scratch(tmp_path_factory.mktemp("kills") / "scratch") as scratch:
-        (histories,) = try_scenarios(scratch, [SCENARIOS[NAME]], settings, besides=Besides(kills=2), images=False)
+        (histories,) = try_scenarios(scratch, [SCENARIOS[NAME]], settings, extras=Extras(kills=2), images=False)
         yield histories
 
 
@@ -34,7 +34,7 @@ def test_the_loss_of_an_executor_changes_nothing(tmp_path: Path) -> None:
     """One of two is killed while the sink writes a batch; no restart, and everything is there once."""
     settings = Settings(Driver(ensure_spark(SPARK), ensure_jars(SPARK, "delta")), SPARK)
     with Scratch(tmp_path / "scratch") as scratch:
-        (histories,) = try_scenarios(scratch, [SCENARIOS[NAME]], settings, besides=Besides(executors=1), images=False)
+        (histories,) = try_scenarios(scratch, [SCENARIOS[NAME]], settings, extras=Extras(executors=1), images=False)
         (case,) = (case for case in histories.cases if case.crashes and case.crashes[0].mode == "executor")
     assert case.crashes[0].proof.dead
     assert judge_case(histories.run, case).verdict == "valid"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ckpttool.harness.campaign import Besides, try_scenarios
+from ckpttool.harness.campaign import Extras, try_scenarios
 from ckpttool.harness.driver import Driver
 from ckpttool.harness.judge import Judgement, judge
 from ckpttool.harness.scenarios import SCENARIOS
@@ -25,7 +25,7 @@ def operated() -> Iterator[list[Judgement]]:
     settings = Settings(Driver(ensure_spark(SPARK), ensure_jars(SPARK, "delta")), SPARK)
     with Scratch() as scratch:
         scenarios = [SCENARIOS[name] for name in SCENARIOS_OPERATED]
-        tried = list(try_scenarios(scratch, scenarios, settings, besides=Besides(ways_out=True), images=False))
+        tried = list(try_scenarios(scratch, scenarios, settings, extras=Extras(ways_out=True), images=False))
         yield [one for histories in tried for one in judge(histories).judgements if one.case.way_out]
 
 

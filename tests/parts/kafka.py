@@ -3,7 +3,7 @@
     with Broker() as broker:
         ...broker.address...
 
-Besides its plain listener it has those that are asked for, each with settings of its own.
+Extras its plain listener it has those that are asked for, each with settings of its own.
 
 The broker is killed with its process group; if this process dies first, a guard sees its standard input end and kills
 the broker.

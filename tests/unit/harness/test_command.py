@@ -8,9 +8,9 @@ import pytest
 
 from ckpttool.harness.command import failures_in, spark_on
 from ckpttool.harness.command_trial import CommandPlace
-from ckpttool.harness.job import ReadableSink, Spec
+from ckpttool.harness.contract import ReadableSink, Spec
 from ckpttool.harness.place import JobPlace
-from ckpttool.harness.recovery import failure_of
+from ckpttool.harness.recover import failure_of
 
 # As Spark 4.2.0 and PySpark print it, shortened.
 LOG = """26/11/18 12:00:00 WARN Utils: Service 'x' could not bind

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from ckpttool.api import Restarted
-from ckpttool.harness.executor import Taken
 from ckpttool.harness.place import JobPlace
-from ckpttool.harness.recovery import look_ahead
+from ckpttool.harness.recover import look_ahead
+from ckpttool.harness.take_steps import TakenSteps
 from ckpttool.harness.tears import tear
 from ckpttool.harness.ways_out import Need, harmless, kept_up_to, needs, operated
 from ckpttool.plan import WayOut
@@ -53,6 +53,6 @@ def test_a_torn_file_has_ways_out_that_promise_no_harm(place: JobPlace) -> None:
 
 def test_the_history_says_which_hand_helped(place: JobPlace) -> None:
     (way_out, *_) = ways_out(place, Need(to_batch=1))
-    case = operated(sound_history(Shape()).case, way_out, Taken(told=["set aside offsets/3: because"]))
+    case = operated(sound_history(Shape()).case, way_out, TakenSteps(in_words=["set aside offsets/3: because"]))
     assert (case.way_out, case.rewound_to, case.prediction) == (way_out.id, 1, None)
     assert case.restarts[0].by_hand == ("set aside offsets/3: because",)

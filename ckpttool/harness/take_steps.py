@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Taken:
-    """`conf`: the settings that the restart needs. `told`: each step in words, for the history."""
+class TakenSteps:
+    """`conf`: the settings that the restart needs. `in_words`: each step, for the history."""
 
     conf: dict[str, str] = field(default_factory=dict)
-    told: list[str] = field(default_factory=list)
+    in_words: list[str] = field(default_factory=list)
 
 
-def take_steps(steps: Sequence[Step], checkpoint: Path, scratch: Scratch) -> Taken:
+def take_steps(steps: Sequence[Step], checkpoint: Path, scratch: Scratch) -> TakenSteps:
     """Take them one after the other. Refused, before anything is changed, if one leads out of the scratch directory,
     does not fit the files, or needs a person."""
     _check(steps, checkpoint, scratch)
-    taken = Taken()
+    taken = TakenSteps()
     for step in steps:
         match step:
             case SetAside():
@@ -49,7 +49,7 @@ def take_steps(steps: Sequence[Step], checkpoint: Path, scratch: Scratch) -> Tak
                 _record(_table(step.table), step.app_id, step.version)
             case Conf():
                 taken.conf[step.k] = step.v
-        taken.told.append(f"{spell(step)}: {step.why}")
+        taken.in_words.append(f"{spell(step)}: {step.why}")
     return taken
 
 

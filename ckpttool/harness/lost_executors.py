@@ -14,11 +14,11 @@ from ckpttool.harness.images import remove_parts
 from ckpttool.harness.jdwp import Controller, Hit
 from ckpttool.harness.place import PARTS
 from ckpttool.harness.points import breakpoints
-from ckpttool.harness.recovery import Spark
-from ckpttool.harness.run import connect, drive
+from ckpttool.harness.recover import Spark
 from ckpttool.harness.scratch import members
 from ckpttool.harness.shrink import At
 from ckpttool.harness.trial import Trial
+from ckpttool.harness.victim import connect, drive
 
 EXECUTOR = b"CoarseGrainedExecutorBackend"
 CLUSTER = {"spark.master": "local-cluster[2,1,1024]", "spark.executor.memory": "1g"}

@@ -11,10 +11,10 @@ import pytest
 
 from ckpttool.harness.jdwp import Controller
 from ckpttool.harness.place import JobPlace
-from ckpttool.harness.recovery import Spark, failure_of, recover, stores_of
-from ckpttool.harness.run import connect
+from ckpttool.harness.recover import Spark, failure_of, recover, stores_of
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.session import Died, Late, Session
+from ckpttool.harness.victim import connect
 
 # Answers with its own number and what it was asked; hangs, or ends, where it is told to.
 PROGRAM = """

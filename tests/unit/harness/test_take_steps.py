@@ -13,10 +13,10 @@ import pytest
 from ckpttool import Restarted, parse_release, plan_restart
 from ckpttool.errors import Refused
 from ckpttool.harness.disk import DiskReader
-from ckpttool.harness.executor import take_steps
 from ckpttool.harness.judge.base import live_commits
 from ckpttool.harness.place import JobPlace
 from ckpttool.harness.scratch import Scratch
+from ckpttool.harness.take_steps import take_steps
 from ckpttool.plan.steps import Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Write, session_conf, write
 from tests.builders import build
 from tests.take_steps import files_below
@@ -82,7 +82,7 @@ def test_settings_are_handed_on(checkpoint: Path, scratch: Scratch) -> None:
     before = files_below(checkpoint)
     taken = take_steps([session_conf("spark.x", "1", "it has to")], checkpoint, scratch)
     assert taken.conf == {"spark.x": "1"}
-    assert taken.told == ["start with spark.x=1: it has to"]
+    assert taken.in_words == ["start with spark.x=1: it has to"]
     assert files_below(checkpoint) == before
 
 

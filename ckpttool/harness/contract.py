@@ -24,7 +24,7 @@ FIELDS = "command, checkpoint, sink {kind: delta or file, path}, identity, input
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class JobFile:
     """`identity`: the columns that tell the sink's rows apart. `makes_input`: it has `make_input`; else the input is a
     directory that the user names."""
 
@@ -54,7 +54,7 @@ class Spec:
 # -- a Python job ------------------------------------------------------------------------------------------------------
 
 
-def load_job(path: str, input_given: bool = False) -> Job:
+def load_job(path: str, input_given: bool = False) -> JobFile:
     """The job in a file, refused if it does not keep to the contract."""
     try:
         source = Path(path).read_bytes()
@@ -63,7 +63,7 @@ def load_job(path: str, input_given: bool = False) -> Job:
     return parse_job(source, path, input_given)
 
 
-def parse_job(source: bytes, path: str, input_given: bool = False) -> Job:
+def parse_job(source: bytes, path: str, input_given: bool = False) -> JobFile:
     try:
         tree = ast.parse(source, path)
     except (SyntaxError, ValueError) as error:
@@ -77,7 +77,7 @@ def parse_job(source: bytes, path: str, input_given: bool = False) -> Job:
         raise _broken(path, "it has no function build")
     if "make_input" not in functions and not input_given:
         raise _broken(path, "it has no function make_input, and no --input was given")
-    return Job(Path(path), _identity(tree, path), "make_input" in functions)
+    return JobFile(Path(path), _identity(tree, path), "make_input" in functions)
 
 
 def _takes(function: ast.FunctionDef | ast.AsyncFunctionDef, count: int) -> bool:

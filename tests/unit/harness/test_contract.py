@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ckpttool.errors import NotFound, Refused
-from ckpttool.harness.job import check_input, load_job, load_spec, parse_job, parse_spec
+from ckpttool.harness.contract import check_input, load_job, load_spec, parse_job, parse_spec
 
 JOB = b"""
 raise SystemExit("a job is never run to be looked at")
