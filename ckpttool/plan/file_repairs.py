@@ -16,7 +16,7 @@ from ckpttool.plan.cost import UNKNOWN, Cost
 from ckpttool.plan.log_repairs import Proposals, drop_or_rewind, misnamed, newer_version
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.situation import Situation
-from ckpttool.plan.steps import Step, replace_file, set_aside, set_aside_directory, write
+from ckpttool.plan.steps import Step, replace_file, set_aside, set_aside_alone, set_aside_checksum, write
 from ckpttool.scene.batches import SourceProgress, file_log_position
 from ckpttool.scene.scene import highest
 from ckpttool.scene.source_logs import log_of, missing_live_entries, newest_entry
@@ -41,7 +41,7 @@ def offsets_place_taken(situation: Situation) -> Proposals:
     batch = situation.scene.next_id
     if str(batch) in situation.checkpoint.offset_names.directories:
         why = "it stands where the offsets of the next batch go"
-        steps = set_aside_directory(situation.root, layout.offsets(batch), why)
+        steps = set_aside_alone(situation.root, layout.offsets(batch), why)
         yield Repair("set-aside-directory", f"Set the directory offsets/{batch} aside", steps)
     yield from leftover_checksum(situation)
 
@@ -100,7 +100,7 @@ def _empty_entries(situation: Situation, log: SourceLog, numbers: list[int]) -> 
         if number in log.names.ids:
             steps.extend(replace_file(situation.root, path, content, "an entry without files"))
         else:
-            steps.extend(set_aside(situation.root, path, "what is left of it")[1:])
+            steps.extend(set_aside_checksum(situation.root, path, "what is left of it"))
             steps.append(write(situation.root, path, content, "an entry without files, so that the log is whole"))
     pending = situation.scene.is_replay and all(number > _read_before(situation, log) for number in numbers)
     held = situation.any_holds(situation.scene.planned or 0) if pending else True

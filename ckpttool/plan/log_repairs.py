@@ -24,7 +24,8 @@ from ckpttool.plan.steps import (
     replace_file,
     session_conf,
     set_aside,
-    set_aside_directory,
+    set_aside_alone,
+    set_aside_checksum,
     write,
 )
 from ckpttool.scene.evidence import left_in_logs
@@ -78,7 +79,7 @@ def metadata_unwritable(situation: Situation) -> Proposals:
 
 
 def _stale_checksum(situation: Situation) -> tuple[Step, ...]:
-    return set_aside(situation.root, layout.METADATA, "the checksum of a file that is not there")[1:]
+    return set_aside_checksum(situation.root, layout.METADATA, "the checksum of a file that is not there")
 
 
 def _known_as(sink: SinkEvidence, query_id: str) -> SinkEvidence:
@@ -324,7 +325,7 @@ def commit_ahead(situation: Situation) -> Proposals:
         yield Repair(
             "set-aside-directory",
             f"Set the directory commits/{scene.next_id} aside",
-            set_aside_directory(situation.root, layout.commits(scene.next_id), "it stands where the commit goes"),
+            set_aside_alone(situation.root, layout.commits(scene.next_id), "it stands where the commit goes"),
         )
     elif planned is not None and committed is not None and committed > planned:
         title = f"Go back to the end of batch {planned}, the last whose offsets are there"
@@ -388,7 +389,7 @@ def start_over(
     for name in (layout.STATE, layout.COMMITS, layout.OFFSETS):
         if name in situation.checkpoint.root_names:
             why = "a first batch wants offsets, commits and state to be empty"
-            steps.extend(set_aside_directory(situation.root, name, why))
+            steps.extend(set_aside_alone(situation.root, name, why))
     why = "under the old id a sink would skip the new batches"
     steps.extend(_id_steps(situation, _new_id(situation), why))
     yield Repair(

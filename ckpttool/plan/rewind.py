@@ -14,7 +14,7 @@ from ckpttool.plan.ledgers import rewound_sinks
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.situation import Situation
 from ckpttool.plan.states import later_metadata, later_versions, obstacle, versions_everywhere
-from ckpttool.plan.steps import Manual, Step, set_aside, set_aside_directory
+from ckpttool.plan.steps import Manual, Step, set_aside, set_aside_alone
 from ckpttool.scene.batches import file_log_position
 from ckpttool.scene.source_logs import log_of
 
@@ -106,13 +106,13 @@ def _state_steps(situation: Situation, batch: int) -> Iterator[Step]:
     if not situation.is_stateful:
         return
     if batch < 0:
-        yield from set_aside_directory(situation.root, layout.STATE, "a first batch wants no state")
+        yield from set_aside_alone(situation.root, layout.STATE, "a first batch wants no state")
     elif situation.listing is None:
         yield _manual_state(situation, batch)
     else:
         files = situation.listing
         for path in (*later_versions(files, batch + 1), *later_metadata(files, batch)):
-            yield set_aside(situation.root, path, "it belongs to a batch that is undone")[0]
+            yield from set_aside_alone(situation.root, path, "it belongs to a batch that is undone")
 
 
 def _manual_state(situation: Situation, batch: int) -> Manual:

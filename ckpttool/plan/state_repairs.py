@@ -15,7 +15,7 @@ from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.rewind import rewind
 from ckpttool.plan.situation import Situation
 from ckpttool.plan.states import has_later_base, later_versions, without
-from ckpttool.plan.steps import Step, set_aside, set_aside_directory
+from ckpttool.plan.steps import Step, set_aside, set_aside_alone
 from ckpttool.scene.scene import Doubt
 from ckpttool.scene.state_chain import StateFiles, chains, sst_names
 
@@ -56,7 +56,7 @@ def _leftovers(situation: Situation) -> Iterator[Repair]:
     for store in files.stores:
         if store.blocked:
             why = "it stands where the next batch leaves its changes"
-            steps.extend(set_aside_directory(situation.root, f"{store.path}/{store.blocked}", why))
+            steps.extend(set_aside_alone(situation.root, f"{store.path}/{store.blocked}", why))
     if steps:
         yield Repair("clear-the-way-of-state", "Set aside what stands where Spark writes state", tuple(steps))
 
@@ -116,10 +116,10 @@ def _base_at(files: StateFiles, path: str) -> str | None:
 
 
 def _with_sidecar(files: StateFiles, path: str) -> Iterator[str]:
-    yield path
     store = next(store for store in files.stores if path.startswith(f"{store.path}/"))
     if layout.sidecar(path).removeprefix(f"{store.path}/") in store.names:
         yield layout.sidecar(path)
+    yield path
 
 
 # -- an earlier version ------------------------------------------------------------------------------------------------
@@ -161,6 +161,10 @@ def stale_state(situation: Situation) -> Proposals:
     yield Repair(
         "set-aside-stale-state",
         f"Set aside the state of versions above {version}, which belongs to batches that were undone",
-        tuple(set_aside(situation.root, path, why)[0] for path in later_versions(situation.listing or (), version)),
+        tuple(
+            step
+            for path in later_versions(situation.listing or (), version)
+            for step in set_aside_alone(situation.root, path, why)
+        ),
         preconditions=("the query did not run since the logs were taken back: else it may have read them already",),
     )

@@ -103,21 +103,22 @@ def is_outside(path: str) -> bool:
     return path.startswith("/") or "://" in path
 
 
-def crc_of(path: str) -> str:
-    """Hadoop's checksum of a local file."""
-    return layout.hadoop_crc(path)
-
-
 def set_aside(root: str, path: str, why: str) -> tuple[SetAside, ...]:
-    """A file, and on a local disk its checksum, which would stop the next file of that name."""
-    steps = (SetAside(path=path, why=why, shell=_move(root, path)),)
+    """A file, and its checksum before it: one that outlives its file lets the next batch reach the sink, and then stops
+    Spark when it writes a file of that name."""
+    checksum = set_aside_checksum(root, path, "Hadoop's checksum of the file that goes next, if there is one")
+    return (*checksum, *set_aside_alone(root, path, why))
+
+
+def set_aside_checksum(root: str, path: str, why: str) -> tuple[SetAside, ...]:
+    """Of this file, which may be gone; only on a local disk Hadoop writes them."""
     if not is_local(path if is_outside(path) else root) or path.rpartition("/")[2].startswith("."):
-        return steps
-    crc = crc_of(path)
-    return (*steps, SetAside(path=crc, why="Hadoop's checksum of that file, if there is one", shell=_move(root, crc)))
+        return ()
+    return set_aside_alone(root, layout.hadoop_crc(path), why)
 
 
-def set_aside_directory(root: str, path: str, why: str) -> tuple[SetAside, ...]:
+def set_aside_alone(root: str, path: str, why: str) -> tuple[SetAside, ...]:
+    """A directory, or a file whose checksum has a step of its own."""
     return (SetAside(path=path, why=why, shell=_move(root, path)),)
 
 

@@ -228,11 +228,11 @@ def _steps(steps: Sequence[Step]) -> Iterator[str]:
     """What follows one after the other is one line per directory; a checksum goes with its file."""
     for (kind, folder), group in groupby(steps, _place_of):
         several = list(group)
-        names = [step.path.rpartition("/")[2] for step in several if isinstance(step, SetAside)]
-        if names:
-            checksums = set(map(layout.hadoop_crc, names))
-            told = [name for name in names if name not in checksums]
-            yield f"{kind} {folder}{', '.join(told)}: {several[0].why}"
+        named = {step.path.rpartition("/")[2]: step.why for step in several if isinstance(step, SetAside)}
+        if named:
+            checksums = set(map(layout.hadoop_crc, named))
+            told = [name for name in named if name not in checksums]
+            yield f"{kind} {folder}{', '.join(told)}: {named[told[0]]}"
         else:
             yield from (f"{spell(step)}: {step.why}" for step in several)
 

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from ckpttool import open_checkpoint
 from ckpttool.errors import NotACheckpoint, NotFound
+from ckpttool.formats import layout
 from ckpttool.laws.restart import Restart, predict_restart
 from ckpttool.model import Finding
 from ckpttool.plan import DeltaRestore, DeltaTxn, Plan, SetAside, Step, WayOut, Wish, Write, plan_recovery
@@ -256,6 +257,11 @@ def test_steps_stay_in_the_checkpoint(scenario: Scenario) -> None:
             assert ".." not in step.path.split("/")
         elif isinstance(step, DeltaRestore | DeltaTxn):
             assert step.table == TABLE
+    for way in plan.options:
+        gone = [step.path for step in way.steps if isinstance(step, SetAside)]
+        assert all(layout.hadoop_crc(path) not in gone[number:] for number, path in enumerate(gone)), (
+            "a checksum goes first"
+        )
 
 
 @given(scenarios(), st.integers(0, 4))
