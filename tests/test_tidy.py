@@ -163,8 +163,8 @@ def _texts(path: Path) -> Iterator[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     put_together = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
     parts = {id(part) for node in put_together for part in node.values}
-    for node in put_together:
-        yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+    for one in put_together:
+        yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in one.values)
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
             yield node.value

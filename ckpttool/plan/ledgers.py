@@ -9,7 +9,7 @@ from ckpttool.errors import MalformedFile
 from ckpttool.frozen import frozen, replace
 from ckpttool.model import LogNames
 from ckpttool.plan.situation import Situation
-from ckpttool.plan.steps import DeltaRestore, DeltaTxn, Manual, Step, set_aside
+from ckpttool.plan.steps import DeltaRestore, DeltaTxn, Manual, Step, of_sink, set_aside
 from ckpttool.scene.compaction import LOG, interval_of, lacking_ids
 from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkView, SinkWrite
 from ckpttool.words import listed
@@ -127,7 +127,7 @@ def _rewound_file_log(situation: Situation, sink: SinkEvidence, batch: int) -> R
             why = (
                 f"the sink skips every batch up to the last one in its log; readers forget the files of batch {number}"
             )
-            steps.extend(set_aside(situation.root, f"{sink.path.rstrip('/')}/{LOG}/{name}", why))
+            steps.extend(set_aside(situation.root, of_sink(f"{sink.path.rstrip('/')}/{LOG}/{name}"), why))
     told = "all readers go by its log; its data files of those batches stay until somebody removes them"
     return Rewound(tuple(steps), replace(lowered(sink, batch), names=left), (told,))
 

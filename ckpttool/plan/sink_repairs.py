@@ -18,7 +18,7 @@ from ckpttool.plan.log_repairs import Proposals, forged_commit, give_id_back, ne
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.rewind import rewind
 from ckpttool.plan.situation import Situation
-from ckpttool.plan.steps import Step, replace_file, set_aside, set_aside_alone, write
+from ckpttool.plan.steps import Step, of_sink, replace_file, set_aside, set_aside_alone, write
 from ckpttool.scene.compaction import LOG
 from ckpttool.scene.scene import Failure
 from ckpttool.scene.sinks import SinkEvidence, SinkView
@@ -51,7 +51,7 @@ def log_in_the_way(situation: Situation) -> Proposals:
         if not taken:
             yield Refusal("rebuild-sink-log", f"{sink.path}: {failure.why}: {RESTORE_ENTRIES}")
             continue
-        folder, why = f"{sink.path.rstrip('/')}/{LOG}", "it stands where the sink writes its entry"
+        folder, why = of_sink(f"{sink.path.rstrip('/')}/{LOG}"), "it stands where the sink writes its entry"
         steps = tuple(step for name in taken for step in set_aside_alone(situation.root, f"{folder}/{name}", why))
         left = replace(
             names,

@@ -1,7 +1,7 @@
 """What a way out consists of: steps that a person, or `ckpt`, takes one after the other. Values only.
 
-Paths are relative to the checkpoint, or begin with the sink's own. Each step knows the shell command that does the
-same; what is set aside goes to a folder beside the checkpoint, never inside it, where Spark would look.
+Paths are those of the checkpoint, or the sink's as `of_sink` spells them. Each step knows the shell command that does
+the same; what is set aside goes to a folder beside the checkpoint, never inside it, where Spark would look.
 """
 
 from __future__ import annotations
@@ -98,9 +98,14 @@ def spell(step: Step) -> str:
 # -- the steps of one checkpoint ---------------------------------------------------------------------------------------
 
 
+def of_sink(path: str) -> str:
+    """A sink's path, so spelled that nobody looks for it below the checkpoint."""
+    return path if is_outside(path) else f"./{path}"
+
+
 def is_outside(path: str) -> bool:
     """Whether it is the sink's and not the checkpoint's."""
-    return path.startswith("/") or "://" in path
+    return path.startswith(("/", "./", "../", "file:")) or "://" in path
 
 
 def set_aside(root: str, path: str, why: str) -> tuple[SetAside, ...]:
@@ -149,16 +154,19 @@ def option(key: str, value: str, why: str) -> Conf:
     return Conf(k=key, v=value, why=why, shell=f'.option("{key}", "{value}")')
 
 
-def _plain(root: str) -> str:
-    return root.removeprefix("file://").rstrip("/") or "/"
+def _plain(url: str) -> str:
+    """As a shell takes it: `file:/a`, `file:///a` and `/a` are one place."""
+    path = f"/{url.removeprefix('file:').lstrip('/')}" if url.startswith("file:/") else url.removeprefix("file:")
+    return path.rstrip("/") or "/"
 
 
 def _move(root: str, path: str) -> str:
     here = _plain(root)
     source, target = f"{here}/{path}", f"{here}{SET_ASIDE}/{path}"
     if is_outside(path):
-        folder, _, rest = path.partition(f"/{layout.FILE_SINK_LOG}/")
-        source, target = path, f"{folder}{SET_ASIDE}/{layout.FILE_SINK_LOG}/{rest}"
+        source = _plain(path)
+        folder, _, rest = source.partition(f"/{layout.FILE_SINK_LOG}/")
+        target = f"{folder}{SET_ASIDE}/{layout.FILE_SINK_LOG}/{rest}"
     parent = quote(target.rpartition("/")[0])
     if not is_local(source):
         return f"hadoop fs -mkdir -p {parent} && hadoop fs -mv {quote(source)} {quote(target)}"

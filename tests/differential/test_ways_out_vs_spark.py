@@ -19,11 +19,11 @@ import pyarrow.parquet
 import pytest
 
 from ckpttool import open_checkpoint
+from ckpttool.formats import layout
 from ckpttool.formats.file_log import parse_sink_log
 from ckpttool.frozen import replace
 from ckpttool.laws.restart import Restart, predict_restart
 from ckpttool.plan import Plan, WayOut, Wish, plan_recovery
-from ckpttool.plan.steps import crc_of
 from ckpttool.reading.sinks import load_sink
 from ckpttool.releases import parse_release
 from ckpttool.scene.evidence import gather_evidence
@@ -56,7 +56,7 @@ def remove(*names: str) -> Damage:
     def damage(checkpoint: Path) -> None:
         for name in names:
             (checkpoint / name).unlink()
-            (checkpoint / crc_of(name)).unlink(missing_ok=True)
+            (checkpoint / layout.hadoop_crc(name)).unlink(missing_ok=True)
 
     return damage
 

@@ -639,6 +639,23 @@ def test_a_broken_schema_is_left_to_the_query_to_write(tmp_path: Path) -> None:
 # -- the same by hand --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("spelled", ["sink", "./sink", "{here}/sink", "file:{here}/sink", "file://{here}/sink/"])
+def test_the_commands_find_the_sink_however_it_was_spelled(tmp_path: Path, spelled: str) -> None:
+    """A relative path is not one below the checkpoint: the commands are run where ckpt was."""
+    build(tmp_path / "q", STORY)
+    log = tmp_path / "sink" / "_spark_metadata"
+    log.mkdir(parents=True)
+    for batch in range(3):
+        (log / str(batch)).write_text("v1\n")
+    sink = replace(file_sink(LogNames((0, 1, 2))), path=spelled.format(here=tmp_path))
+    (way,) = look(tmp_path / "q", sink, wish=Wish(to_batch=1))[0].options
+    for step in way.steps:
+        subprocess.run(["bash", "-ec", step.shell], check=True, cwd=tmp_path)
+    assert [path.name for path in log.iterdir()] == ["0", "1"]
+    assert (tmp_path / "sink.set-aside" / "_spark_metadata" / "2").exists()
+    assert not (tmp_path / "q" / "offsets" / "2").exists()
+
+
 @pytest.mark.parametrize(
     ("story", "damage"),
     [
