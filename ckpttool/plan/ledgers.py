@@ -9,9 +9,12 @@ from ckpttool.errors import MalformedFile
 from ckpttool.frozen import frozen, replace
 from ckpttool.model import LogNames
 from ckpttool.plan.situation import Situation
-from ckpttool.plan.steps import DeltaRestore, DeltaTxn, Manual, Step, of_sink, set_aside
+from ckpttool.plan.steps import DeltaRestore, DeltaTxn, Manual, Step, of_sink, plain, set_aside
+from ckpttool.releases import Release, spell_release
+from ckpttool.releases.delta import DELTA
 from ckpttool.scene.compaction import LOG, interval_of, lacking_ids
 from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkView, SinkWrite
+from ckpttool.storage.urls import is_local
 from ckpttool.words import listed
 
 
@@ -27,7 +30,7 @@ def rewound_sink(situation: Situation, sink: SinkEvidence, batch: int) -> Rewoun
     if not SinkView(sink, situation.scene.logs).skips(batch + 1):
         return Rewound((), sink)
     if sink.kind == "delta":
-        return _rewound_delta(sink, batch)
+        return _rewound_delta(sink, batch, situation.scene.release)
     if sink.kind == "file":
         return _rewound_file_log(situation, sink, batch)
     return _rewound_iceberg(sink, batch)
@@ -55,7 +58,7 @@ def rewound_sinks(situation: Situation, batch: int) -> RewoundSinks | str:
     )
 
 
-def _rewound_delta(sink: SinkEvidence, batch: int) -> Rewound | str:
+def _rewound_delta(sink: SinkEvidence, batch: int, release: Release) -> Rewound | str:
     """Restoring alone is not enough: the table keeps the record of the batches whose rows are gone."""
     key = sink.key or ""
     own = [write for write in sink.writes if write.app_id == key and (write.batch_id or 0) > batch]
@@ -63,15 +66,17 @@ def _rewound_delta(sink: SinkEvidence, batch: int) -> Rewound | str:
     if not own:
         return f"its log does not show the batches above {batch} any more"
     steps: list[Step] = []
+    needed = ["nobody else writes to the table meanwhile", "python3, as the commands find it, has deltalake"]
     if remaining:
         first = min(write.version for write in own if write.version is not None)
         if others := list(_others_since(sink.writes, key, first)):
             return f"restoring it would undo what others wrote since: {listed(write.place for write in others)}"
         if first == 0:
             return "the table began with a batch that is to be undone: there is no version to restore"
-        steps.append(_restore(sink.path, first - 1, batch))
+        steps.append(_restore(sink.path, first - 1, batch, release))
+        needed.append(f"spark-sql, as the commands find it, is of Spark {spell_release(release)}")
     steps.append(_lower(sink.path, key, batch))
-    return Rewound(tuple(steps), lowered(sink, batch), ("nobody else writes to the table meanwhile",))
+    return Rewound(tuple(steps), lowered(sink, batch), tuple(needed))
 
 
 def _others_since(writes: Iterable[SinkWrite], key: str, version: int) -> Iterator[SinkWrite]:
@@ -80,29 +85,43 @@ def _others_since(writes: Iterable[SinkWrite], key: str, version: int) -> Iterat
             yield write
 
 
-def _restore(table: str, version: int, batch: int) -> DeltaRestore:
-    sql = f"RESTORE TABLE delta.`{table}` TO VERSION AS OF {version}"
+def _restore(table: str, version: int, batch: int, release: Release) -> DeltaRestore:
+    path = plain(table).replace("`", "``")
+    sql = quote(f"RESTORE TABLE delta.`{path}` TO VERSION AS OF {version}")
+    if is_local(table) and not path.startswith("/"):  # which is no place of a table to Spark
+        sql = sql.replace("delta.`", "delta.`'\"$PWD\"'/", 1)
     return DeltaRestore(
         table=table,
         version=version,
         why=f"takes the rows of the batches above {batch} out, which will be written again",
-        shell=f"spark-sql -e {quote(sql)}",
+        shell=f"{_spark_sql(release)} -e {sql}",
+    )
+
+
+def _spark_sql(release: Release) -> str:
+    """By itself it has no Delta. For a Spark that has none yet, it is that of the Spark before."""
+    package = DELTA[max((since for since in DELTA if since <= release), default=min(DELTA))]
+    return (
+        f"spark-sql --packages io.delta:{package}"
+        " --conf spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension"
+        " --conf spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog"
     )
 
 
 def _lower(table: str, app_id: str, batch: int) -> DeltaTxn:
+    """With a time: a record without one is forgotten at once where the table has a retention for records."""
     program = (
-        "from deltalake import CommitProperties, DeltaTable, Transaction; "
-        f"t = DeltaTable({table!r}); "
+        "import time; from deltalake import CommitProperties, DeltaTable, Transaction; "
+        f"t = DeltaTable({plain(table)!r}); record = Transaction({app_id!r}, {batch}, int(time.time() * 1000)); "
         "t.create_write_transaction(actions=[], mode='append', schema=t.schema(), commit_properties="
-        f"CommitProperties(app_transactions=[Transaction({app_id!r}, {batch})]))"
+        "CommitProperties(app_transactions=[record]))"
     )
     return DeltaTxn(
         table=table,
         app_id=app_id,
         version=batch,
         why="the table skips every batch up to the one it has recorded; a restore does not change that",
-        shell=f"python -c {quote(program)}",
+        shell=f"python3 -c {quote(program)}",
     )
 
 

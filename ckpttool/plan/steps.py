@@ -129,7 +129,7 @@ def set_aside_alone(root: str, path: str, why: str) -> tuple[SetAside, ...]:
 
 def write(root: str, path: str, content: bytes, why: str) -> Write:
     text = content.decode()
-    target = quote(f"{_plain(root)}/{path}")
+    target = quote(f"{plain(root)}/{path}")
     put = f"> {target}" if is_local(root) else f"| hadoop fs -put - {target}"
     folder = f"mkdir -p {quote(target_folder)} && " if (target_folder := _source_folder(root, path)) else ""
     digest = sha256(content).hexdigest()
@@ -139,7 +139,7 @@ def write(root: str, path: str, content: bytes, why: str) -> Write:
 def _source_folder(root: str, path: str) -> str | None:
     """A source's log may have gone with its directory."""
     folder = path.rpartition("/")[0]
-    return f"{_plain(root)}/{folder}" if layout.source_of(folder) and is_local(root) else None
+    return f"{plain(root)}/{folder}" if layout.source_of(folder) and is_local(root) else None
 
 
 def replace_file(root: str, path: str, content: bytes, why: str) -> tuple[Step, ...]:
@@ -154,17 +154,17 @@ def option(key: str, value: str, why: str) -> Conf:
     return Conf(k=key, v=value, why=why, shell=f'.option("{key}", "{value}")')
 
 
-def _plain(url: str) -> str:
+def plain(url: str) -> str:
     """As a shell takes it: `file:/a`, `file:///a` and `/a` are one place."""
     path = f"/{url.removeprefix('file:').lstrip('/')}" if url.startswith("file:/") else url.removeprefix("file:")
     return path.rstrip("/") or "/"
 
 
 def _move(root: str, path: str) -> str:
-    here = _plain(root)
+    here = plain(root)
     source, target = f"{here}/{path}", f"{here}{SET_ASIDE}/{path}"
     if is_outside(path):
-        source = _plain(path)
+        source = plain(path)
         folder, _, rest = source.partition(f"/{layout.FILE_SINK_LOG}/")
         target = f"{folder}{SET_ASIDE}/{layout.FILE_SINK_LOG}/{rest}"
     parent = quote(target.rpartition("/")[0])

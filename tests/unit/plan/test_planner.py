@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from ckpttool import open_checkpoint
 from ckpttool.formats.commits import parse_commit_log
@@ -29,6 +33,7 @@ from tests.take_steps import files_below, look_at_states, take_steps
 
 STORY = "k0-10 c | k10-30 c | k30-60 c"
 Damage = Callable[[Path], object]
+WITH_THIS_PYTHON = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
 
 def delta(*batches: int, rows: int = 10, **fields: object) -> SinkEvidence:
@@ -637,6 +642,38 @@ def test_a_broken_schema_is_left_to_the_query_to_write(tmp_path: Path) -> None:
 
 
 # -- the same by hand --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spelled", ["it's", "./it's", "{here}/it's", "file:{here}/it's"])
+def test_the_command_lowers_what_the_table_has_recorded(tmp_path: Path, spelled: str) -> None:
+    """With a time, without which Delta may forget it. The restore before it: tests/differential/test_fence_vs_spark.py."""
+    table = tmp_path / "it's"
+    for batch in range(3):
+        record = CommitProperties(app_transactions=[Transaction(QUERY_ID, batch, EPOCH_MS)])
+        write_deltalake(str(table), pyarrow.table({"id": [batch]}), mode="append", commit_properties=record)
+    build(tmp_path / "q", STORY)
+    (way,) = look(tmp_path / "q", delta(0, 1, 2, path=spelled.format(here=tmp_path)), wish=Wish(to_batch=0))[0].options
+    (step,) = [step for step in way.steps if isinstance(step, DeltaTxn)]
+    subprocess.run(["bash", "-ec", step.shell], check=True, cwd=tmp_path, env=os.environ | WITH_THIS_PYTHON)
+    assert DeltaTable(str(table)).transaction_version(QUERY_ID) == 0
+    newest = max((table / "_delta_log").glob("*.json")).read_text()
+    assert '"lastUpdated":1' in newest
+
+
+@pytest.mark.parametrize(
+    ("spark", "package"),
+    [
+        ((3, 4, 4), "delta-core_2.12:2.4.0"),
+        ((3, 5, 8), "delta-spark_2.12:3.3.2"),
+        ((4, 0, 0), "delta-spark_2.13:4.0.0"),
+        ((4, 0, 4), "delta-spark_4.0_2.13:4.4.0"),
+        ((4, 3, 0), "delta-spark_4.2_2.13:4.4.0"),  # there is none for it yet
+    ],
+)
+def test_a_restore_brings_the_delta_of_its_spark(tmp_path: Path, spark: Release, package: str) -> None:
+    (way,) = look(build(tmp_path, STORY), delta(0, 1, 2), spark=spark, wish=Wish(to_batch=0))[0].options
+    (step,) = [step for step in way.steps if isinstance(step, DeltaRestore)]
+    assert f"--packages io.delta:{package} " in step.shell
 
 
 @pytest.mark.parametrize("spelled", ["sink", "./sink", "{here}/sink", "file:{here}/sink", "file://{here}/sink/"])
