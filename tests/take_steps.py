@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ckpttool.laws.state_verdict import predict_state
-from ckpttool.plan import Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Wish, Write, versions_to_look_at
+from ckpttool.plan import (
+    Conf,
+    DeltaRestore,
+    DeltaTxn,
+    Manual,
+    SetAside,
+    Step,
+    Wish,
+    Write,
+    versions_to_look_at,
+)
 from ckpttool.reading.state_files import load_state_files
 from ckpttool.scene.evidence import partition_count
 from ckpttool.scene.scene import Scene
 from ckpttool.scene.state_chain import Mode, StateFiles
 from ckpttool.storage.store import LocalStore
+
+FENCE = '{"id":"unfinished: see ckpt plan-recovery"}'
 
 
 def take_steps(checkpoint: Path, steps: Iterable[Step]) -> None:
@@ -29,11 +41,30 @@ def take_steps(checkpoint: Path, steps: Iterable[Step]) -> None:
         elif isinstance(step, Write):
             path, content = checkpoint / step.path, step.content.encode()
             assert hashlib.sha256(content).hexdigest() == step.sha256
-            assert not path.exists(), f"{step.path} is in the way"
+            assert path.exists() == bool(step.replaces), f"{step.path} is in the way, or gone"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         else:
             assert isinstance(step, Conf | DeltaRestore | DeltaTxn | Manual)
+
+
+def within_fence(steps: Sequence[Step]) -> list[Step]:
+    """The steps between the first two, stopping the query and fencing it off, and the last on the disk, which lets it
+    start again. Settings of the restart come after that."""
+    on_disk = [step for step in steps if not isinstance(step, Conf)]
+    assert [*on_disk, *steps[len(on_disk) :]] == list(steps)
+    stop, *within, down = on_disk
+    assert isinstance(stop, Manual)
+    assert stop.target == "query"
+    if isinstance(within[0], SetAside) and within[0].path == "metadata":
+        within.pop(0)  # what cannot be replaced by a file
+    up = within.pop(0)
+    assert isinstance(up, Write)
+    assert (up.path, up.content) == ("metadata", FENCE)
+    assert isinstance(down, SetAside | Write)
+    assert down.path == "metadata"
+    assert not any(isinstance(step, SetAside | Write) and step.path == "metadata" for step in within)
+    return within
 
 
 def steps_of(option: Mapping[str, Any]) -> list[Step]:

@@ -41,6 +41,8 @@ def take_steps(steps: Sequence[Step], checkpoint: Path, scratch: Scratch) -> Tak
         match step:
             case SetAside():
                 _set_aside(_place(checkpoint, step.path), _aside(checkpoint, step.path))
+            case Write(replaces=True):
+                _place(checkpoint, step.path).write_bytes(step.content.encode())
             case Write():
                 _write(_place(checkpoint, step.path), step.content.encode())
             case DeltaRestore():
@@ -62,7 +64,7 @@ def _check(steps: Iterable[Step], checkpoint: Path, scratch: Scratch) -> None:
     for step in steps:
         for path in _paths(step, checkpoint):
             scratch.inside(path)
-        if isinstance(step, Manual):
+        if isinstance(step, Manual) and step.target != "query":  # of an image no query runs
             raise Refused(f"a person is needed: {step.text}")
         if isinstance(step, SetAside):
             _check_set_aside(step, checkpoint, there)
@@ -95,8 +97,8 @@ def _check_write(step: Write, checkpoint: Path, there: dict[Path, bool]) -> None
     path = _place(checkpoint, step.path)
     if hashlib.sha256(step.content.encode()).hexdigest() != step.sha256:
         raise Refused(f"the content for {step.path} is not the one that was planned")
-    if _exists(path, there):
-        raise Refused(f"the plan does not fit: {step.path} is in the way")
+    if _exists(path, there) != bool(step.replaces):
+        raise Refused(f"the plan does not fit: {step.path} is {'not there' if step.replaces else 'in the way'}")
     there[path] = True
 
 

@@ -62,7 +62,7 @@ def harmless(plan: Plan) -> list[WayOut]:
         option
         for option in plan.options
         if option.rows_lost == option.rows_duplicated == 0
-        and not any(isinstance(step, Manual) for step in option.steps)
+        and not any(isinstance(step, Manual) and step.target != "query" for step in option.steps)
     ]
 
 

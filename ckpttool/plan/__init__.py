@@ -14,6 +14,7 @@ from ckpttool.formats import layout
 from ckpttool.frozen import frozen, replace
 from ckpttool.laws.restart import GOES_ON, Restart
 from ckpttool.plan.cost import Cost, cost_of
+from ckpttool.plan.fence import fenced, standing
 from ckpttool.plan.reach import Reach, Wish, reach_of, versions_to_look_at, wished_rewind
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.sink_repairs import drop_batch, refill, rows_of_a_lost_checkpoint, skip_batch
@@ -81,6 +82,8 @@ def plan_recovery(
     refused: list[Refusal] = []
     if scene.evidence.mode == "dstreams" or start.scene.is_continuous:
         return Plan((), (Refusal("edit-files", f"no way out is known for the mode {scene.evidence.mode}"),))
+    if unfinished := standing(scene.checkpoint):
+        return Plan((), (Refusal("edit-files", unfinished),))
     if wish:
         found = _chosen(start, [wished_rewind(start, wish)], refused)
         return Plan(tuple(found), tuple(dict.fromkeys(refused)), reach_of(start))
@@ -156,7 +159,7 @@ def _way_out(start: Situation, chain: Sequence[Repair], end: Situation) -> WayOu
         rows_replayed=cost.replayed,
         rows_lost=cost.lost,
         rows_duplicated=cost.duplicated,
-        steps=_in_order(step for repair in chain for step in repair.steps),
+        steps=fenced(start, _in_order(step for repair in chain for step in repair.steps)),
         preconditions=tuple(dict.fromkeys(preconditions)),
         trap="; ".join(dict.fromkeys(traps)) or None,
     )

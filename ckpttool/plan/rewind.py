@@ -1,6 +1,7 @@
 """Back to the end of a batch: the sink first, then state, then the two logs, newest first, at last the sources' logs.
 
-An interruption after any step leaves a checkpoint that refuses to start or repeats, never one that leaves rows out.
+The order keeps things legible for whoever looks at what is half done; what keeps Spark from starting on it, and rows
+from being left out, is the fence around all steps, and no order (`plan/fence.py`).
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ def _manual_state(situation: Situation, batch: int) -> Manual:
     return Manual(
         text=f"in every store directory of state/, set aside the files of versions above {batch + 1}, newest first",
         why="Spark would load a snapshot of the batches that are undone, and answer wrongly without an error",
-        shell=find,
+        shell=f"{find}; false  # until they are set aside by hand; then go on with what follows",
         target="state",
     )
 

@@ -36,12 +36,14 @@ class SetAside(Step):
 
 @frozen(kw_only=True)
 class Write(Step):
-    """Put a file where none is: one that is there is set aside by a step before. Its directory is made if need be."""
+    """Put a file where none is: one that is there is set aside by a step before. Its directory is made if need be.
+    `replaces`: in the place of the one that is there, in one go, with no moment without any."""
 
     kind: Literal["write"] = "write"
     path: str
     content: str
     sha256: str
+    replaces: Literal[True] | None = None
 
 
 @frozen(kw_only=True)
@@ -74,7 +76,7 @@ class Conf(Step):
 class Manual(Step):
     kind: Literal["manual"] = "manual"
     text: str
-    target: Literal["sink", "state"]
+    target: Literal["query", "sink", "state"]
 
 
 def spell(step: Step) -> str:
@@ -82,6 +84,8 @@ def spell(step: Step) -> str:
     match step:
         case SetAside():
             return f"set aside {step.path}"
+        case Write(replaces=True):
+            return f"replace {step.path} by {step.content}"
         case Write():
             return f"write {step.path} ({len(step.content.encode()):,} bytes, SHA-256 {step.sha256[:12]}…)"
         case DeltaRestore():
@@ -130,10 +134,10 @@ def set_aside_alone(root: str, path: str, why: str) -> tuple[SetAside, ...]:
 def write(root: str, path: str, content: bytes, why: str) -> Write:
     text = content.decode()
     target = quote(f"{plain(root)}/{path}")
-    put = f"> {target}" if is_local(root) else f"| hadoop fs -put - {target}"
-    folder = f"mkdir -p {quote(target_folder)} && " if (target_folder := _source_folder(root, path)) else ""
-    digest = sha256(content).hexdigest()
-    return Write(path=path, content=text, sha256=digest, why=why, shell=f"{folder}printf %s {quote(text)} {put}")
+    put = f"printf %s {quote(text)} {f'> {target}' if is_local(root) else f'| hadoop fs -put - {target}'}"
+    folder = _source_folder(root, path)
+    shell = f"(mkdir -p {quote(folder)} && {put})" if folder else put
+    return Write(path=path, content=text, sha256=sha256(content).hexdigest(), why=why, shell=shell)
 
 
 def _source_folder(root: str, path: str) -> str | None:
@@ -147,11 +151,11 @@ def replace_file(root: str, path: str, content: bytes, why: str) -> tuple[Step, 
 
 
 def session_conf(key: str, value: str, why: str) -> Conf:
-    return Conf(k=key, v=value, why=why, shell=f"spark-submit --conf {quote(f'{key}={value}')} …")
+    return Conf(k=key, v=value, why=why, shell=f"# at the start: spark-submit --conf {quote(f'{key}={value}')}")
 
 
 def option(key: str, value: str, why: str) -> Conf:
-    return Conf(k=key, v=value, why=why, shell=f'.option("{key}", "{value}")')
+    return Conf(k=key, v=value, why=why, shell=f'# at the start: .option("{key}", "{value}")')
 
 
 def plain(url: str) -> str:
@@ -161,6 +165,7 @@ def plain(url: str) -> str:
 
 
 def _move(root: str, path: str) -> str:
+    """In brackets, for `set -e` passes over what fails before `&&`, but not over a shell of its own that ends so."""
     here = plain(root)
     source, target = f"{here}/{path}", f"{here}{SET_ASIDE}/{path}"
     if is_outside(path):
@@ -169,6 +174,6 @@ def _move(root: str, path: str) -> str:
         target = f"{folder}{SET_ASIDE}/{layout.FILE_SINK_LOG}/{rest}"
     parent = quote(target.rpartition("/")[0])
     if not is_local(source):
-        return f"hadoop fs -mkdir -p {parent} && hadoop fs -mv {quote(source)} {quote(target)}"
-    moved = f"mkdir -p {parent} && mv -- {quote(source)} {quote(target)}"
-    return f"[ ! -e {quote(source)} ] || {{ {moved}; }}" if path.endswith(layout.CRC_SUFFIX) else moved
+        return f"(hadoop fs -mkdir -p {parent} && hadoop fs -mv {quote(source)} {quote(target)})"
+    moved = f"(mkdir -p {parent} && mv -- {quote(source)} {quote(target)})"
+    return f"[ ! -e {quote(source)} ] || {moved}" if path.endswith(layout.CRC_SUFFIX) else moved

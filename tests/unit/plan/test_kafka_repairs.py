@@ -14,6 +14,7 @@ from ckpttool.kafka.base import BrokerAnswer, Fault
 from ckpttool.plan import Conf, Plan, SetAside, WayOut, Write, plan_recovery
 from ckpttool.scene.scene import Scene
 from ckpttool.scene.sinks import SinkEvidence
+from tests.take_steps import within_fence
 from tests.unit.kafka.scenes import GONE, broker, query, told
 
 START: Any = {"t": {0: 100}}
@@ -38,7 +39,7 @@ def way(made: Plan, name: str) -> WayOut:
 
 def written(option: WayOut) -> Any:
     """The file, and the offsets in it."""
-    (step,) = [step for step in option.steps if isinstance(step, Write)]
+    (step,) = [step for step in within_fence(option.steps) if isinstance(step, Write)]
     (source,) = parse_offset_log(step.content.encode(), 0).sources
     return step.path, json.loads(source.text or "null")
 
@@ -132,6 +133,6 @@ def test_a_first_batch_that_runs_again_has_no_offsets_before_it() -> None:
 def test_only_the_source_in_trouble_is_changed() -> None:
     scene = query([{"t": {0: 100}}, {"u": {0: 7}}])
     made = plan(scene, broker({"t": {0: (130, 300)}, "u": {0: (0, 9)}}))
-    (step,) = [step for step in way(made, SET).steps if isinstance(step, Write)]
+    (step,) = [step for step in within_fence(way(made, SET).steps) if isinstance(step, Write)]
     sources = parse_offset_log(step.content.encode(), 0).sources
     assert [json.loads(source.text or "null") for source in sources] == [{"t": {"0": 130}}, {"u": {"0": 7}}]

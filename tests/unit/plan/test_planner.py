@@ -29,7 +29,7 @@ from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkWrite
 from ckpttool.scene.state_chain import Mode
 from tests.builders import EPOCH_MS, MINUTE_MS, QUERY_ID, build
 from tests.state_builders import DELTA
-from tests.take_steps import files_below, look_at_states, take_steps
+from tests.take_steps import files_below, look_at_states, take_steps, within_fence
 
 STORY = "k0-10 c | k10-30 c | k30-60 c"
 Damage = Callable[[Path], object]
@@ -68,8 +68,8 @@ def ids(plan: Plan) -> list[str]:
 
 
 def paths(way: WayOut) -> list[str]:
-    """What is set aside and written, without the checksums."""
-    named = [step for step in way.steps if isinstance(step, SetAside | Write)]
+    """What is set aside and written within the fence, without the checksums."""
+    named = [step for step in within_fence(way.steps) if isinstance(step, SetAside | Write)]
     return [f"{'-' if isinstance(step, SetAside) else '+'}{step.path}" for step in named if ".crc" not in step.path]
 
 
@@ -171,10 +171,10 @@ CASES: dict[str, tuple[str, Damage, tuple[SinkEvidence, ...], str, tuple[int | N
     "non-canonical-batch-name": (STORY, put("offsets/003"), (), "set-aside-misnamed-file", (0, 0, 0), ["-offsets/003"]),
     "non-canonical-commit": (STORY, put("commits/+3"), (), "set-aside-misnamed-file", (0, 0, 0), ["-commits/+3"]),
     "metadata-missing, sink remembers": (
-        STORY, remove("metadata"), (delta(0, 1, 2, key=None),), "restore-query-id", (0, 0, 0), ["+metadata"]
+        STORY, remove("metadata"), (delta(0, 1, 2, key=None),), "restore-query-id", (0, 0, 0), []
     ),
     "metadata-corrupt, id still legible": (
-        STORY, put("metadata", f'{{"id":"{QUERY_ID}"'), (), "restore-query-id", (0, 0, 0), ["-metadata", "+metadata"]
+        STORY, put("metadata", f'{{"id":"{QUERY_ID}"'), (), "restore-query-id", (0, 0, 0), []
     ),
     "source-log-hole": (
         "f0 c | f1 c | f2 c", remove("sources/0/1"), (KAFKA,),
@@ -210,7 +210,9 @@ def test_the_cheapest_way_out(tmp_path: Path, name: str) -> None:
 def test_a_stale_checksum_is_set_aside(tmp_path: Path) -> None:
     put("offsets/.3.crc")(build(tmp_path, STORY))
     plan, _ = look(tmp_path)
-    assert [step.path for step in plan.options[0].steps if isinstance(step, SetAside)] == ["offsets/.3.crc"]
+    (step,) = within_fence(plan.options[0].steps)
+    assert isinstance(step, SetAside)
+    assert step.path == "offsets/.3.crc"
     assert not mended(tmp_path).repairs
 
 
@@ -233,7 +235,7 @@ def test_two_damages_are_mended_together(tmp_path: Path) -> None:
     remove("metadata")(tmp_path)
     remove("offsets/1")(tmp_path)
     plan, _ = look(tmp_path, delta(0, 1, 2, key=None))
-    assert set(paths(plan.options[0])) == {"+metadata", "-commits/2", "+commits/2", "+offsets/1"}
+    assert set(paths(plan.options[0])) == {"-commits/2", "+commits/2", "+offsets/1"}
     assert not mended(tmp_path, delta(0, 1, 2)).repairs
 
 
@@ -279,7 +281,7 @@ def test_a_written_commit_goes_on_with_the_watermark_of_the_next_batch(tmp_path:
     build(tmp_path, "k0-10 c | k10-20 w5000 c9000 | k20-30 w9000")
     (tmp_path / "state" / "0" / "0").mkdir(parents=True)
     put("commits/1")(tmp_path)
-    write = next(step for step in look(tmp_path)[0].options[0].steps if isinstance(step, Write))
+    write = next(step for step in within_fence(look(tmp_path)[0].options[0].steps) if isinstance(step, Write))
     assert parse_commit_log(write.content.encode(), 1).next_watermark_ms == 9000
 
 
@@ -291,8 +293,7 @@ def test_a_rewound_checkpoint_takes_the_sink_along(tmp_path: Path) -> None:
     assert restart.outcome == "new_batch"
     ways = {way.id: way for way in plan.options}
     assert ids(plan)[0] == "bring-sink-down"
-    assert [type(step) for step in plan.options[0].steps] == [DeltaRestore, DeltaTxn]
-    restore, txn = plan.options[0].steps
+    restore, txn = within_fence(plan.options[0].steps)
     assert isinstance(restore, DeltaRestore)
     assert isinstance(txn, DeltaTxn)
     assert (restore.version, txn.version, txn.app_id) == (2, 2, QUERY_ID)
@@ -307,7 +308,7 @@ def test_a_batch_that_the_sink_skips_for_ever_is_taken_out_of_it(tmp_path: Path)
     (tmp_path / "state" / "0" / "0").mkdir(parents=True)
     plan, _ = look(tmp_path, delta(0, 1, 2))
     (way,) = [way for way in plan.options if way.id == "bring-sink-down"]
-    restore, txn = way.steps
+    restore, txn = within_fence(way.steps)
     assert isinstance(restore, DeltaRestore)
     assert isinstance(txn, DeltaTxn)
     assert (restore.version, txn.version) == (1, 1)
@@ -327,7 +328,7 @@ def test_after_a_restore_only_the_record_is_lowered(tmp_path: Path) -> None:
     sink = delta(0, 1, 2, 3)
     gone = tuple(replace(write, rows_lost="restored") if write.version == 3 else write for write in sink.writes)
     plan, _ = look(build(tmp_path, STORY), replace(sink, writes=gone))
-    assert [type(step) for step in plan.options[0].steps] == [DeltaTxn]
+    assert [type(step) for step in within_fence(plan.options[0].steps)] == [DeltaTxn]
     assert rows(plan.options[0]) == (0, 0, 10)
 
 
@@ -356,7 +357,9 @@ def test_what_stands_in_the_way_of_a_sink_is_set_aside(tmp_path: Path, names: Lo
     assert restart.batch_id == 3
     way = plan.options[0]
     assert (way.id, rows(way)) == ("clear-the-way-of-sink", (0, 0, 0))
-    assert [step.path for step in way.steps if isinstance(step, SetAside)] == [f"/out/_spark_metadata/{path}"]
+    (step,) = within_fence(way.steps)
+    assert isinstance(step, SetAside)
+    assert step.path == f"/out/_spark_metadata/{path}"
 
 
 def test_a_sink_whose_log_has_a_hole_is_not_promised_anything(tmp_path: Path) -> None:
@@ -451,7 +454,7 @@ def test_rewinding_counts_what_is_replayed_and_goes_newest_first(tmp_path: Path)
     way = plan.options[0]
     assert rows(way) == (0, 0, 90)
     assert paths(way) == ["-offsets/3", "-commits/2", "-offsets/2", "-commits/1", "-offsets/1"]
-    assert isinstance(way.steps[0], DeltaRestore)
+    assert isinstance(within_fence(way.steps)[0], DeltaRestore)
     assert rows(look(tmp_path, KAFKA, wish=Wish(to_batch=1))[0].options[0]) == (0, None, 70)
 
 
@@ -496,7 +499,7 @@ def test_rewinding_sets_newer_state_aside_first(tmp_path: Path) -> None:
     take_steps(tmp_path, way.steps)
     left = {name for name in files_below(tmp_path) if name.startswith("state/") and ".crc" not in name}
     assert left == kept
-    assert isinstance(look(tmp_path, wish=Wish(to_batch=0))[0].options[0].steps[0], Manual)
+    assert isinstance(within_fence(look(tmp_path, wish=Wish(to_batch=0))[0].options[0].steps)[0], Manual)
 
 
 def test_state_that_is_not_kept_any_more_is_out_of_reach(tmp_path: Path) -> None:
@@ -646,7 +649,7 @@ def test_a_broken_schema_is_left_to_the_query_to_write(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("spelled", ["it's", "./it's", "{here}/it's", "file:{here}/it's"])
 def test_the_command_lowers_what_the_table_has_recorded(tmp_path: Path, spelled: str) -> None:
-    """With a time, without which Delta may forget it. The restore before it: tests/differential/test_fence_vs_spark.py."""
+    """With a time, without which Delta may forget it. The restore before it: test_fence_vs_spark."""
     table = tmp_path / "it's"
     for batch in range(3):
         record = CommitProperties(app_transactions=[Transaction(QUERY_ID, batch, EPOCH_MS)])

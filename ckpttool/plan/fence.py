@@ -1,0 +1,115 @@
+"""The fence around the steps that change anything: while it stands, no Spark starts on what is half of two checkpoints.
+
+No order of the steps is safe by itself. The sink's record and the logs are two places, and a start between the two
+steps that belong together leaves rows out without a word: real Spark did in about half of the states between the steps
+of a plain rewind, the sink first or last. What every Spark since 2.1 reads first, and only in `start()`, is `metadata`;
+with an id there that is none it throws, having changed nothing. One that runs reads it no more, so it is stopped first.
+
+A missing `metadata` would be no fence: up to 4.1 Spark takes a new id and goes on. So it is replaced in one go, both
+times, and steps that would set it aside or write it become the end of the fence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from shlex import quote
+
+from ckpttool.frozen import replace
+from ckpttool.model import Checkpoint
+from ckpttool.plan.situation import Situation
+from ckpttool.plan.steps import SET_ASIDE, Conf, Manual, SetAside, Step, Write, crc_of, plain, set_aside_alone, write
+from ckpttool.storage.urls import is_local
+
+METADATA = "metadata"
+# Java tells what it is told up to 36 characters with less than four dashes; of anything longer only that it is.
+NO_ID = "unfinished: see ckpt plan-recovery"
+CONTENT = f'{{"id":"{NO_ID}"}}'
+
+
+def standing(checkpoint: Checkpoint) -> str | None:
+    """What to do where somebody began to take the steps of a way out, and did not come to the last."""
+    if checkpoint.raw.get(METADATA) != CONTENT.encode():
+        return None
+    aside = f"{plain(checkpoint.url)}{SET_ASIDE}/{METADATA}"
+    return (
+        f"the steps of a way out were begun and not finished, and {METADATA} is their fence: take those that are left,"
+        f" the last takes it down; if they are lost, put {aside} back, start nothing, and plan anew"
+    )
+
+
+def fenced(situation: Situation, steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps within the fence, and the settings of the restart after it. Those alone change nothing on the disk."""
+    settings = tuple(step for step in steps if isinstance(step, Conf))
+    if len(settings) == len(steps):
+        return settings
+    within = (_spelled(step) for step in steps if not isinstance(step, Conf) and not _is_of_metadata(step))
+    return (_stop(), *_up(situation), *within, *_down(situation, steps), *settings)
+
+
+def _is_of_metadata(step: Step) -> bool:
+    return isinstance(step, SetAside | Write) and step.path == METADATA
+
+
+def _spelled(step: Step) -> Step:
+    """The checksum of what `metadata` was stays a step of its own, and no longer comes before another."""
+    if isinstance(step, SetAside) and step.path == crc_of(METADATA):
+        return replace(step, why=f"Hadoop's checksum of what {METADATA} was, if there is one")
+    return step
+
+
+def _stop() -> Manual:
+    text = "stop the query, and whatever would start it again"
+    return Manual(
+        text=text,
+        why="one that runs does not see the fence, and would write between these steps",
+        shell=f"set -e  # first {text}; from here on, what fails is the last thing that is done",
+        target="query",
+    )
+
+
+def _up(situation: Situation) -> tuple[Step, ...]:
+    why = "this is the fence: while it is there no Spark starts, for between these steps one may leave rows out"
+    root, checkpoint = situation.root, situation.checkpoint
+    if METADATA in checkpoint.raw:
+        return (_replacing(root, CONTENT, why, f"{_keep(root)} && "),)
+    is_directory = METADATA in checkpoint.root_names  # which no Spark starts on either
+    cleared = set_aside_alone(root, METADATA, "it cannot be read, and is in the fence's place") if is_directory else ()
+    return (*cleared, write(root, METADATA, CONTENT.encode(), why))
+
+
+def _down(situation: Situation, steps: Sequence[Step]) -> tuple[Step, ...]:
+    """`metadata` is in the end what the last step for it says, else what it was."""
+    found, why = situation.checkpoint.raw.get(METADATA), "takes the fence down, as all steps are taken"
+    content = None if found is None else found.decode("utf-8", "replace")
+    for step in filter(_is_of_metadata, steps):
+        content, why = (step.content, f"{why}; {step.why}") if isinstance(step, Write) else (None, why)
+    if content is None:
+        return set_aside_alone(situation.root, METADATA, why)
+    return (_replacing(situation.root, content, why),)
+
+
+def _replacing(root: str, content: str, why: str, first: str = "") -> Write:
+    digest, shell = sha256(content.encode()).hexdigest(), f"({first}{_replace(root, content)})"
+    return Write(path=METADATA, content=content, sha256=digest, why=why, shell=shell, replaces=True)
+
+
+# -- as shell commands -------------------------------------------------------------------------------------------------
+
+
+def _keep(root: str) -> str:
+    """A copy beside the checkpoint; taken a second time, the step does not put the fence in its place."""
+    here, aside = quote(f"{plain(root)}/{METADATA}"), quote(f"{plain(root)}{SET_ASIDE}")
+    if is_local(root):
+        read, copy = f"cat {here}", f"mkdir -p {aside} && cp -p -- {here} {aside}/"
+    else:
+        read, copy = f"hadoop fs -cat {here}", f"hadoop fs -mkdir -p {aside} && hadoop fs -cp -f {here} {aside}/"
+    return f'{{ [ "$({read})" = {quote(CONTENT)} ] || ({copy}); }}'
+
+
+def _replace(root: str, content: str) -> str:
+    """In one go, with the mode and the owner of what is there."""
+    here, staged = (quote(f"{plain(root)}/{name}") for name in (METADATA, f".{METADATA}.unfinished"))
+    if not is_local(root):  # `-d`: not by way of a file beside it, which needs a moment without the old one
+        return f"printf %s {quote(content)} | hadoop fs -put -f -d - {here}"
+    return f"cp -p -- {here} {staged} && printf %s {quote(content)} > {staged} && mv -- {staged} {here}"
