@@ -65,8 +65,9 @@ class MalformedFile(CkptError):
         expected: str,
         position: Position | None = None,
         spark: SparkError | None = None,
+        next_step: str | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(message, next_step)
         self.expected = expected
         self.position = position
         self.spark = spark

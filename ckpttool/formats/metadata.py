@@ -13,9 +13,20 @@ from ckpttool.model import Position, QueryMetadata, SparkError
 from ckpttool.words import quote
 
 EXPECTED = '`{"id":"<uuid>"}`'
+# What we put there while a checkpoint is being changed. Java quotes up to 36 characters that are no UUID, with less
+# than four dashes; of longer ones it only says so.
+FENCE_ID = "unfinished: see ckpt plan-recovery"
+FENCE = f'{{"id":"{FENCE_ID}"}}'
 
 
 def parse_metadata(data: bytes) -> QueryMetadata:
+    if data == FENCE.encode():
+        raise MalformedFile(
+            "the steps of a way out were begun and not finished: this is their fence",
+            expected=EXPECTED,
+            spark=SparkError("java.lang.IllegalArgumentException"),
+            next_step="take the steps that are left, the last takes the fence down; ckpt plan-recovery says more",
+        )
     if not data.strip():
         raise MalformedFile(
             "the file is empty",

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from shlex import quote
 
+from ckpttool.formats.metadata import FENCE
 from ckpttool.frozen import replace
 from ckpttool.model import Checkpoint
 from ckpttool.plan.situation import Situation
@@ -22,14 +23,11 @@ from ckpttool.plan.steps import SET_ASIDE, Conf, Manual, SetAside, Step, Write, 
 from ckpttool.storage.urls import is_local
 
 METADATA = "metadata"
-# Java tells what it is told up to 36 characters with less than four dashes; of anything longer only that it is.
-NO_ID = "unfinished: see ckpt plan-recovery"
-CONTENT = f'{{"id":"{NO_ID}"}}'
 
 
 def standing(checkpoint: Checkpoint) -> str | None:
     """What to do where somebody began to take the steps of a way out, and did not come to the last."""
-    if checkpoint.raw.get(METADATA) != CONTENT.encode():
+    if checkpoint.raw.get(METADATA) != FENCE.encode():
         return None
     aside = f"{plain(checkpoint.url)}{SET_ASIDE}/{METADATA}"
     return (
@@ -72,10 +70,10 @@ def _up(situation: Situation) -> tuple[Step, ...]:
     why = "this is the fence: while it is there no Spark starts, for between these steps one may leave rows out"
     root, checkpoint = situation.root, situation.checkpoint
     if METADATA in checkpoint.raw:
-        return (_replacing(root, CONTENT, why, f"{_keep(root)} && "),)
+        return (_replacing(root, FENCE, why, f"{_keep(root)} && "),)
     is_directory = METADATA in checkpoint.root_names  # which no Spark starts on either
     cleared = set_aside_alone(root, METADATA, "it cannot be read, and is in the fence's place") if is_directory else ()
-    return (*cleared, write(root, METADATA, CONTENT.encode(), why))
+    return (*cleared, write(root, METADATA, FENCE.encode(), why))
 
 
 def _down(situation: Situation, steps: Sequence[Step]) -> tuple[Step, ...]:
@@ -104,7 +102,7 @@ def _keep(root: str) -> str:
         read, copy = f"cat {here}", f"mkdir -p {aside} && cp -p -- {here} {aside}/"
     else:
         read, copy = f"hadoop fs -cat {here}", f"hadoop fs -mkdir -p {aside} && hadoop fs -cp -f {here} {aside}/"
-    return f'{{ [ "$({read})" = {quote(CONTENT)} ] || ({copy}); }}'
+    return f'{{ [ "$({read})" = {quote(FENCE)} ] || ({copy}); }}'
 
 
 def _replace(root: str, content: str) -> str:

@@ -375,7 +375,7 @@ class _Loader:
                 path=path,
                 message=error.message,
                 expected=malformed.expected if malformed else None,
-                next_step=next_step,
+                next_step=(malformed and malformed.next_step) or next_step,
                 position=malformed.position if malformed else None,
                 spark=malformed.spark if malformed else None,
             )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +21,13 @@ from typing import Any
 
 import pytest
 
-from ckpttool.plan import Wish
+from ckpttool import open_checkpoint
+from ckpttool.frozen import replace
+from ckpttool.laws.restart import predict_restart
+from ckpttool.plan import Wish, plan_recovery
+from ckpttool.scene.evidence import gather_evidence
+from ckpttool.scene.scene import Conditions
+from tests.builders import build
 from tests.conftest import run_ckpt
 from tests.differential.test_sinks_vs_spark import BATCHES, ROWS, SCRIPT, SPARKS, Scene
 from tests.differential.test_ways_out_vs_spark import CASES, Case, plan_for
@@ -34,13 +41,14 @@ pytestmark = pytest.mark.spark
 
 KEPT = 2  # the batch to whose end the plan goes back
 REFUSAL = f"Invalid UUID string: {json.loads(FENCE)['id']}"
+SMALL_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 # What keeps `spark-sql` small; what it needs for Delta has to be in the command.
 SMALL = {
     "spark.master": "local[2]",
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
     "spark.databricks.delta.snapshotPartitions": "2",
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+    "spark.driver.extraJavaOptions": SMALL_JVM,
     "spark.jars.ivy": str(cache_root() / "packages"),
 }
 
@@ -198,6 +206,45 @@ def test_without_the_fence_no_order_helps(stage: Stage, spark: str, sink: str, t
     harmful = [taken for taken, rows in lost.items() if rows]
     print(f"{spark} {sink}: rows left out after {len(harmful)} of {len(lost)} prefixes: {lost}")
     assert len(harmful) >= 5
+
+
+# -- where there is no local disk --------------------------------------------------------------------------------------
+
+CLUSTER = "hdfs://namenode:8020"
+
+
+def with_hadoop(folder: Path) -> Mapping[str, str]:
+    """`hadoop fs` by the client that Spark ships, without a cluster behind it."""
+    (folder / "core-site.xml").write_text("<configuration/>")
+    (folder / "hadoop").write_text(
+        f'shift\nexec java -cp "{folder}:{spark_home("4.2.0")}/jars/*" org.apache.hadoop.fs.FsShell "$@"\n'
+    )
+    (folder / "hadoop").chmod(0o755)
+    return os.environ | {"PATH": f"{folder}:{os.environ['PATH']}", "JDK_JAVA_OPTIONS": SMALL_JVM}
+
+
+def test_other_stores_get_their_commands(tmp_path: Path) -> None:
+    """The same files as on the local disk; the cluster's name leads to a directory."""
+    here, there = (build(tmp_path / name / "q", "k0-10 c | k10-20 c") for name in ("here", "there"))
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for root in (here, there):
+        (root / "commits" / "1").write_text("v1\n{")
+    checkpoint = open_checkpoint(str(there))
+    conditions = Conditions((4, 2, 0))
+    plans = []
+    for url in (checkpoint.url, f"{CLUSTER}/q"):
+        evidence = gather_evidence(replace(checkpoint, url=url))
+        plans.append(plan_recovery(evidence, predict_restart(evidence, conditions), (), conditions).options[0])
+    take_steps(here, plans[0].steps)
+    commands = "\n".join(step.shell for step in plans[1].steps)
+    assert not re.findall(r"^.*(?:\bmv --|cp -p|> ).*$", commands, re.MULTILINE), "what only a local disk has"
+    subprocess.run(
+        ["bash", "-c", commands.replace(CLUSTER, f"file://{tmp_path}/there")], env=with_hadoop(tools), check=True
+    )
+    written = {path: body for path, body in files_below(there).items() if not path.endswith(".crc")}
+    assert written == files_below(here)
+    assert (tmp_path / "there" / "q.set-aside" / "metadata").read_bytes() == (there / "metadata").read_bytes()
 
 
 # -- every way out, stateful ones too ----------------------------------------------------------------------------------

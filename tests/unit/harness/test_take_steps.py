@@ -122,6 +122,7 @@ def refused(checkpoint: Path, outside: Path) -> dict[str, Step]:
         "a table that is none": DeltaTxn(table=str(checkpoint), app_id=QUERY, version=0, why="", shell=""),
         "what is not there": aside("offsets/77"),
         "what is in the way": replace(good(checkpoint), path="commits/1"),
+        "nothing to replace": replace(good(checkpoint), path="commits/8", replaces=True),
         "another content": replace(good(checkpoint), path="commits/8", content="v1\n{ }"),
         "the same once more": good(checkpoint),
     }

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from ckpttool import open_checkpoint
+from ckpttool.formats.metadata import FENCE_ID
 from ckpttool.laws.restart import Restart, predict_restart
 from ckpttool.plan import Plan, SetAside, Step, Wish, Write, plan_recovery
-from ckpttool.plan.fence import NO_ID
 from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.scene import Conditions
 from tests.builders import QUERY_ID, build
@@ -88,14 +88,16 @@ def test_after_each_step_but_the_last_no_restart_is_predicted_and_none_is_helped
             assert (restart.error.phase, restart.error.class_name) == ("start", "java.lang.IllegalArgumentException")
             assert plan.options == ()
             assert any("q.set-aside/metadata" in refusal.why for refusal in plan.refused)
+            (finding,) = [one for one in open_checkpoint(str(root)).faults if one.path == "metadata"]
+            assert "restore" not in (finding.next_step or "restore"), "it would lift the fence"
     take_steps(root, steps[-1:])
     plan, restart = look(root)
     assert (restart.outcome, restart.batch_id, plan.options) == ("new_batch", 1, ())
 
 
 def test_java_shows_it_whole() -> None:
-    assert len(NO_ID) <= 36
-    assert NO_ID.count("-") < 4
+    assert len(FENCE_ID) <= 36
+    assert FENCE_ID.count("-") < 4
 
 
 # -- what comes out ----------------------------------------------------------------------------------------------------
