@@ -66,7 +66,7 @@ def _rewound_delta(sink: SinkEvidence, batch: int, release: Release) -> Rewound 
     if not own:
         return f"its log does not show the batches above {batch} any more"
     steps: list[Step] = []
-    needed = ["nobody else writes to the table meanwhile", "python3, as the commands find it, has deltalake"]
+    needed = ["nobody else writes to the table meanwhile", "python3 on the path has the package deltalake"]
     if remaining:
         first = min(write.version for write in own if write.version is not None)
         if others := list(_others_since(sink.writes, key, first)):
@@ -74,7 +74,7 @@ def _rewound_delta(sink: SinkEvidence, batch: int, release: Release) -> Rewound 
         if first == 0:
             return "the table began with a batch that is to be undone: there is no version to restore"
         steps.append(_restore(sink.path, first - 1, batch, release))
-        needed.append(f"spark-sql, as the commands find it, is of Spark {spell_release(release)}")
+        needed.append(f"spark-sql on the path is of Spark {spell_release(release)}")
     steps.append(_lower(sink.path, key, batch))
     return Rewound(tuple(steps), lowered(sink, batch), tuple(needed))
 

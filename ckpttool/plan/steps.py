@@ -132,18 +132,12 @@ def set_aside_alone(root: str, path: str, why: str) -> tuple[SetAside, ...]:
 
 
 def write(root: str, path: str, content: bytes, why: str) -> Write:
-    text = content.decode()
-    target = quote(f"{plain(root)}/{path}")
+    text, target = content.decode(), quote(f"{plain(root)}/{path}")
     put = f"printf %s {quote(text)} {f'> {target}' if is_local(root) else f'| hadoop fs -put - {target}'}"
-    folder = _source_folder(root, path)
-    shell = f"(mkdir -p {quote(folder)} && {put})" if folder else put
-    return Write(path=path, content=text, sha256=sha256(content).hexdigest(), why=why, shell=shell)
-
-
-def _source_folder(root: str, path: str) -> str | None:
-    """A source's log may have gone with its directory."""
-    folder = path.rpartition("/")[0]
-    return f"{plain(root)}/{folder}" if layout.source_of(folder) and is_local(root) else None
+    if folder := path.rpartition("/")[0]:  # a log may have gone with its directory
+        make = f"{'mkdir' if is_local(root) else 'hadoop fs -mkdir'} -p {quote(f'{plain(root)}/{folder}')}"
+        put = f"({make} && {put})"
+    return Write(path=path, content=text, sha256=sha256(content).hexdigest(), why=why, shell=put)
 
 
 def replace_file(root: str, path: str, content: bytes, why: str) -> tuple[Step, ...]:

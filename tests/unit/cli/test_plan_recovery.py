@@ -16,6 +16,7 @@ from ckpttool.storage.store import LocalStore
 from tests.builders import EPOCH_MS, MINUTE_MS, QUERY_ID, build, write
 from tests.conftest import Outcome, run_ckpt
 from tests.samples.place import REPOSITORY, about, sample_names
+from tests.take_steps import steps_of, within_fence
 
 SOUND = "k0-10 c | k10-20 c | k20-30 c"
 PENDING = "k0-10 c | k10-20"
@@ -545,6 +546,8 @@ def assert_option(option: Mapping[str, Any]) -> None:
     for step in option["steps"]:
         has(step, kind=(str,), why=(str,), shell=(str,))
         has(step, **{name: (kind,) for name, kind in STEPS[step["kind"]].items()})
+    if any(step["kind"] != "conf" for step in option["steps"]):
+        within_fence(steps_of(option))
 
 
 def sinks_of(root: Path) -> list[str]:

@@ -5,10 +5,12 @@ That Spark keeps out while it stands, and goes on exactly once afterwards: tests
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,8 @@ from ckpttool.plan import Plan, SetAside, Step, Wish, Write, plan_recovery
 from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.scene import Conditions
 from tests.builders import QUERY_ID, build
+from tests.conftest import run_ckpt
+from tests.samples.place import about, place_sample, sample_names
 from tests.take_steps import FENCE, files_below, take_steps, within_fence
 
 STORY = "f0 c | f1 c | f2 c"
@@ -141,6 +145,31 @@ def test_the_file_keeps_its_mode_and_a_copy(tmp_path: Path) -> None:
     assert (root / "metadata").read_bytes() == before
     assert (root / "metadata").stat().st_mode & 0o777 == 0o640
     assert sorted(path.name for path in root.iterdir()) == ["commits", "metadata", "offsets", "sources"]
+
+
+def commands_of(root: Path, checkpoint: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """As somebody asks who stands beside the checkpoint."""
+    sinks = [word for name in ("output", "table") if (root / name).is_dir() for word in ("--sink", name)]
+    said = json.loads(run_ckpt("plan-recovery", checkpoint, *sinks, "--format", "json", cwd=root).out)
+    return said["restart"], said["options"]
+
+
+@pytest.mark.parametrize("name", sample_names())
+def test_the_commands_printed_for_a_sample_mend_it(name: str, tmp_path: Path) -> None:
+    """All but those for a Delta table, where ckpt was asked; no content of a file is gone but the fence's."""
+    checkpoint = about(name)["checkpoint"]
+    place_sample(name, tmp_path / "looked-at")
+    for number, way in enumerate(commands_of(tmp_path / "looked-at", checkpoint)[1]):
+        kinds = {step["kind"] for step in way["steps"]}
+        if kinds & {"delta_restore", "delta_txn"} or kinds == {"conf"}:
+            continue
+        root = tmp_path / str(number)
+        place_sample(name, root)
+        before = set(files_below(root).values())
+        done = subprocess.run(["bash", "-c", "\n".join(step["shell"] for step in way["steps"])], cwd=root, check=False)
+        assert done.returncode == 0, way["id"]
+        assert commands_of(root, checkpoint)[0]["outcome"] in ("replay", "new_batch", "fresh_start"), way["id"]
+        assert before - set(files_below(root).values()) == set(), way["id"]
 
 
 @pytest.mark.parametrize("lost", ["offsets/1", "commits/2", "sources/0/1"])
