@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from hashlib import sha256
 from shlex import quote
 
+from ckpttool.formats import layout
 from ckpttool.formats.metadata import FENCE
 from ckpttool.frozen import replace
 from ckpttool.model import Checkpoint
 from ckpttool.plan.situation import Situation
-from ckpttool.plan.steps import SET_ASIDE, Conf, Manual, SetAside, Step, Write, crc_of, plain, set_aside_alone, write
+from ckpttool.plan.steps import SET_ASIDE, Conf, Manual, SetAside, Step, Write, plain, set_aside_alone, write
 from ckpttool.storage.urls import is_local
 
 METADATA = "metadata"
@@ -51,7 +52,7 @@ def _is_of_metadata(step: Step) -> bool:
 
 def _spelled(step: Step) -> Step:
     """The checksum of what `metadata` was stays a step of its own, and no longer comes before another."""
-    if isinstance(step, SetAside) and step.path == crc_of(METADATA):
+    if isinstance(step, SetAside) and step.path == layout.hadoop_crc(METADATA):
         return replace(step, why=f"Hadoop's checksum of what {METADATA} was, if there is one")
     return step
 

@@ -25,8 +25,8 @@ from ckpttool import open_checkpoint
 from ckpttool.frozen import replace
 from ckpttool.laws.restart import predict_restart
 from ckpttool.plan import Wish, plan_recovery
+from ckpttool.scene import scene as scenes
 from ckpttool.scene.evidence import gather_evidence
-from ckpttool.scene.scene import Conditions
 from tests.builders import build
 from tests.conftest import run_ckpt
 from tests.differential.test_sinks_vs_spark import BATCHES, ROWS, SCRIPT, SPARKS, Scene
@@ -57,7 +57,8 @@ class Stage:
     """One Spark at a time, and scenes of it, each with its six batches of a file."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.spark, self.running, self._stack = folder, "", None, ExitStack()
+        self.folder, self.spark, self._stack = folder, "", ExitStack()
+        self.running: SparkProcess | None = None
 
     def on(self, spark: str, needs: tuple[str, ...] = ("delta",), script: Path = SCRIPT) -> SparkProcess:
         if self.running is None or self.spark != f"{spark} {script}":
@@ -231,11 +232,10 @@ def test_other_stores_get_their_commands(tmp_path: Path) -> None:
     for root in (here, there):
         (root / "commits" / "1").write_text("v1\n{")
     checkpoint = open_checkpoint(str(there))
-    conditions = Conditions((4, 2, 0))
     plans = []
     for url in (checkpoint.url, f"{CLUSTER}/q"):
-        evidence = gather_evidence(replace(checkpoint, url=url))
-        plans.append(plan_recovery(evidence, predict_restart(evidence, conditions), (), conditions).options[0])
+        scene = scenes.Scene(gather_evidence(replace(checkpoint, url=url)), scenes.Start((4, 2, 0)))
+        plans.append(plan_recovery(scene, predict_restart(scene)).options[0])
     take_steps(here, plans[0].steps)
     commands = "\n".join(step.shell for step in plans[1].steps)
     assert not re.findall(r"^.*(?:\bmv --|cp -p|> ).*$", commands, re.MULTILINE), "what only a local disk has"

@@ -19,7 +19,7 @@ from ckpttool.formats.metadata import FENCE_ID
 from ckpttool.laws.restart import Restart, predict_restart
 from ckpttool.plan import Plan, SetAside, Step, Wish, Write, plan_recovery
 from ckpttool.scene.evidence import gather_evidence
-from ckpttool.scene.scene import Conditions
+from ckpttool.scene.scene import ASYNC_OPTION, Scene, Start
 from tests.builders import QUERY_ID, build
 from tests.conftest import run_ckpt
 from tests.samples.place import about, place_sample, sample_names
@@ -31,10 +31,10 @@ Damage = Callable[[Path], object]
 
 
 def look(root: Path, wish: Wish | None = None, is_async: bool | None = None) -> tuple[Plan, Restart]:
-    evidence = gather_evidence(open_checkpoint(str(root)))
-    conditions = Conditions((3, 5, 7), async_progress=is_async)
-    restart = predict_restart(evidence, conditions)
-    return plan_recovery(evidence, restart, (), conditions, wish), restart
+    options = {} if is_async is None else {ASYNC_OPTION: str(is_async).lower()}
+    scene = Scene(gather_evidence(open_checkpoint(str(root))), Start((3, 5, 7), options=options))
+    restart = predict_restart(scene)
+    return plan_recovery(scene, restart, wish), restart
 
 
 def steps_back(root: Path) -> tuple[Step, ...]:
