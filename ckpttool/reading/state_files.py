@@ -11,7 +11,7 @@ from ckpttool.errors import MalformedFile, NotFound, Unavailable
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE, SPARK_ILLEGAL_STATE
 from ckpttool.formats.state.datatypes import is_struct_type
-from ckpttool.formats.state.names import LOG_DIRECTORY, PROVIDER, SST_DIRECTORY
+from ckpttool.formats.state.names import LOG_DIRECTORY, SST_DIRECTORY, provider_by_conf
 from ckpttool.frozen import replace
 from ckpttool.model import Checkpoint, ColumnFamilySchema, Finding, Operator
 from ckpttool.scene.state_chain import (
@@ -75,7 +75,7 @@ class StateLoader:
         self.unreachable: list[str] = []
         self.partitions: dict[int, int] = {}
         self.conf = _pinned(checkpoint)
-        self.provider: Provider = "rocksdb" if "RocksDB" in self.conf.get(PROVIDER, "") else "hdfs"
+        self.provider = _provider(checkpoint, self.conf)
 
     # -- which stores there must be ------------------------------------------------------------------------------------
 
@@ -269,6 +269,13 @@ def _pinned(checkpoint: Checkpoint) -> Mapping[str, str]:
     """The configuration in the newest offsets: Spark starts with it."""
     newest = checkpoint.offsets[max(checkpoint.offsets)] if checkpoint.offsets else None
     return newest.metadata.conf if newest and newest.metadata else {}
+
+
+def _provider(checkpoint: Checkpoint, conf: Mapping[str, str]) -> Provider:
+    """What the offsets pin, or else what the names of files show."""
+    shown = (store.provider for operator in checkpoint.operators for store in operator.stores)
+    name = provider_by_conf(conf) or next(filter(None, shown), "")
+    return "rocksdb" if "rocksdb" in name.lower() else "hdfs"
 
 
 # -- faults ------------------------------------------------------------------------------------------------------------

@@ -201,6 +201,13 @@ def test_changelogs_alone_need_no_database(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.extras
+def test_names_of_files_tell_the_provider_where_no_offsets_do(tmp_path: Path) -> None:
+    root = placed(tmp_path, rocks_snapshot(3, {"a": 1, "b": 2}), ROCKSDB)
+    shutil.rmtree(root / "offsets")
+    assert rows_of(read(root)) == {"a": 1, "b": 2}
+
+
+@pytest.mark.extras
 def test_ids_lead_from_changelog_to_snapshot(tmp_path: Path) -> None:
     """A changelog of the same version with another id, of an attempt that failed, is not looked at."""
     files = {
