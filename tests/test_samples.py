@@ -12,7 +12,7 @@ from ckpttool.diagnosis import Diagnosis
 from ckpttool.formats.commits import encode_commit_log, parse_commit_log
 from ckpttool.formats.metadata import encode_metadata, parse_metadata
 from ckpttool.formats.offsets import encode_offset_log, parse_offset_log
-from ckpttool.report.json import inspection_fields
+from ckpttool.report.views.inspect import inspection_document
 from tests.samples.place import REPOSITORY, about, sample_names
 
 SIZE_LIMIT_BYTES = 3_000_000
@@ -71,7 +71,7 @@ def test_the_writing_spark_is_in_the_inferred_range(name: str, sample: Callable[
 @pytest.mark.parametrize("name", SOUND)
 def test_offsets_are_those_of_sparks_progress(name: str, sample: Callable[[str], Path]) -> None:
     """Spark reports each batch's end offsets itself; ours come from the files."""
-    ours = {entry["batch_id"]: entry for entry in inspection_fields(inspect(name, sample))["offsets"]}
+    ours = {entry["batch_id"]: entry for entry in inspection_document(inspect(name, sample)).fields()["offsets"]}
     compared = 0
     for progress in about(name)["progress"]:
         batch = ours.get(progress["batchId"])

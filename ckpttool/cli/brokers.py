@@ -6,11 +6,13 @@ import json
 import os
 import stat
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ckpttool.cli.options import F, given_release, parse_pairs
+from ckpttool.cli.options import pairs_option
+from ckpttool.cli.output import Command, with_options
 from ckpttool.errors import Refused, Unavailable
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 _LARGEST_JSON = 256 * 2**20
 
 
-def broker_options(*, required: bool) -> Callable[[F], F]:
+def broker_options(*, required: bool) -> Callable[[Command], Command]:
     options = (
         click.option(
             "--bootstrap-server",
@@ -33,17 +35,13 @@ def broker_options(*, required: bool) -> Callable[[F], F]:
             metavar="[N=]H:P[,H:P]",
             help="The Kafka cluster of all sources, or of source N.",
         ),
-        click.option(
-            "-X", "direct", multiple=True, metavar="K=V", help="A setting of librdkafka. Other users can see it."
-        ),
+        pairs_option("-X", "direct", help="A setting of librdkafka. Other users can see it."),
         click.option(
             "--kafka-config",
             type=click.Path(exists=True, dir_okay=False),
             help="A file of a Kafka client's settings, Java's or librdkafka's.",
         ),
-        click.option(
-            "--map", "renamed", multiple=True, metavar="OLD=NEW", help="A topic that has another name at the broker."
-        ),
+        pairs_option("--map", "renamed", metavar="OLD=NEW", help="A topic that has another name at the broker."),
         click.option(
             "--known-topic-ids",
             type=click.Path(exists=True, dir_okay=False),
@@ -57,13 +55,7 @@ def broker_options(*, required: bool) -> Callable[[F], F]:
             help="Seconds for each Kafka cluster, in all.",
         ),
     )
-
-    def decorate(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+    return partial(with_options, options)
 
 
 def open_scene(path: str, storage: dict[str, str], given: dict[str, Any]) -> Scene:
@@ -75,10 +67,9 @@ def open_scene(path: str, storage: dict[str, str], given: dict[str, Any]) -> Sce
     from ckpttool.storage.store import open_store
 
     evidence = gather_evidence(load_checkpoint(open_store(path, storage), batches=ONLY_OPENED))
-    release, _ = choose_release(evidence, given_release(given["spark_version"]))
-    options, confs = parse_pairs(given["options"], "--option"), parse_pairs(given["confs"], "--conf")
-    conditions = Start(release, trigger=given["trigger"], conf=confs, options=options)
-    return Scene(evidence, conditions)
+    release, _ = choose_release(evidence, given["spark_version"])
+    start = Start(release, trigger=given["trigger"], conf=given["confs"], options=given["options"])
+    return Scene(evidence, start)
 
 
 def given_brokers(given: dict[str, Any]) -> Brokers:
@@ -88,8 +79,8 @@ def given_brokers(given: dict[str, Any]) -> Brokers:
     return Brokers(
         clusters=parse_clusters(given["servers"]),
         file=_read_config(given["kafka_config"]),
-        direct=parse_pairs(given["direct"], "-X"),
-        renamed=parse_pairs(given["renamed"], "--map"),
+        direct=given["direct"],
+        renamed=given["renamed"],
         known_ids=known_ids,
         samples=samples,
         timeout_s=given["timeout"],

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ckpttool.cli.options import choose_style, echo, output_options, parse_pairs
+from ckpttool.cli.options import pairs_option
+from ckpttool.cli.output import Output, output_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -52,8 +53,8 @@ Examples:
   ckpt crash-test report histories/file-to-delta.jsonl --format json | jq .summary"""
 )
 @click.argument("histories", nargs=-1, required=True)
-@output_options("text", "json", "junit")
-def report(histories: tuple[str, ...], form: str, color: str) -> int:
+@output_options("crash-report", "junit", of=None)
+def report(histories: tuple[str, ...], output: Output) -> int:
     """Judge recorded crashes again, without Spark.
 
     HISTORIES are files that a run has left, or directories with such files.
@@ -62,10 +63,10 @@ def report(histories: tuple[str, ...], form: str, color: str) -> int:
     """
     from ckpttool.harness.histories import load_histories
     from ckpttool.harness.judge import judge
-    from ckpttool.harness.report import exit_code
+    from ckpttool.harness.report import exit_code, report_document
 
     judged = [judge(one) for one in load_histories(histories)]
-    _show(judged, form, color)
+    output.show(report_document(judged))
     return exit_code(judged)
 
 
@@ -76,17 +77,13 @@ Examples:
   ckpt crash-test list --format text
   ckpt crash-test list --color never""",
 )
-@output_options("text")
-def list_scenarios(color: str, **_: str) -> int:
+@output_options("crash-list", of=None)
+def list_scenarios(output: Output) -> int:
     """List the jobs that ship with ckpt, and what is guaranteed of each."""
+    from ckpttool.harness.report import scenarios_document
     from ckpttool.harness.scenarios import SCENARIOS
-    from ckpttool.report.layout import table
 
-    rows = [
-        (one.name, one.title, one.guarantee, " ".join(one.needs) or "-", "a control" if one.control else "")
-        for one in SCENARIOS.values()
-    ]
-    echo("\n".join(table(["Scenario", "Job", "Guarantee", "Needs", ""], rows, choose_style(color))))
+    output.show(scenarios_document(list(SCENARIOS.values())))
     return 0
 
 
@@ -107,7 +104,7 @@ Examples:
 @click.option("--python", default="python3", show_default=True, help="The Python that has pyspark.")
 @click.option("--jars", default="", metavar="A,B", help="Connectors: the jars of Delta or Kafka with all they need.")
 @click.option("--bootstrap-server", "broker", metavar="HOST:PORT", help="A Kafka broker; topics are made there.")
-@click.option("--conf", "confs", multiple=True, metavar="K=V", help="A setting of the Spark session.")
+@pairs_option("--conf", "confs", help="A setting of the Spark session.")
 @click.option("--seed", default=1, show_default=True, help="What the input is made from.")
 @click.option("--batches", metavar="N,N", help="The batches that are crashed; else the scenario's own.")
 @click.option("--kills", default=0, show_default=True, type=click.IntRange(0), help="So many real kills besides.")
@@ -117,8 +114,8 @@ Examples:
 @click.option("--ways-out", is_flag=True, help="Also what plan-recovery offers, carried out; for a Delta sink.")
 @click.option("--seconds", default=60.0, show_default=True, help="The time that one recovery may take.")
 @click.option("--scratch", type=click.Path(file_okay=False), help="An empty directory for everything; it is kept.")
-@output_options("text", "json", "junit")
-def run_trials(scenarios: tuple[str, ...], form: str, color: str, **given: Any) -> int:
+@output_options("crash-report", "junit", of=None)
+def run_trials(scenarios: tuple[str, ...], output: Output, **given: Any) -> int:
     """Stop a query at every point of a batch, recover from each, and judge.
 
     SCENARIOS are names that `ckpt crash-test list` shows. A job of your own is a file with three names:
@@ -131,7 +128,7 @@ def run_trials(scenarios: tuple[str, ...], form: str, color: str, **given: Any) 
     Exit status 0: all valid; 1: one is not, or a control is silent; 3: one is void or unknown; 6: something is missing.
     """
     from ckpttool.harness.judge import judge
-    from ckpttool.harness.report import exit_code
+    from ckpttool.harness.report import exit_code, report_document
     from ckpttool.harness.scratch import Scratch
 
     folder = Path(given["scratch"]) if given["scratch"] else None
@@ -144,7 +141,7 @@ def run_trials(scenarios: tuple[str, ...], form: str, color: str, **given: Any) 
         smallest = list(trial.shrink(scratch, judged))
         if smallest and sys.stderr.isatty():
             click.echo("\r\033[K", err=True, nl=False)
-        _show(judged, form, color, smallest)
+        output.show(report_document(judged, smallest))
     if code and folder is None:
         click.echo(f"images and histories are kept in {scratch.root}", err=True)
     return code
@@ -205,8 +202,8 @@ Examples:
 )
 @click.argument("what", metavar="SEED|IMAGE")
 @click.option("--scratch", type=click.Path(file_okay=False), help="With a seed: the directory of the trial.")
-@output_options("text", "json", "junit")
-def replay(what: str, scratch: str | None, form: str, color: str) -> int:
+@output_options("crash-report", "junit", of=None)
+def replay(what: str, scratch: str | None, output: Output) -> int:
     """Recover once more from a kept image, and judge.
 
     An IMAGE is a directory that a trial has left. A SEED stands for the smallest failure of the trial with that seed,
@@ -216,12 +213,12 @@ def replay(what: str, scratch: str | None, form: str, color: str) -> int:
     """
     from ckpttool.harness.campaign import image_of_seed, replay_image
     from ckpttool.harness.judge import judge
-    from ckpttool.harness.report import exit_code
+    from ckpttool.harness.report import exit_code, report_document
 
     is_seed = what.isdecimal() and not Path(what).exists()
     image = image_of_seed(int(what), Path(scratch) if scratch else None) if is_seed else Path(what)
     judged = [judge(replay_image(image.resolve()))]
-    _show(judged, form, color)
+    output.show(report_document(judged))
     return exit_code(judged)
 
 
@@ -247,7 +244,7 @@ def _driver(given: dict[str, Any]) -> Driver:
 
     python = shutil.which(given["python"]) or given["python"]
     jars = [Path(jar).resolve() for jar in given["jars"].split(",") if jar]
-    return Driver(Path(python).absolute(), jars, parse_pairs(given["confs"], "--conf"))
+    return Driver(Path(python).absolute(), jars, given["confs"])
 
 
 def _batches(text: str | None) -> tuple[int, ...] | None:
@@ -282,19 +279,3 @@ def _say(line: str, last: bool) -> None:
         click.echo(f"\r\033[K{line}", err=True, nl=last)
     else:
         click.echo(line, err=True)
-
-
-def _show(judged: list[Judged], form: str, color: str, smallest: Sequence[Smallest] = ()) -> None:
-    if form == "json":
-        from ckpttool.harness.report import report_fields
-        from ckpttool.report.json import render_json
-
-        echo(render_json(report_fields(judged, smallest)))
-    elif form == "junit":
-        from ckpttool.harness.junit import render_junit
-
-        echo(render_junit(judged))
-    else:
-        from ckpttool.harness.report import render_report
-
-        echo(render_report(judged, choose_style(color), smallest))

@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ckpttool.cli.options import (
-    choose_style,
-    echo,
-    gather_storage_options,
-    output_options,
-    refusals_as_json,
-    storage_options,
-    told_as_out_of_reach,
-)
+from ckpttool.cli.options import storage_options
+from ckpttool.cli.output import Output, output_options, told_as_out_of_reach
 from ckpttool.errors import NotFound, Unavailable
 
 if TYPE_CHECKING:
@@ -30,36 +23,22 @@ Examples:
 )
 @click.argument("a", metavar="A[:BATCH]")
 @click.argument("b", metavar="B[:BATCH]")
-@output_options("text", "json")
+@output_options("diff", of="a")
 @storage_options
-def diff(
-    a: str,
-    b: str,
-    form: str,
-    color: str,
-    storage_option: tuple[str, ...],
-    storage_options_file: str | None,
-) -> int:
+def diff(a: str, b: str, output: Output, storage: dict[str, str]) -> int:
     """Compare two batches or two checkpoints.
 
     Without a batch number the newest batch of that checkpoint is taken. Exit status 0 whether or not there are
     differences.
     """
     from ckpttool.fleet.comparison import compare_batches
+    from ckpttool.report.views.diff import comparison_document
 
-    options = gather_storage_options(storage_option, storage_options_file)
-    with refusals_as_json("diff", a, form):
-        one, batch_one = _open(a, options)
-        other, batch_other = _open(b, options)
+    one, batch_one = _open(a, storage)
+    other, batch_other = _open(b, storage)
     differences = compare_batches(one, batch_one, other, batch_other)
-    if form == "json":
-        from ckpttool.report.json import comparison_fields, render_json
-
-        echo(render_json(comparison_fields(one, batch_one, other, batch_other, differences)))
-    else:
-        from ckpttool.report.text import render_comparison
-
-        echo(render_comparison(one, batch_one, other, batch_other, differences, choose_style(color)))
+    sides = (one.checkpoint.url, batch_one.id), (other.checkpoint.url, batch_other.id)
+    output.show(comparison_document(*sides, differences))
     return max(told_as_out_of_reach(one.checkpoint), told_as_out_of_reach(other.checkpoint))
 
 

@@ -8,20 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ckpttool.cli.options import (
-    batch_count,
-    choose_style,
-    echo,
-    gather_storage_options,
-    listing_option,
-    output_options,
-    refusals_as_json,
-    storage_options,
-)
+from ckpttool.cli.options import batches_option, listing_option, storage_options
+from ckpttool.cli.output import Output, output_options
 from ckpttool.errors import NotFound
 
 if TYPE_CHECKING:
     from ckpttool.diagnosis import Diagnosis
+    from ckpttool.report.document import Document
 
 
 @click.command(
@@ -35,40 +28,27 @@ Examples:
 @click.argument("path")
 @click.option("--batch", type=click.IntRange(min=0), help="Show one batch in full, raw and decoded.")
 @click.option("--timeline", is_flag=True, help="Show the batches as a table.")
-@click.option(
-    "--batches",
-    default="100",
-    show_default=True,
-    metavar="N|all",
-    help="How many of the newest batches to read. Findings about names cover all.",
-)
+@batches_option("How many of the newest batches to read. Findings about names cover all.")
 @listing_option
-@output_options("text", "json")
+@output_options("inspect")
 @storage_options
 def inspect(
     path: str,
     batch: int | None,
     timeline: bool,
-    batches: str,
+    batches: int | None,
     listing: str,
-    form: str,
-    color: str,
-    storage_option: tuple[str, ...],
-    storage_options_file: str | None,
+    output: Output,
+    storage: dict[str, str],
 ) -> int:
     """Show what a checkpoint holds, where it stands and what is wrong.
 
     PATH is the query's checkpointLocation: a directory, or any URL that fsspec opens, in Hadoop's spelling too. Exit
     status 0 if all is well, 1 if a finding is an error.
     """
-    options = gather_storage_options(storage_option, storage_options_file)
     now_ms = int(time.time() * 1000)
-    with refusals_as_json("inspect", path, form):
-        inspection = _inspect(path, options, batch_count(batches), batch, now_ms, listing == "full")
-    if form == "json":
-        echo(_json(inspection, batch))
-    else:
-        echo(_text(inspection, batch, timeline, now_ms, color))
+    inspection = _inspect(path, storage, batches, batch, now_ms, listing == "full")
+    output.show(_document(inspection, batch, timeline, now_ms))
     return inspection.exit_code
 
 
@@ -92,21 +72,11 @@ def _batches_there(ids: object) -> str:
     return f"offsets/ holds {numbers[0]} to {numbers[-1]}" if numbers else "offsets/ holds no batch"
 
 
-def _json(inspection: Diagnosis, batch: int | None) -> str:
-    from ckpttool.report.json import batch_fields, inspection_fields, render_json
+def _document(inspection: Diagnosis, batch: int | None, timeline: bool, now_ms: int) -> Document:
+    if batch is None and not timeline:
+        from ckpttool.report.views.inspect import inspection_document
 
-    fields = inspection_fields(inspection)
-    if batch is not None:
-        fields["batch"] = batch_fields(inspection, batch)
-    return render_json(fields)
+        return inspection_document(inspection, now_ms if sys.stdout.isatty() else None)
+    from ckpttool.report.views.batch import batch_document, timeline_document
 
-
-def _text(inspection: Diagnosis, batch: int | None, timeline: bool, now_ms: int, color: str) -> str:
-    from ckpttool.report import text
-
-    style = choose_style(color)
-    if batch is not None:
-        return text.render_batch(inspection, batch, style)
-    if timeline:
-        return text.render_timeline(inspection, style)
-    return text.render_inspection(inspection, now_ms if sys.stdout.isatty() else None, style)
+    return timeline_document(inspection) if batch is None else batch_document(inspection, batch)

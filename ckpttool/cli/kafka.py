@@ -9,15 +9,8 @@ import click
 
 from ckpttool.cli.brokers import broker_options, given_brokers, open_scene
 from ckpttool.cli.kafka_starting import starting_offsets
-from ckpttool.cli.options import (
-    choose_style,
-    echo,
-    gather_storage_options,
-    output_options,
-    refusals_as_json,
-    restart_options,
-    storage_options,
-)
+from ckpttool.cli.options import restart_options, storage_options
+from ckpttool.cli.output import Output, output_options
 from ckpttool.errors import NotFound
 from ckpttool.frozen import replace
 
@@ -25,7 +18,7 @@ if TYPE_CHECKING:
     from ckpttool.kafka.base import SourceView
     from ckpttool.kafka.lookup import Brokers
     from ckpttool.kafka.moments import Samples
-    from ckpttool.report.kafka import KafkaReport
+    from ckpttool.report.views.kafka import KafkaReport
     from ckpttool.scene.scene import Scene
 
 
@@ -63,34 +56,25 @@ Examples:
 )
 @click.option("--export-metrics", is_flag=True, help="Print what Prometheus reads, in place of the text.")
 @click.option("--all", "everything", is_flag=True, help="Show healthy partitions too.")
-@output_options("text", "json")
+@output_options("kafka-diff")
 @storage_options
-def diff(path: str, form: str, color: str, everything: bool, **given: Any) -> int:
+def diff(path: str, output: Output, storage: dict[str, str], everything: bool, **given: Any) -> int:
     """Say whether what the query must read next is still there, partition by partition.
 
     Exit status 0: it is; 1: rows are lost, or the restart fails; 5: a broker could not be asked. Nothing is changed.
     """
-    storage = gather_storage_options(given["storage_option"], given["storage_options_file"])
+    from ckpttool.report.views.kafka import kafka_document
+
     if given["sample"] and not given["when"]:
         raise click.UsageError("--sample is for --when")
-    if given["export_metrics"] and form == "json":
-        raise click.UsageError("--export-metrics and --format json exclude each other")
-    with refusals_as_json("kafka-diff", path, form):
-        scene = open_scene(path, storage, given)
-        report = _compare(scene, given)
     if given["export_metrics"]:
-        from ckpttool.report.metrics import render_metrics
-
-        echo(render_metrics(report, scene.checkpoint.last_offset_batch, scene.checkpoint.last_commit_batch))
-    elif form == "json":
-        from ckpttool.report.json import render_json
-        from ckpttool.report.kafka import kafka_fields
-
-        echo(render_json(kafka_fields(report)))
-    else:
-        from ckpttool.report.kafka import render_kafka
-
-        echo(render_kafka(report, choose_style(color), everything=everything))
+        if output.form != "text":
+            raise click.UsageError(f"--export-metrics and --format {output.form} exclude each other")
+        output.form = "prometheus"
+    scene = open_scene(path, storage, given)
+    report = _compare(scene, given)
+    newest = scene.checkpoint.last_offset_batch, scene.checkpoint.last_commit_batch
+    output.show(kafka_document(report, everything=everything, newest=newest))
     return report.exit_code
 
 
@@ -99,7 +83,7 @@ def _compare(scene: Scene, given: dict[str, Any]) -> KafkaReport:
     from ckpttool.kafka.lookup import look_at_kafka
     from ckpttool.laws.kafka import judge_views
     from ckpttool.laws.restart import predict_restart
-    from ckpttool.report.kafka import KafkaReport
+    from ckpttool.report.views.kafka import KafkaReport
 
     brokers = given_brokers(given)
     samples = dict(brokers.samples)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckpttool.cli.brokers import given_brokers, unasked
+from ckpttool.cli.output import say
 from ckpttool.errors import Refused, Unavailable
-from ckpttool.frozen import frozen
 
 if TYPE_CHECKING:
     from ckpttool.kafka.client import Connection
@@ -20,29 +20,21 @@ if TYPE_CHECKING:
 _SHOWN = 20
 
 
-@frozen
-class GroupOutcome:
-    """`is_written` False: it was only shown."""
-
-    name: str
-    is_written: bool
-    offsets: int
-
-
-def write_as_group(scene: Scene, offsets: StartingOffsets, given: dict[str, Any]) -> GroupOutcome:
-    """Shows what it will write, asks, writes, and reads it back."""
+def write_as_group(scene: Scene, offsets: StartingOffsets, given: dict[str, Any]) -> dict[str, Any]:
+    """Shows what it will write, asks, writes, and reads it back; what was done, as fields."""
     name = given["consumer_group"]
     wanted = _wanted(offsets)
     connection = _connection(scene, offsets.index, given)
     _show(name, wanted, _look(connection, name))
+    done = {"group_id": name, "written": given["commit"], "partitions": len(wanted)}
     if not given["commit"]:
-        click.echo("ckpt: nothing is written without --commit", err=True)
-        return GroupOutcome(name, False, len(wanted))
+        say("ckpt: nothing is written without --commit")
+        return done
     if not given["yes"]:
         ask_person()
     _write(connection, name, wanted)
-    click.echo("ckpt: written, and read back", err=True)
-    return GroupOutcome(name, True, len(wanted))
+    say("ckpt: written, and read back")
+    return done
 
 
 def _wanted(offsets: StartingOffsets) -> dict[Partition, int]:
@@ -82,15 +74,13 @@ def _look(connection: Connection, name: str) -> Group:
 
 
 def _show(name: str, wanted: dict[Partition, int], group: Group) -> None:
-    from ckpttool.report.layout import printable
-
-    click.echo(printable(f"ckpt: the offsets of the consumer group {name}:"), err=True)
+    say(f"ckpt: the offsets of the consumer group {name}:")
     for (topic, number), at in sorted(wanted.items())[:_SHOWN]:
         before = group.offsets.get((topic, number))
         shown = "none" if before is None else f"{before:,}"
-        click.echo(printable(f"      {topic}-{number}: {shown} → {at:,}"), err=True)
+        say(f"      {topic}-{number}: {shown} → {at:,}")
     if len(wanted) > _SHOWN:
-        click.echo(f"      and {len(wanted) - _SHOWN:,} more", err=True)
+        say(f"      and {len(wanted) - _SHOWN:,} more")
 
 
 def ask_person() -> None:

@@ -7,21 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from ckpttool.cli.brokers import broker_options, given_brokers, open_scene, unasked
-from ckpttool.cli.options import (
-    echo,
-    gather_storage_options,
-    milliseconds,
-    output_options,
-    refusals_as_json,
-    restart_options,
-    storage_options,
-)
+from ckpttool.cli.options import restart_options, storage_options, time_option
+from ckpttool.cli.output import Output, output_options, say
 from ckpttool.errors import NotFound, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ckpttool.cli.kafka_group import GroupOutcome
     from ckpttool.kafka.base import SourcePosition
     from ckpttool.kafka.starting import StartingOffsets
     from ckpttool.scene.scene import Scene
@@ -39,44 +31,45 @@ Examples:
 @click.argument("path")
 @click.option("--source", type=click.IntRange(min=0), metavar="N", help="Which Kafka source, if there are several.")
 @click.option("--at-least", type=click.Choice(["earliest"]), help="Begin no lower than what the broker still has.")
-@click.option("--from-time", metavar="T", help="Begin with the records from then on, such as 2026-11-18T14:00:00Z.")
+@time_option("--from-time", "Begin with the records from then on, such as 2026-11-18T14:00:00Z.")
 @click.option("--consumer-group", metavar="G", help="A group of consumers to which the offsets are written.")
 @click.option("--commit", is_flag=True, help="With --consumer-group: write them, after asking.")
 @click.option("--yes", is_flag=True, help="With --commit: do not ask.")
 @broker_options(required=False)
 @restart_options
-@output_options("text", "json")
+@output_options("kafka-starting-offsets")
 @storage_options
-def starting_offsets(path: str, form: str, **given: Any) -> int:
+def starting_offsets(path: str, output: Output, storage: dict[str, str], **given: Any) -> int:
     """Print the JSON for Spark's option startingOffsets: what this query would read next.
 
     Nothing else goes to standard output; what is to be known goes to standard error. Brokers are asked only if they are
     given. Exit status 0: nothing is lost; 1: rows are lost, or the new query cannot begin there.
     """
-    from ckpttool.report.layout import printable
+    from ckpttool.cli.kafka_group import write_as_group
+    from ckpttool.laws.restart import predict_restart
+    from ckpttool.report.views.kafka_starting import starting_document
 
-    storage = gather_storage_options(given["storage_option"], given["storage_options_file"])
     _check_usage(given)
-    with refusals_as_json("kafka-starting-offsets", path, form):
-        scene = open_scene(path, storage, given)
-        position = _choose(scene, given["source"], given["from_time"] is not None)
-        offsets = _find(scene, position, given)
-        for note in offsets.notes:
-            click.echo(f"ckpt: {printable(note)}", err=True)
-        group = _as_group(scene, offsets, given) if given["consumer_group"] else None
-    _print(scene, offsets, group, form)
+    scene = open_scene(path, storage, given)
+    position = _choose(scene, given["source"], given["from_time"] is not None)
+    offsets = _find(scene, position, given)
+    for note in offsets.notes:
+        say(f"ckpt: {note}")
+    group = write_as_group(scene, offsets, given) if given["consumer_group"] else None
+    next_batch = predict_restart(scene)
+    output.show(starting_document(scene.checkpoint.url, next_batch, offsets, group))
     return _exit_code(offsets)
 
 
 def _check_usage(given: dict[str, Any]) -> None:
     for option in ("at_least", "from_time"):
-        if given[option] and not given["servers"]:
+        if given[option] is not None and not given["servers"]:
             raise click.UsageError(f"--{option.replace('_', '-')} asks the brokers: --bootstrap-server HOST:PORT")
     for option, needs in (("commit", "consumer_group"), ("yes", "commit"), ("consumer_group", "servers")):
         if given[option] and not given[needs]:
             needed = "bootstrap-server" if needs == "servers" else needs.replace("_", "-")
             raise click.UsageError(f"--{option.replace('_', '-')} needs --{needed}")
-    if given["at_least"] and given["from_time"]:
+    if given["at_least"] and given["from_time"] is not None:
         raise click.UsageError("--at-least and --from-time exclude each other")
 
 
@@ -110,7 +103,7 @@ def _find(scene: Scene, position: SourcePosition, given: dict[str, Any]) -> Star
     _check_names(position, brokers.renamed)
     if not given["servers"]:
         return starts_of(position, brokers.renamed)
-    since_ms = milliseconds(given["from_time"], "--from-time") if given["from_time"] else None
+    since_ms = given["from_time"]
     seen = look_at_kafka(scene, brokers, only=position.index, since_ms=since_ms)
     view = next(view for view in views_of(scene, seen) if view.index == position.index)
     if view.faults:
@@ -129,26 +122,6 @@ def _check_names(position: SourcePosition, renamed: Mapping[str, str]) -> None:
     names = [renamed.get(topic, topic) for topic in position.topics]
     if len(set(names)) < len(names):
         raise click.BadParameter("two topics of the source would have the same name", param_hint="--map")
-
-
-def _as_group(scene: Scene, offsets: StartingOffsets, given: dict[str, Any]) -> GroupOutcome:
-    from ckpttool.cli.kafka_group import write_as_group
-
-    return write_as_group(scene, offsets, given)
-
-
-def _print(scene: Scene, offsets: StartingOffsets, group: GroupOutcome | None, form: str) -> None:
-    if form == "text":
-        echo(offsets.option)
-        return
-    from ckpttool.laws.restart import predict_restart
-    from ckpttool.report.json import render_json
-    from ckpttool.report.kafka_starting import starting_fields
-
-    next_batch = predict_restart(scene)
-    fields = starting_fields(scene.checkpoint.url, next_batch, offsets)
-    told = group and {"group_id": group.name, "written": group.is_written, "partitions": group.offsets}
-    echo(render_json(fields | {"consumer_group": told}))
 
 
 def _exit_code(offsets: StartingOffsets) -> Literal[0, 1, 3]:

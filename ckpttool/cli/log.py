@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from ckpttool.cli.options import (
-    batch_count,
-    echo,
-    gather_storage_options,
-    output_options,
-    refusals_as_json,
-    storage_options,
-    told_as_out_of_reach,
-)
+from ckpttool.cli.options import batches_option, storage_options
+from ckpttool.cli.output import Output, output_options, told_as_out_of_reach
 
 if TYPE_CHECKING:
     from ckpttool.diagnosis import Diagnosis
@@ -30,7 +23,7 @@ Examples:
   ckpt log s3://lake/checkpoints/orders --follow --format jsonl"""
 )
 @click.argument("path")
-@click.option("--batches", default="100", show_default=True, metavar="N|all", help="How many of the newest to print.")
+@batches_option("How many of the newest to print.")
 @click.option("--follow", is_flag=True, help="Go on printing batches as they appear, until interrupted.")
 @click.option(
     "--interval",
@@ -40,68 +33,42 @@ Examples:
     metavar="SECONDS",
     help="How often --follow looks.",
 )
-@output_options("text", "json", "jsonl")
+@output_options("log", "jsonl")
 @storage_options
-def log(
-    path: str,
-    batches: str,
-    follow: bool,
-    interval: float,
-    form: str,
-    color: str,  # noqa: ARG001 - the lines are plain, so that they can be cut and grepped
-    storage_option: tuple[str, ...],
-    storage_options_file: str | None,
-) -> int:
+def log(path: str, batches: int | None, follow: bool, interval: float, output: Output, storage: dict[str, str]) -> int:
     """Print one line per batch, oldest first; go on with --follow.
 
     A batch that was planned and not yet committed is printed again once it is.
     """
-    if follow and form == "json":
-        raise click.UsageError("--follow has no end: use --format text or jsonl with it")
-    options = gather_storage_options(storage_option, storage_options_file)
-    count = batch_count(batches)
-    with refusals_as_json("log", path, form):
-        inspection = _look(path, options, count)
-    shown = inspection.evidence.batches if count is None else inspection.evidence.batches[-count:]
-    if form == "json":
-        from ckpttool.report.json import log_fields, render_json
+    from ckpttool.report.views.log import log_document
 
-        echo(render_json(log_fields(inspection, shown)))
-        return told_as_out_of_reach(inspection.checkpoint)
-    for batch in shown:
-        _print(batch, form)
+    if follow and output.form not in ("text", "jsonl"):
+        raise click.UsageError("--follow has no end: use --format text or jsonl with it")
+    inspection = _look(path, storage, batches)
+    url, read = inspection.checkpoint.url, inspection.evidence.batches
+    output.show(log_document(url, read if batches is None else read[-batches:]))
     code = told_as_out_of_reach(inspection.checkpoint)
     if follow:
-        for batch in _follow(path, options, inspection, interval):
-            _print(batch, form)
+        for more in _follow(path, storage, inspection, interval):
+            output.show(log_document(url, more))
     return code
 
 
-def _look(path: str, options: dict[str, str], batches: int | None) -> Diagnosis:
+def _look(path: str, storage: dict[str, str], batches: int | None) -> Diagnosis:
     from ckpttool.api import inspect_checkpoint
     from ckpttool.reading.checkpoint import load_checkpoint
     from ckpttool.storage.store import open_store
 
-    return inspect_checkpoint(load_checkpoint(open_store(path, options), batches=batches, beside=False))
+    return inspect_checkpoint(load_checkpoint(open_store(path, storage), batches=batches, beside=False))
 
 
-def _follow(path: str, options: dict[str, str], seen: Diagnosis, interval: float) -> Iterator[Batch]:
+def _follow(path: str, storage: dict[str, str], seen: Diagnosis, interval: float) -> Iterator[Sequence[Batch]]:
     """The batches that are new or newly committed at each look."""
     state = {batch.id: batch.commit is not None for batch in seen.evidence.batches}
     while True:
         time.sleep(interval)
-        for batch in _look(path, options, 100).evidence.batches:
-            if batch.id > max(state, default=-1) or (state.get(batch.id) is False and batch.commit):
-                state[batch.id] = batch.commit is not None
-                yield batch
-
-
-def _print(batch: Batch, form: str) -> None:
-    if form == "jsonl":
-        from ckpttool.report.json import log_line, render_line
-
-        echo(render_line(log_line(batch)))
-    else:
-        from ckpttool.report.text import render_log_line
-
-        echo(render_log_line(batch))
+        newest = max(state, default=-1)
+        read = _look(path, storage, 100).evidence.batches
+        more = [one for one in read if one.id > newest or (state.get(one.id) is False and one.commit)]
+        state |= {one.id: one.commit is not None for one in more}
+        yield more

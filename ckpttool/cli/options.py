@@ -4,39 +4,41 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ckpttool.errors import CkptError
-from ckpttool.report.style import Style, coloured, plain
+from ckpttool.cli.output import Command, with_options
 
 if TYPE_CHECKING:
-    from ckpttool.model import Checkpoint
     from ckpttool.releases import Release
 
-F = TypeVar("F", bound=Callable[..., Any])
+
+def storage_options(command: Command) -> Command:
+    """The command gets `storage`, the options for fsspec: the file's, overridden by those of the command line."""
+
+    @wraps(command)
+    def run(storage_option: dict[str, str], storage_options_file: str | None, **given: Any) -> Any:
+        of_file = _read_options_file(storage_options_file) if storage_options_file else {}
+        return command(storage=of_file | storage_option, **given)
+
+    options = (
+        pairs_option(
+            "--storage-option",
+            help="An option for fsspec, for one protocol with abfs:K=V. Other users can see the command line.",
+        ),
+        click.option(
+            "--storage-options-file",
+            type=click.Path(exists=True, dir_okay=False),
+            help="A JSON object of such options; refused if others can read the file.",
+        ),
+    )
+    return with_options(options, run)
 
 
-def storage_options(command: F) -> F:
-    command = click.option(
-        "--storage-options-file",
-        type=click.Path(exists=True, dir_okay=False),
-        help="A JSON object of such options; refused if others can read the file.",
-    )(command)
-    return click.option(
-        "--storage-option",
-        "storage_option",
-        multiple=True,
-        metavar="K=V",
-        help="An option for fsspec, for one protocol with abfs:K=V. Other users can see the command line.",
-    )(command)
-
-
-def listing_option(command: F) -> F:
+def listing_option(command: Command) -> Command:
     return click.option(
         "--listing",
         type=click.Choice(["quick", "full"]),
@@ -46,60 +48,37 @@ def listing_option(command: F) -> F:
     )(command)
 
 
-def restart_options(command: F) -> F:
+def spark_version_option(meaning: str) -> Callable[[Command], Command]:
+    """The command gets a release, or None."""
+    return click.option("--spark-version", metavar="X.Y[.Z]", callback=_release, help=meaning)
+
+
+def restart_options(command: Command) -> Command:
     """How the query will be started again."""
     options = (
-        click.option(
-            "--spark-version", metavar="X.Y[.Z]", help="The Spark that will start the query; else the newest fitting."
-        ),
+        spark_version_option("The Spark that will start the query; else the newest fitting."),
         click.option(
             "--trigger",
             type=click.Choice(["default", "once", "available-now", "continuous", "real-time"]),
             help="The trigger of the restarted query; else what the files show.",
         ),
-        click.option("--conf", "confs", multiple=True, metavar="K=V", help="A setting of the session at the restart."),
-        click.option(
-            "--option", "options", multiple=True, metavar="K=V", help="An option of the restarted query's sources."
-        ),
+        pairs_option("--conf", "confs", help="A setting of the session at the restart."),
+        pairs_option("--option", "options", help="An option of the restarted query's sources."),
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return with_options(options, command)
 
 
-def output_options(*formats: str) -> Callable[[F], F]:
-    def decorate(command: F) -> F:
-        command = click.option(
-            "--color",
-            type=click.Choice(["auto", "always", "never"]),
-            default="auto",
-            show_default=True,
-            help="Colours; NO_COLOR is obeyed.",
-        )(command)
-        return click.option(
-            "--format",
-            "form",
-            type=click.Choice(formats),
-            default="text",
-            show_default=True,
-            help="Form of the output.",
-        )(command)
-
-    return decorate
+def pairs_option(*names: str, metavar: str = "K=V", **settings: Any) -> Callable[[Command], Command]:
+    """It may be given as often as one likes; the command gets a dictionary."""
+    return click.option(*names, multiple=True, metavar=metavar, callback=_pairs, **settings)
 
 
-def gather_storage_options(pairs: Iterable[str], file: str | None) -> dict[str, str]:
-    """The file's options, overridden by those of the command line."""
-    options = _read_options_file(file) if file else {}
-    return options | parse_pairs(pairs, "--storage-option")
-
-
-def parse_pairs(pairs: Iterable[str], option: str) -> dict[str, str]:
+def _pairs(_: click.Context, option: click.Parameter, pairs: Iterable[str]) -> dict[str, str]:
     found = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
-            raise click.BadParameter("expected K=V", param_hint=option)
+            raise click.BadParameter("expected K=V", param_hint=option.opts[0])
         found[key] = value
     return found
 
@@ -119,38 +98,24 @@ def _read_options_file(path: str) -> dict[str, str]:
     return {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
 
 
-def choose_style(color: str) -> Style:
-    on_terminal = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    if color == "always" or (color == "auto" and on_terminal):
-        return coloured
-    return plain
-
-
-def echo(text: str) -> None:
-    """To standard output as it is: whether there is colour was decided before."""
-    try:
-        click.echo(text, color=True, nl=not text.endswith("\n"))
-    except BrokenPipeError:
-        # The reader has seen enough; the interpreter must not complain when it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise click.exceptions.Exit(0) from None
-
-
-def given_release(text: str | None) -> Release | None:
-    """The value of --spark-version."""
+def _release(_: click.Context, __: click.Parameter, text: str | None) -> Release | None:
     from ckpttool.errors import NotFound
     from ckpttool.releases import parse_release
 
-    if text is None:
-        return None
     try:
-        return parse_release(text)
+        return None if text is None else parse_release(text)
     except NotFound as error:
         raise click.BadParameter(f"{error.message}: {error.next_step}", param_hint="--spark-version") from None
 
 
-def batch_count(text: str) -> int | None:
-    """The value of --batches; None for all."""
+def batches_option(meaning: str) -> Callable[[Command], Command]:
+    """The command gets a number, or None for all."""
+    return click.option(
+        "--batches", default="100", show_default=True, metavar="N|all", callback=_batch_count, help=meaning
+    )
+
+
+def _batch_count(_: click.Context, __: click.Parameter, text: str) -> int | None:
     if text == "all":
         return None
     if not (text.isascii() and text.isdecimal()) or len(text) > 9 or int(text) == 0:
@@ -158,39 +123,19 @@ def batch_count(text: str) -> int | None:
     return int(text)
 
 
-def milliseconds(text: str, option: str) -> int:
-    """Without a zone it is UTC, as all times that are shown."""
+def time_option(name: str, meaning: str) -> Callable[[Command], Command]:
+    """The command gets milliseconds, or None. Without a zone it is UTC, as all times that are shown."""
+    return click.option(name, metavar="T", callback=_milliseconds, help=meaning)
+
+
+def _milliseconds(_: click.Context, option: click.Parameter, text: str | None) -> int | None:
     from datetime import UTC, datetime, timedelta
 
+    if text is None:
+        return None
     try:
         time_given = datetime.fromisoformat(text)
     except ValueError:
-        raise click.BadParameter("expected a time such as 2026-11-18T14:00:00Z", param_hint=option) from None
+        raise click.BadParameter("expected a time such as 2026-11-18T14:00:00Z", param_hint=option.opts[0]) from None
     moment = time_given if time_given.tzinfo else time_given.replace(tzinfo=UTC)
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
-
-
-@contextmanager
-def refusals_as_json(command: str, path: str, form: str) -> Iterator[None]:
-    """A command that cannot look at its checkpoint still prints its JSON, if that is what was asked for."""
-    try:
-        yield
-    except CkptError as error:
-        if form == "json":
-            from ckpttool.report.json import refusal_fields, render_json
-            from ckpttool.storage.urls import redact_url
-
-            echo(render_json(refusal_fields(command, redact_url(path), error)))
-        raise
-
-
-def told_as_out_of_reach(checkpoint: Checkpoint) -> int:
-    """One line for all that the store would not give; the exit status."""
-    if not checkpoint.unreachable:
-        return 0
-    from ckpttool.report.layout import printable
-
-    unread = [fault for fault in checkpoint.faults if fault.id == "unreadable"]
-    more = f", and {len(unread) - 1} more" if len(unread) > 1 else ""
-    click.echo(f"ckpt: {printable(unread[0].message) if unread else 'not all could be read'}{more}", err=True)
-    return 5

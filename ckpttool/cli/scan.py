@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ckpttool.cli.options import (
-    choose_style,
-    echo,
-    gather_storage_options,
-    output_options,
-    refusals_as_json,
-    storage_options,
-)
+from ckpttool.cli.options import storage_options
+from ckpttool.cli.output import Output, output_options
 from ckpttool.errors import Refused
 
 if TYPE_CHECKING:
@@ -44,42 +38,21 @@ Examples:
     show_default=True,
     help="Who inspects what was found: this process, or the workers of a Spark cluster.",
 )
-@output_options("text", "json", "jsonl")
+@output_options("scan", "jsonl")
 @storage_options
-def scan(
-    path: str,
-    depth: int,
-    engine: str,
-    form: str,
-    color: str,
-    storage_option: tuple[str, ...],
-    storage_options_file: str | None,
-) -> int:
+def scan(path: str, depth: int, engine: str, output: Output, storage: dict[str, str]) -> int:
     """Find the checkpoints below PATH and print one line each, the worst first.
 
     Of each is read what a restart opens; ckpt inspect shows more. Checkpoints and tables are not descended into.
     """
     from ckpttool.fleet.scan import inspect_here, scan_checkpoints
+    from ckpttool.report.views.scan import scan_document
     from ckpttool.storage.store import open_store
 
-    options = gather_storage_options(storage_option, storage_options_file)
     now_ms = int(time.time() * 1000)
-    with refusals_as_json("scan", path, form):
-        inspect = _inspector_on_spark(path, options) if engine == "spark" else inspect_here
-        found = scan_checkpoints(open_store(path, options), depth, now_ms, _progress, inspect)
-    if form == "text":
-        from ckpttool.report.scan import render_scan
-
-        echo(render_scan(found, now_ms, choose_style(color)))
-        return found.exit_code
-    from ckpttool.report.json import render_json, render_line
-    from ckpttool.report.scan import scan_fields, sighting_fields
-
-    if form == "json":
-        echo(render_json(scan_fields(found, now_ms)))
-    else:
-        for sighting in found.sightings:
-            echo(render_line(sighting_fields(sighting, now_ms)))
+    inspect = _inspector_on_spark(path, storage) if engine == "spark" else inspect_here
+    found = scan_checkpoints(open_store(path, storage), depth, now_ms, _progress, inspect)
+    output.show(scan_document(found, now_ms))
     return found.exit_code
 
 

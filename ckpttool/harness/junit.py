@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree
 
 from ckpttool.harness.judge import Judged, Judgement
+from ckpttool.report.document import Document
+from ckpttool.report.style import Style
 
 # What XML 1.0 cannot hold, not even escaped.
 _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def render_junit(reports: Sequence[Judged]) -> str:
-    """A suite for each scenario, a test for each crash: invalid fails, unknown and void are errors."""
+def render(document: Document, _style: Style) -> Iterator[str]:
+    """A refusal is an error without a test."""
     root = ElementTree.Element("testsuites")
+    if "junit" in document.own:
+        _add_suites(root, document.own["junit"])
+    else:
+        suite = ElementTree.SubElement(root, "testsuite", name=document.schema, tests="1", failures="0", errors="1")
+        test = ElementTree.SubElement(suite, "testcase", classname=document.schema, name="refused")
+        ElementTree.SubElement(test, "error", message=_text(document.fields()["error"]["message"]), type="refused")
+    ElementTree.indent(root)
+    yield ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _add_suites(root: ElementTree.Element, reports: Sequence[Judged]) -> None:
+    """A suite for each scenario, a test for each crash: invalid fails, unknown and void are errors."""
     for judged in reports:
         silent = [control for control in judged.controls if control.is_silent]
         suite = ElementTree.SubElement(
@@ -35,8 +49,6 @@ def render_junit(reports: Sequence[Judged]) -> str:
             if control.is_silent:
                 message = f"shown {control.shown} of {control.due} times"
                 ElementTree.SubElement(test, "failure", message=message, type="control-silent")
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
 def _add_test(suite: ElementTree.Element, judgement: Judgement) -> None:

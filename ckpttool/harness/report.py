@@ -1,23 +1,23 @@
-"""The report of crash tests: `ckpt.crash-report/1`, and the same as text. Pure."""
+"""The report of crash tests, as a document. Pure."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import ckpttool
 from ckpttool.harness.history import STEPS, Case, Crash
 from ckpttool.harness.judge import Control, Invalid, Judged, Judgement, Unknown, Valid
 from ckpttool.harness.judge.base import Anomaly, Outcome, Word
 from ckpttool.harness.judge.known import Defect
 from ckpttool.harness.shrink import Smallest
-from ckpttool.report.layout import printable, table
-from ckpttool.report.style import Style, plain
+from ckpttool.report.document import Document, Fields, Line, Section, Table, Tone, Toned
 from ckpttool.words import counted
 
-Fields = dict[str, Any]
+if TYPE_CHECKING:
+    from ckpttool.harness.scenarios import Scenario
+
 # Witnesses that are told; all of them are in the history.
 ROWS_IN_JSON, ROWS_IN_TEXT = 20, 3
 WRONG = "the prediction is wrong"
@@ -33,15 +33,46 @@ def exit_code(reports: Sequence[Judged]) -> int:
     return 3 if "unknown" in words or not words else 0
 
 
-# -- as JSON -----------------------------------------------------------------------------------------------------------
+def report_document(reports: Sequence[Judged], smallest: Sequence[Smallest] = ()) -> Document:
+    return Document(
+        "crash-report",
+        None,
+        lambda: _fields(reports, smallest),
+        lambda: _blocks(reports, smallest),
+        own={"junit": reports},
+    )
 
 
-def report_fields(reports: Sequence[Judged], smallest: Sequence[Smallest] = ()) -> Fields:
+def scenarios_document(scenarios: Sequence[Scenario]) -> Document:
+    """The jobs that ship, and what is guaranteed of each."""
+    head = ("Scenario", "Job", "Guarantee", "Needs", "")
+
+    def data() -> Fields:
+        return {"scenarios": [_job_fields(one) for one in scenarios]}
+
+    def blocks() -> Iterator[Section]:
+        yield [Table(head, [_job_row(one) for one in scenarios])]
+
+    return Document("crash-list", None, data, blocks)
+
+
+def _job_fields(one: Scenario) -> Fields:
+    return {
+        "scenario": one.name,
+        "title": one.title,
+        "guarantee": one.guarantee,
+        "needs": list(one.needs),
+        "control": one.control,
+    }
+
+
+def _job_row(one: Scenario) -> tuple[str, ...]:
+    return one.name, one.title, one.guarantee, " ".join(one.needs) or "-", "a control" if one.control else ""
+
+
+def _fields(reports: Sequence[Judged], smallest: Sequence[Smallest]) -> Fields:
     """`scenario`, `seed` and `spark_version` are null where the report is of several."""
     return {
-        "schema": "ckpt.crash-report/1",
-        "ckpt_version": ckpttool.__version__,
-        "checkpoint": None,
         "scenario": _only({judged.run.scenario for judged in reports}),
         "seed": _only({judged.run.seed for judged in reports}),
         "spark_version": _only({judged.run.spark_version for judged in reports}),
@@ -218,55 +249,58 @@ def _defect_fields(defect: Defect | None) -> Fields | None:
     return {"id": defect.id, "title": defect.title, "since": ".".join(map(str, defect.since))}
 
 
-# -- as text -----------------------------------------------------------------------------------------------------------
+# -- for people --------------------------------------------------------------------------------------------------------
 
 
-def render_report(reports: Sequence[Judged], style: Style = plain, smallest: Sequence[Smallest] = ()) -> str:
-    sections = ["\n".join(lines) for judged in reports for lines in _sections(judged, style) if lines]
-    sections += ["\n".join(_told_smaller(one, style)) for one in smallest]
-    return "\n\n".join(sections or ["No crash was recorded."]) + "\n"
+def _blocks(reports: Sequence[Judged], smallest: Sequence[Smallest]) -> Iterator[Section]:
+    if not reports and not smallest:
+        yield ["No crash was recorded."]
+    for judged in reports:
+        yield from _sections(judged)
+    yield from map(_told_smaller, smallest)
 
 
-def _sections(judged: Judged, style: Style) -> Iterator[list[str]]:
-    yield list(_head(judged, style))
+def _sections(judged: Judged) -> Iterator[Section]:
+    yield _head(judged)
     points = [one for one in judged.judgements if one.case.crashes and not _variant(one.case)]
-    yield _matrix([one for one in points if len(one.case.crashes) == 1], style)
+    yield _matrix([one for one in points if len(one.case.crashes) == 1])
     again = [one for one in points if len(one.case.crashes) > 1]
     for first, some in _by(again, lambda case: case.crashes[0].point):
-        yield [f"A second crash, in the recovery from one at {printable(first)}", *_matrix(some, style)]
+        yield [f"A second crash, in the recovery from one at {first}", *_matrix(some)]
     changed = [one for one in judged.judgements if one.case.crashes and _variant(one.case)]
     for crash, some in _by(changed, lambda case: f"{case.crashes[-1].point}, batch {case.crashes[-1].batch_id}"):
-        yield [f"By hand, on what is left at {printable(crash)}", *_variants(some, style)]
+        yield [f"By hand, on what is left at {crash}", _variants(some)]
     for number, alike in enumerate(_to_be_told(judged), 1):
-        yield list(_told(number, alike, style))
+        yield _told(number, alike)
 
 
-_TONES = {"valid": "good", "invalid": "error", "unknown": "notice"}
+_TONES: dict[Word, Tone] = {"valid": "good", "invalid": "error", "unknown": "notice"}
 
 
-def _head(judged: Judged, style: Style) -> Iterator[str]:
+def _head(judged: Judged) -> Iterator[Line]:
     run, summary = judged.run, _summary([judged])
     words = [f"{summary[word]:,} {word}" for word in WORDS if summary[word]]
-    verdict = style(", ".join(words) or "nothing to judge", _TONES[judged.verdict])
-    yield f"{style(printable(run.scenario), 'title')} · Spark {printable(run.spark_version)} · seed {run.seed}"
-    yield f"{counted(len(judged.judgements), 'case')}: {verdict}. Promised: {run.guarantee}."
+    verdict = Toned(", ".join(words) or "nothing to judge", _TONES[judged.verdict])
+    yield Toned(run.scenario, "title"), f" · Spark {run.spark_version} · seed {run.seed}"
+    yield f"{counted(len(judged.judgements), 'case')}: ", verdict, f". Promised: {run.guarantee}."
     if summary["void"]:
-        yield style(f"  Void, because the crash is not proven: {summary['void']:,}.", "notice")
+        yield Toned(f"  Void, because the crash is not proven: {summary['void']:,}.", "notice")
     said = {"agree": "right", "differ": "wrong", "unknown": "unknown"}
     spelled = [f"{count:,} {said[word]}" for word, count in summary["predictions"].items() if count]
     if spelled:
         yield f"  Predictions of plan-recovery: {', '.join(spelled)}."
-    for control in judged.controls:
-        bites = style("is silent, so the judge may be blind", "error") if control.is_silent else style("bites", "good")
-        times = (
-            f"{control.shown} of {control.due} times that it has to" if control.due else "no case is where it has to"
-        )
-        yield f"  Control {control.kind}: {bites}: {times}."
+    yield from map(_control, judged.controls)
     if judged.torn:
-        yield style("  The last line of the histories was cut: a crash is missing here.", "notice")
+        yield Toned("  The last line of the histories was cut: a crash is missing here.", "notice")
 
 
-def _matrix(judgements: Sequence[Judgement], style: Style) -> list[str]:
+def _control(control: Control) -> Line:
+    times = f"{control.shown} of {control.due} times that it has to" if control.due else "no case is where it has to"
+    silent = Toned("is silent, so the judge may be blind", "error")
+    return f"  Control {control.kind}: ", silent if control.is_silent else Toned("bites", "good"), f": {times}."
+
+
+def _matrix(judgements: Sequence[Judgement]) -> list[Table]:
     """A row for each point in the order of the steps, a column for each batch."""
     cells: dict[tuple[int, str, str], dict[int | None, list[Judgement]]] = {}
     for judgement in judgements:
@@ -280,7 +314,7 @@ def _matrix(judgements: Sequence[Judgement], style: Style) -> list[str]:
         [f"{step} {STEPS.get(step, '')}", point, window, *(_cell(row.get(batch, [])) for batch in batches)]
         for (step, point, window), row in sorted(cells.items(), key=lambda item: item[0][0])
     ]
-    return table(["Step", "Point", "Window", *named], _without_repetition(rows), style) if rows else []
+    return [Table(["Step", "Point", "Window", *named], _without_repetition(rows))] if rows else []
 
 
 def _variant(case: Case) -> str:
@@ -293,12 +327,12 @@ def _damage(case: Case) -> str:
     return (crash.edit if crash else None) or ("rows taken out" if case.planted else "")
 
 
-def _variants(judgements: Sequence[Judgement], style: Style) -> list[str]:
+def _variants(judgements: Sequence[Judgement]) -> Table:
     rows: dict[tuple[str, str], list[Judgement]] = {}
     for judgement in judgements:
         rows.setdefault((_damage(judgement.case), judgement.case.way_out or ""), []).append(judgement)
     told = [[damage or "nothing", way_out, _cell(some)] for (damage, way_out), some in rows.items()]
-    return table(["Damage", "Way out", "Verdict"], told, style)
+    return Table(["Damage", "Way out", "Verdict"], told)
 
 
 def _by(judgements: Sequence[Judgement], key: Callable[[Case], str]) -> Iterator[tuple[str, list[Judgement]]]:
@@ -345,7 +379,7 @@ def _reasons(judgement: Judgement) -> list[str]:
         reasons.append(f"{WRONG}: {judgement.prediction.why}")
     if judgement.defect:
         reasons.append(f"a known defect ({judgement.defect.id}): {judgement.defect.title}")
-    return list(dict.fromkeys(map(printable, reasons)))
+    return list(dict.fromkeys(reasons))
 
 
 def _message(anomaly: Anomaly) -> str:
@@ -356,40 +390,40 @@ def _message(anomaly: Anomaly) -> str:
     )
 
 
-def _told(number: int, alike: Sequence[Judgement], style: Style) -> Iterator[str]:
+def _told(number: int, alike: Sequence[Judgement]) -> Iterator[Line]:
     first, *more = alike
     word = "void" if first.void else first.verdict
-    yield f"{number}. {_where(first.case)}: {style(word, _TONES[first.verdict])}"
+    yield f"{number}. {_where(first.case)}: ", Toned(word, _TONES[first.verdict])
     if more:
         others = [_where(one.case) for one in more]
         spelled = "; ".join(others[:LIKE_IT]) + (f"; and {len(others) - LIKE_IT} more" if len(others) > LIKE_IT else "")
         yield f"   so are {len(others)} more: {spelled}" if len(others) > 1 else f"   so is {spelled}"
     rows = {_message(anomaly): anomaly.rows for _, anomaly in _named(first)}
     for reason in _reasons(first):
-        yield f"   {style(reason, 'error') if reason.startswith(WRONG) else reason}"
-        found = next((some for message, some in rows.items() if reason.endswith(printable(message))), ())
+        yield "   ", Toned(reason, "error") if reason.startswith(WRONG) else reason
+        found = next((some for message, some in rows.items() if reason.endswith(message)), ())
         for row in found[:ROWS_IN_TEXT]:
-            yield f"     {printable(json.dumps(row, ensure_ascii=False))}"
+            yield f"     {json.dumps(row, ensure_ascii=False)}"
         if len(found) > ROWS_IN_TEXT:
             yield f"     and {len(found) - ROWS_IN_TEXT} more"
     if first.case.replay:
-        yield f"   again: {printable(first.case.replay)}"
+        yield "   again: ", Toned(first.case.replay, "command")
 
 
 def _where(case: Case) -> str:
     crash = _last(case)
     if crash is None:
-        return printable(case.name)
+        return case.name
     hit, mode = f"hit {crash.nth}" if crash.nth > 1 else "", crash.mode if crash.mode != "image" else ""
-    return printable(", ".join(filter(None, (crash.point, f"batch {crash.batch_id}", hit, _variant(case), mode))))
+    return ", ".join(filter(None, (crash.point, f"batch {crash.batch_id}", hit, _variant(case), mode)))
 
 
-def _told_smaller(smallest: Smallest, style: Style) -> Iterator[str]:
+def _told_smaller(smallest: Smallest) -> Iterator[Line]:
     schedule, tried = smallest.shrunk.schedule, smallest.shrunk.tried
     least = "" if smallest.shrunk.finished else ", and smaller ones may fail too"
-    yield f"{style(f'The smallest that still fails with {smallest.anomaly}', 'title')} ({tried} tried{least}):"
+    yield Toned(f"The smallest that still fails with {smallest.anomaly}", "title"), f" ({tried} tried{least}):"
     for at in schedule.crashes:
-        yield f"   {printable(smallest.scenario)}: {at.point}, batch {at.batch_id}, hit {at.nth}"
+        yield f"   {smallest.scenario}: {at.point}, batch {at.batch_id}, hit {at.nth}"
     sizes = (
         (schedule.batches, "batch", "batches"),
         (schedule.rows, "row", "rows"),
@@ -397,4 +431,4 @@ def _told_smaller(smallest: Smallest, style: Style) -> Iterator[str]:
     )
     batches, rows, partitions = (f"{count} {one if count == 1 else more}" for count, one, more in sizes)
     yield f"   with an input of {batches}, {rows} in each, and {partitions} after a shuffle"
-    yield f"   again: {printable(smallest.case.replay)}"
+    yield "   again: ", Toned(smallest.case.replay, "command")

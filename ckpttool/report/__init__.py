@@ -1,1 +1,1 @@
-"""The same values in two voices: `text` for people, `json` for programs."""
+"""What commands show: `views` make a `document`, and a renderer for each form tells it."""

@@ -15,7 +15,9 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], style: Style, righ
 
     cells = [[_fit(printable(cell)) for cell in row] for row in rows]
     columns = ["right" if column in set(right) else "left" for column in range(len(head))]
-    drawn = tabulate(cells, headers=head, tablefmt="plain", colalign=columns, disable_numparse=True)
+    drawn = tabulate(
+        cells, headers=[printable(name) for name in head], tablefmt="plain", colalign=columns, disable_numparse=True
+    )
     first, *rest = [line.rstrip() for line in drawn.split("\n")]
     return [style(first, "faint"), *rest]
 

@@ -1,19 +1,13 @@
-"""Rows of state, as text, JSON, CSV and lines of JSON."""
+"""Rows of state, compiled to what each is shown as: an object of JSON, or cells."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ckpttool.formats.state.types import DataType
-from ckpttool.report.json import finding_fields, header
-from ckpttool.report.layout import printable, table
-from ckpttool.report.state import columns_fields
-from ckpttool.report.style import Style, plain
-from ckpttool.state.reader import Row, StateReader
+from ckpttool.state.reader import Row
 from ckpttool.state.tables import Table
 
 Text = Callable[[Any], str]
@@ -30,18 +24,6 @@ def line_renderer(of: Table) -> Callable[[Row], str]:
         return f'{{"partition":{row.partition},{",".join(values)}}}'
 
     return render
-
-
-def rows_as_json(reader: StateReader, of: Table, rows: Iterable[Row]) -> Iterator[str]:
-    """One object, in pieces: what is known before the rows, the rows, and what was found while they were read."""
-    head = {**header("state-rows", reader.store.url), "batch": reader.batch, "operator": of.operator, "store": of.name}
-    head["columns"] = columns_fields(of)
-    yield json.dumps(head)[:-1] + ', "rows": ['
-    render, separator = line_renderer(of), "\n"
-    for row in rows:
-        yield separator + render(row)
-        separator = ",\n"
-    yield f'\n], "findings": {json.dumps([finding_fields(one) for one in reader.findings])}}}'
 
 
 def cell_names(of: Table) -> list[str]:
@@ -86,20 +68,3 @@ def _cell(kind: DataType) -> Text:
 
 def _unquoted(text: str) -> str:
     return str(json.loads(text)) if text.startswith('"') else text
-
-
-def csv_line(cells: Sequence[str]) -> str:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="").writerow(cells)
-    return out.getvalue()
-
-
-def render_rows(of: Table, rows: Sequence[Row], style: Style = plain) -> list[str]:
-    cells = cell_renderer(of)
-    names = cell_names(of)
-    numeric = {at for at in range(len(names)) if rows and all(_is_number(cells(row)[at]) for row in rows)}
-    return table([printable(name) for name in names], [cells(row) for row in rows], style, right=numeric)
-
-
-def _is_number(text: str) -> bool:
-    return not text or text.lstrip("-").replace(".", "", 1).isdecimal()

@@ -14,4 +14,5 @@ def plain(text: str, _tone: str) -> str:
 
 
 def coloured(text: str, tone: str) -> str:
-    return f"\x1b[{_CODES[tone]}m{text}\x1b[0m"
+    """What is to be typed keeps the terminal's own colour."""
+    return f"\x1b[{_CODES[tone]}m{text}\x1b[0m" if tone in _CODES else text

@@ -13,7 +13,8 @@ from typing import Any, Literal
 from ckpttool.errors import CkptError, Refused
 from ckpttool.formats import layout
 from ckpttool.frozen import frozen
-from ckpttool.report.state_rows import cell_names, cell_renderer, csv_line, line_renderer
+from ckpttool.report.csv import csv_line
+from ckpttool.report.state_rows import cell_names, cell_renderer, line_renderer
 from ckpttool.state.reader import Row, StateReader
 from ckpttool.state.side_by_side import side_by_side
 from ckpttool.state.tables import Table

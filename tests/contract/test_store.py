@@ -20,7 +20,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from ckpttool.api import inspect_checkpoint
 from ckpttool.errors import CkptError, MalformedFile, NotFound
 from ckpttool.reading.checkpoint import load_checkpoint
-from ckpttool.report.json import inspection_fields
+from ckpttool.report.views.inspect import inspection_document
 from ckpttool.storage import store as storage
 from ckpttool.storage.store import Store, open_store
 from tests.conftest import AT_LENGTH, HEAVY
@@ -317,7 +317,7 @@ def test_far_above_the_top_is_nothing_or_the_top(store: Store) -> None:
 def inspected(store: Store) -> dict[str, Any]:
     """Without the clock, and so without `looks-alive`; no other field of the JSON needs times of change, which a web
     server and an archive do not tell."""
-    fields = inspection_fields(inspect_checkpoint(load_checkpoint(store)))
+    fields = inspection_document(inspect_checkpoint(load_checkpoint(store))).fields()
     del fields["checkpoint"]
     return fields
 

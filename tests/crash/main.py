@@ -23,13 +23,14 @@ from ckpttool.errors import CkptError
 from ckpttool.harness.campaign import Extras, try_scenarios
 from ckpttool.harness.driver import Driver
 from ckpttool.harness.judge import Judged, judge
-from ckpttool.harness.report import render_report
+from ckpttool.harness.report import report_document
 from ckpttool.harness.scenarios import SCENARIOS, Scenario
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.settings import Settings
 from ckpttool.releases import parse_release
 from ckpttool.report.layout import table
 from ckpttool.report.style import plain
+from tests.documents import shown
 from tests.parts.kafka import Broker
 from tests.parts.spark import ensure_jars, ensure_python_state, ensure_spark
 
@@ -115,7 +116,7 @@ def main() -> None:
         if chosen:
             tiers.append(try_all(spark, chosen, options.scratch))
     for tier in tiers:
-        print(render_report(tier.judged))
+        print(shown(report_document(tier.judged)))
     print("\n".join(summary(tiers)))
     sys.exit(1 if any(tier.broken or list(failures(tier.judged)) for tier in tiers) else 0)
 

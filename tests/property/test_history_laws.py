@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import types
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,8 +16,8 @@ from ckpttool.errors import MalformedFile
 from ckpttool.harness.history import Case, Crash, Disk, Histories, Run
 from ckpttool.harness.history_json import encode_histories, encode_run, parse_histories
 from ckpttool.harness.judge import judge
-from ckpttool.harness.junit import render_junit
-from ckpttool.harness.report import exit_code, render_report, report_fields
+from ckpttool.harness.report import exit_code, report_document
+from tests.documents import shown
 from tests.history_builders import Shape, sound_history
 from tests.property.strategies import json_values
 
@@ -86,9 +85,8 @@ def test_any_history_has_a_verdict(run: Run, some: list[Case]) -> None:
     """However absurd: whoever wrote the file may have been wrong."""
     judged = judge(Histories(run, tuple(some)))
     assert exit_code([judged]) in (0, 1, 3)
-    assert render_report([judged])
-    assert json.dumps(report_fields([judged]))
-    assert render_junit([judged])
+    for form in ("text", "json", "junit"):
+        assert shown(report_document([judged]), form)
 
 
 @slow
@@ -113,4 +111,4 @@ def test_a_history_with_something_absurd_in_it_has_a_verdict(data: st.DataObject
             case = replace(case, after=changed)
         case Disk():
             case = replace(case, crashes=(replace(case.crashes[0], disk=changed),))
-    assert render_report([judge(Histories(run, (case,)))])
+    assert shown(report_document([judge(Histories(run, (case,)))]))

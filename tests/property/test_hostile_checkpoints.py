@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from ckpttool.api import inspect_checkpoint
 from ckpttool.reading.checkpoint import load_checkpoint
-from ckpttool.report.json import inspection_fields
+from ckpttool.report.views.inspect import inspection_document
 from ckpttool.storage.store import LocalStore
 from tests.conftest import Outcome, run_ckpt
 from tests.samples.place import place_sample
@@ -227,7 +227,7 @@ class Shuffled(LocalStore):
 @given(seed=st.integers(0, 2**32))
 def test_the_order_of_a_listing_means_nothing(root: Path, seed: int) -> None:
     shuffled, plain = (
-        inspection_fields(inspect_checkpoint(load_checkpoint(store)))
+        inspection_document(inspect_checkpoint(load_checkpoint(store))).fields()
         for store in (Shuffled(str(root), seed), LocalStore(str(root)))
     )
     assert shuffled == plain

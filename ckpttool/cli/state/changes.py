@@ -7,25 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ckpttool.cli.options import (
-    choose_style,
-    echo,
-    gather_storage_options,
-    output_options,
-    refusals_as_json,
-    storage_options,
-)
+from ckpttool.cli.options import storage_options
+from ckpttool.cli.output import Output, output_options
 from ckpttool.cli.state.common import (
     batch_option,
-    echo_json,
     exit_code,
     jobs_option,
     one_table,
     open_reader,
     schema_option,
     table_options,
-    tell_findings,
-    write_pieces,
 )
 from ckpttool.errors import Refused
 
@@ -46,7 +37,7 @@ Examples:
 @click.option("--batch", "batches", type=click.IntRange(min=0), multiple=True, help="Twice: the earlier and the later.")
 @table_options
 @schema_option
-@output_options("text", "jsonl", "json")
+@output_options("state-diff", "jsonl")
 @storage_options
 def diff_(
     path: str,
@@ -54,32 +45,19 @@ def diff_(
     operator: int | None,
     store: str | None,
     schema: str | None,
-    form: str,
-    color: str,
-    storage_option: tuple[str, ...],
-    storage_options_file: str | None,
+    output: Output,
+    storage: dict[str, str],
 ) -> int:
     """Show the rows added, changed and removed between two batches."""
+    from ckpttool.report.views.state_changes import changes_document
+    from ckpttool.state.difference import compare_rows
+
     if len(batches) != 2:
         raise click.UsageError("give --batch twice: the earlier batch and the later one")
-    options = gather_storage_options(storage_option, storage_options_file)
-    with refusals_as_json("state-diff", path, form):
-        from ckpttool.state.difference import compare_rows
-
-        earlier, later = (open_reader(path, options, batch) for batch in batches)
-        before, after = (one_table(reader, operator, store, schema) for reader in (earlier, later))
-        changes = compare_rows(earlier, later, before, after)
-        if form != "jsonl":
-            changes = iter(list(changes))
-    from ckpttool.report import state_changes as report
-
-    if form == "jsonl":
-        write_pieces(report.change_line(before, after, change) + "\n" for change in changes)
-        tell_findings(earlier, later)
-    elif form == "json":
-        write_pieces(report.diff_json(earlier, later, before, after, changes), end="\n")
-    else:
-        echo(report.render_diff(earlier, later, before, after, list(changes), choose_style(color)))
+    earlier, later = (open_reader(path, storage, batch) for batch in batches)
+    before, after = (one_table(reader, operator, store, schema) for reader in (earlier, later))
+    changes = compare_rows(earlier, later, before, after)
+    output.show(changes_document((earlier, before), (later, after), changes))
     return exit_code(earlier, later)
 
 
@@ -111,7 +89,7 @@ Examples:
     help="Who reads: this process, or the workers of a Spark cluster, which writes DIRECTORY.",
 )
 @jobs_option
-@output_options("text", "json")
+@output_options("state-export")
 @storage_options
 def export_(
     path: str,
@@ -123,34 +101,23 @@ def export_(
     to: str,
     engine: str,
     jobs: int,
-    form: str,
-    color: str,  # noqa: ARG001 - what is printed has no colours
-    storage_option: tuple[str, ...],
-    storage_options_file: str | None,
+    output: Output,
+    storage: dict[str, str],
 ) -> int:
     """Write the rows of a store to DIRECTORY, one file per partition.
 
     DIRECTORY is a local one that is new or empty. Parquet and Arrow need the extra `state`.
     """
-    options = gather_storage_options(storage_option, storage_options_file)
-    with refusals_as_json("state-export", path, form):
-        reader = open_reader(path, options, batch)
-        table = one_table(reader, operator, store, schema)
-        if engine == "spark" and schema is not None:
-            raise click.UsageError("--schema is not for --engine spark")
-        if engine == "spark":
-            _export_with_spark(reader, table, path, options, directory, to)
-            return exit_code(reader)
-        exported = _export_here(reader, table, directory, to, jobs)
-    from ckpttool.report import state_changes as report
+    from ckpttool.report.views.state_changes import export_document
 
-    if form == "json":
-        echo_json(report.export_fields(reader, table, directory, exported))
-    else:
-        rows = sum(one.rows for one in exported)
-        partitions = len(reader.partitions(table.operator))
-        echo(f"{rows:,} rows of {table.name} in {len(exported)} of {partitions} partitions: {directory}")
-        tell_findings(reader)
+    reader = open_reader(path, storage, batch)
+    table = one_table(reader, operator, store, schema)
+    if engine == "spark" and schema is not None:
+        raise click.UsageError("--schema is not for --engine spark")
+    if engine == "spark":
+        _export_with_spark(reader, table, path, storage, directory, to)
+    exported = _export_here(reader, table, directory, to, jobs) if engine == "local" else None
+    output.show(export_document(reader, table, directory, exported))
     return exit_code(reader)
 
 
@@ -178,4 +145,3 @@ def _export_with_spark(
     except ImportError:
         raise Refused("--engine spark needs pyspark 4.0 or later", "pip install 'pyspark>=4' pandas") from None
     export_with_spark(path, options, directory, to, reader.batch, table.operator, table.name)
-    echo(f"{table.name} at batch {reader.batch}, written by Spark: {directory}")

@@ -3,43 +3,38 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from ckpttool.cli.options import echo, told_as_out_of_reach
+from ckpttool.cli.output import Command, told_as_out_of_reach, with_options
 from ckpttool.errors import MalformedFile, NotFound, Unavailable
 
 if TYPE_CHECKING:
     from ckpttool.state.reader import StateReader
     from ckpttool.state.tables import Table
 
-F = TypeVar("F", bound=Callable[..., Any])
 
-_PIECES_AT_ONCE = 1000
-
-
-def batch_option(command: F) -> F:
+def batch_option(command: Command) -> Command:
     return click.option(
         "--batch", type=click.IntRange(min=0), help="The state after this batch. Default: the last committed one."
     )(command)
 
 
-def table_options(command: F) -> F:
-    command = click.option(
-        "--store",
-        metavar="NAME",
-        help="Which store of the operator, or which state variable of transformWithState; see ckpt state list. "
-        "Of a join also left or right: the rows that a side keeps.",
-    )(command)
-    return click.option("--operator", type=click.IntRange(min=0), help="Which operator. Default: 0, or the only one.")(
-        command
+def table_options(command: Command) -> Command:
+    options = (
+        click.option("--operator", type=click.IntRange(min=0), help="Which operator. Default: 0, or the only one."),
+        click.option(
+            "--store",
+            metavar="NAME",
+            help="Which store of the operator, or which state variable of transformWithState; see ckpt state list. "
+            "Of a join also left or right: the rows that a side keeps.",
+        ),
     )
+    return with_options(options, command)
 
 
-def jobs_option(command: F) -> F:
+def jobs_option(command: Command) -> Command:
     return click.option(
         "--jobs",
         type=click.IntRange(min=1),
@@ -49,7 +44,7 @@ def jobs_option(command: F) -> F:
     )(command)
 
 
-def schema_option(command: F) -> F:
+def schema_option(command: Command) -> Command:
     return click.option(
         "--schema",
         metavar="FILE|DDL",
@@ -64,9 +59,8 @@ def open_reader(path: str, options: dict[str, str], batch: int | None, batches: 
     from ckpttool.state.reader import open_state
     from ckpttool.storage.store import open_store
 
-    os.environ.setdefault(
-        "OPENBLAS_NUM_THREADS", "1"
-    )  # numpy starts threads for algebra, which costs more than most state
+    # numpy starts threads for algebra, which costs more than most state
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     return open_state(open_store(path, options), batch, batches=batches)
 
 
@@ -107,40 +101,6 @@ def _described(reader: StateReader, table: Table, schema: str) -> Table:
         return reader.described(table, parse_given_schema(content))
     except MalformedFile as error:
         raise click.UsageError(f"--schema: {error.message}; expected: {error.expected}") from None
-
-
-def echo_json(fields: dict[str, Any]) -> None:
-    from ckpttool.report.json import render_json
-
-    echo(render_json(fields))
-
-
-def write_pieces(pieces: Iterable[str], end: str = "") -> None:
-    """Many pieces at a time: a call for each row would cost more than the row."""
-    waiting: list[str] = []
-    for piece in pieces:
-        waiting.append(piece)
-        if len(waiting) == _PIECES_AT_ONCE:
-            _write("".join(waiting))
-            waiting.clear()
-    _write("".join(waiting) + end)
-
-
-def _write(text: str) -> None:
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        echo("")  # which knows what to do then
-        raise click.exceptions.Exit(0) from None
-
-
-def tell_findings(*readers: StateReader) -> None:
-    """Beside rows there is no room for findings: they go to standard error."""
-    from ckpttool.report.layout import printable
-
-    for finding in (one for reader in readers for one in reader.findings):
-        click.echo(f"ckpt: {finding.path}: {printable(finding.message)}", err=True)
 
 
 def exit_code(*readers: StateReader) -> int:

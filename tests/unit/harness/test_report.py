@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from ckpttool.harness.history import Histories
 from ckpttool.harness.judge import judge
-from ckpttool.harness.report import render_report, report_fields
+from ckpttool.harness.report import report_document
 from ckpttool.harness.shrink import At, Schedule, Shrunk, Smallest
+from tests.documents import shown
 from tests.history_builders import Shape, sound_history
 
 SCHEDULE = Schedule((At("commit-log/rename-begin", 0), At("offset-log-end", 0, 2)), batches=1, partitions=1, rows=2)
@@ -20,7 +21,7 @@ def smallest(finished: bool) -> Smallest:
 
 def test_the_smallest_stands_at_the_end() -> None:
     sound = sound_history(Shape())
-    text = render_report([judge(Histories(sound.run, (sound.case,)))], smallest=[smallest(finished=False)])
+    text = shown(report_document([judge(Histories(sound.run, (sound.case,)))], [smallest(finished=False)]))
     assert text.endswith(
         """
 The smallest that still fails with row-lost (12 tried, and smaller ones may fail too):
@@ -30,11 +31,11 @@ The smallest that still fails with row-lost (12 tried, and smaller ones may fail
    again: ckpt crash-test replay image-1
 """
     )
-    assert "(12 tried):" in render_report([], smallest=[smallest(finished=True)])
+    assert "(12 tried):" in shown(report_document([], [smallest(finished=True)]))
 
 
 def test_the_smallest_as_json() -> None:
-    (fields,) = report_fields([], [smallest(finished=True)])["smallest"]
+    (fields,) = report_document([], [smallest(finished=True)]).fields()["smallest"]
     assert fields == {
         "scenario": "orders",
         "anomaly": "row-lost",

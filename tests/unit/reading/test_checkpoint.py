@@ -252,6 +252,7 @@ from ckpttool.cli import main
 from ckpttool.cli import inspect, log, diff
 import ckpttool.reading.checkpoint, ckpttool.api, ckpttool.reading.ledger
 import ckpttool.report.json, ckpttool.report.text
+import ckpttool.report.views.inspect, ckpttool.report.views.log, ckpttool.report.views.diff
 if os.getuid() == 0:
     os.setgroups([])
     os.setgid({NOBODY})

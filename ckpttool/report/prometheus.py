@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ckpttool.kafka.base import SourceView
-from ckpttool.report.kafka import KafkaReport
+from ckpttool.report.document import Document
 from ckpttool.report.layout import printable
+from ckpttool.report.style import Style
+from ckpttool.report.views.kafka import KafkaReport
 
 Labels = Mapping[str, str]
 Value = tuple[Labels, float]
+
+
+def render(document: Document, _style: Style) -> Iterator[str]:
+    """A refusal has no figures."""
+    if "prometheus" in document.own:
+        yield render_metrics(*document.own["prometheus"])
 
 
 def render_metrics(report: KafkaReport, last_batch: int | None, last_commit: int | None) -> str:

@@ -1,10 +1,9 @@
-"""Kafka sources beside their brokers, in both voices: `ckpt kafka diff` as text and as `ckpt.kafka-diff/1`."""
+"""`ckpt kafka diff`: Kafka sources beside their brokers."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from ckpttool.frozen import frozen
 from ckpttool.kafka.base import PartitionTimes, PartitionView, SourceView, TopicView, spell
@@ -12,18 +11,17 @@ from ckpttool.laws.kafka import KafkaVerdict, Verdict
 from ckpttool.laws.restart import Restart
 from ckpttool.model import Finding
 from ckpttool.releases import Release, spell_release
-from ckpttool.report.json import finding_fields, header
-from ckpttool.report.layout import printable, spell_duration, spell_time, table
-from ckpttool.report.style import Style, plain
-from ckpttool.report.text import render_findings
+from ckpttool.report.document import Block, Document, Fields, Findings, Line, Section, Table, Tone, Toned
+from ckpttool.report.layout import spell_duration, spell_time
+from ckpttool.report.views.findings import failure_fields, findings_fields
 from ckpttool.scene.scene import Doubt, Failure
 from ckpttool.words import counted, listed
 
-Fields = dict[str, Any]
 _ROWS_SHOWN = 40
 _HEAD = ("Topic", "Partition", "Next", "Replay to", "Earliest", "Latest", "Lag", "Lost", "Status")
 _WHEN_HEAD = ("Behind for", "Retention")
 _NOTES_SHOWN = 5
+Newest = tuple[int | None, int | None]
 
 
 @frozen
@@ -76,10 +74,19 @@ class KafkaReport:
         return 5 if reasons or is_silent else 3 if self.verdict == "unknown" else 0
 
 
-def kafka_fields(report: KafkaReport) -> Fields:
-    failure = report.obstacle if isinstance(report.obstacle, Failure) else None
+def kafka_document(report: KafkaReport, *, everything: bool = False, newest: Newest = (None, None)) -> Document:
+    """`everything`: healthy partitions too; `newest`: the last batch that was planned, and the last with a commit."""
+    return Document(
+        "kafka-diff",
+        report.checkpoint,
+        lambda: _fields(report),
+        lambda: _blocks(report, everything),
+        own={"prometheus": (report, *newest)},
+    )
+
+
+def _fields(report: KafkaReport) -> Fields:
     return {
-        **header("kafka-diff", report.checkpoint),
         "spark_version": spell_release(report.release),
         "next_batch": {"outcome": report.next_batch.outcome, "batch_id": report.next_batch.batch_id},
         "asked_ms": report.asked_ms,
@@ -87,20 +94,18 @@ def kafka_fields(report: KafkaReport) -> Fields:
         "headline": headline(report),
         "total_lost": report.total_lost,
         "total_lag": report.total_lag,
-        "error": failure
-        and {
-            "phase": failure.phase,
-            "class": failure.class_name,
-            "condition": failure.condition,
-            "message": failure.message,
-        },
-        "sources": [source_fields(source) for source in report.sources],
-        "assumes": list(dict.fromkeys(said for source in report.sources for said in source.assumes)),
-        "findings": [finding_fields(finding) for finding in report.findings],
+        "error": failure_fields(report.obstacle) if isinstance(report.obstacle, Failure) else None,
+        "sources": [view_fields(source) for source in report.sources],
+        "assumes": _assumed(report),
+        "findings": findings_fields(report.findings),
     }
 
 
-def source_fields(source: SourceView) -> Fields:
+def _assumed(report: KafkaReport) -> list[str]:
+    return list(dict.fromkeys(said for source in report.sources for said in source.assumes))
+
+
+def view_fields(source: SourceView) -> Fields:
     return {
         "index": source.index,
         "bootstrap_servers": source.servers,
@@ -172,49 +177,45 @@ def headline(report: KafkaReport) -> str:
     return f"ok{behind}"
 
 
-def render_kafka(report: KafkaReport, style: Style = plain, *, everything: bool = False) -> str:
-    tone = {"ok": "good", "unknown": "notice"}.get(report.verdict, "error")
-    lines = [style(printable(_capital(headline(report))), tone)]
+def _blocks(report: KafkaReport, everything: bool) -> Iterator[Section]:
+    yield _answer(report)
+    for source in report.sources:
+        yield view_section(source, everything, report.asked_ms if report.tells_when else None)
+    if report.findings:
+        yield [Findings(report.findings)]
+    if assumed := _assumed(report):
+        yield [Toned(f"Assumed: {'; '.join(assumed)}", "faint")]
+
+
+def _answer(report: KafkaReport) -> Iterator[Line]:
+    said = headline(report)
+    tones: dict[str, Tone] = {"ok": "good", "unknown": "notice"}
+    yield Toned(said[:1].upper() + said[1:], tones.get(report.verdict, "error"))
     if isinstance(report.obstacle, Failure):
         condition = f" {report.obstacle.condition}" if report.obstacle.condition else ""
-        lines.append(f"Spark {spell_release(report.release)}: {report.obstacle.class_name}{condition}")
+        yield f"Spark {spell_release(report.release)}: {report.obstacle.class_name}{condition}"
     if report.tells_when:
-        lines += [printable(line) for line in _first_reached(report)]
-    for source in report.sources:
-        lines += ["", *source_lines(source, style, everything, report.asked_ms if report.tells_when else None)]
-    if report.findings:
-        lines += ["", *render_findings(report.findings, style)]
-    assumed = dict.fromkeys(said for source in report.sources for said in source.assumes)
-    if assumed:
-        lines += ["", style("Assumed: " + "; ".join(assumed), "faint")]
-    return "\n".join(lines)
+        yield from _first_reached(report)
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def source_lines(
-    source: SourceView, style: Style = plain, everything: bool = False, now_ms: int | None = None
-) -> Iterator[str]:
+def view_section(source: SourceView, everything: bool = False, now_ms: int | None = None) -> Iterator[Block]:
     """`now_ms`: with the partitions' times, seen from then."""
     partitions = sum(len(topic.partitions) for topic in source.topics)
-    title = f"Source {source.index} · {listed(topic.topic for topic in source.topics)} · "
-    yield style(printable(f"{title}{counted(partitions, 'partition')} at {source.servers}"), "title")
+    topics = listed(topic.topic for topic in source.topics)
+    yield Toned(f"Source {source.index} · {topics} · {counted(partitions, 'partition')} at {source.servers}", "title")
     if source.fault:
-        yield printable(source.fault.message)
+        yield source.fault.message
     ordered = source.worst_first()
     bad = [one for one in ordered if everything or one[1].status != "ok" or (now_ms is not None and one[1].lag)]
     shown = bad if everything else bad[:_ROWS_SHOWN]
     if shown:
         head = _HEAD if now_ms is None else (*_HEAD, *_WHEN_HEAD)
-        rows = [(*_row(topic, part), *_when_cells(part, now_ms)) for topic, part in shown]
-        yield from table(head, rows, style, right=range(1, 8))
+        yield Table(head, [(*_row(topic, part), *_when_cells(part, now_ms)) for topic, part in shown], range(1, 8))
     if len(bad) > len(shown):
         yield f"and {len(bad) - len(shown):,} more, with --all"
     yield from _summaries(source, shown)
     if now_ms is not None:
-        yield from map(printable, _notes(source))
+        yield from _notes(source)
 
 
 def _first_reached(report: KafkaReport) -> Iterator[str]:
@@ -267,4 +268,4 @@ def _summaries(source: SourceView, shown: Sequence[tuple[TopicView, PartitionVie
             counts = Counter(part.status for part in rest)
             kinds = ", ".join(f"{number:,} {status}" for status, number in counts.most_common())
             lag = sum(part.lag or 0 for part in rest)
-            yield printable(f"{topic.topic}: {kinds}, {counted(lag, 'row')} behind")
+            yield f"{topic.topic}: {kinds}, {counted(lag, 'row')} behind"

@@ -1,24 +1,35 @@
-"""What `ckpt state verify` and `size` say of the files, as text and JSON."""
+"""`ckpt state verify` and `size`: what there is to say of the files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from ckpttool.report.json import Fields, finding_fields, header
-from ckpttool.report.layout import printable, table
-from ckpttool.report.style import Style, plain
-from ckpttool.report.text import render_findings
+from ckpttool.report.document import Block, Document, Fields, Findings, Line, Section, Table, Tone, Toned
+from ckpttool.report.views.findings import findings_fields
+from ckpttool.report.views.state_stores import state_title
 from ckpttool.state.reader import StateReader
 from ckpttool.state.sizes import StoreSize
 from ckpttool.state.verify import StoreCheck, Verification
 
 _SHOWN = 20  # stores, of which nothing is wrong
-_TONES = {"loadable": "good", "failure": "error", "unknown": "notice"}
+_OUTCOMES: dict[str, tuple[str, Tone]] = {
+    "loadable": ("can be loaded", "good"),
+    "failure": ("cannot be loaded", "error"),
+    "unknown": ("may be loadable", "notice"),
+}
 
 
-def verify_fields(reader: StateReader, verification: Verification) -> Fields:
+def verification_document(reader: StateReader, verification: Verification) -> Document:
+    return Document(
+        "state-verify",
+        reader.store.url,
+        lambda: _verification_fields(reader, verification),
+        lambda: _verification(reader, verification),
+    )
+
+
+def _verification_fields(reader: StateReader, verification: Verification) -> Fields:
     return {
-        **header("state-verify", reader.store.url),
         "batch": verification.batch,
         "version": reader.version,
         "outcome": verification.outcome,
@@ -35,7 +46,7 @@ def verify_fields(reader: StateReader, verification: Verification) -> Fields:
             for failure in verification.failures
         ],
         "stores": [_store_fields(one) for one in verification.stores],
-        "findings": [finding_fields(one) for one in verification.findings],
+        "findings": findings_fields(verification.findings),
     }
 
 
@@ -56,34 +67,36 @@ def _store_fields(check: StoreCheck) -> Fields:
     }
 
 
-def render_verification(reader: StateReader, verification: Verification, style: Style = plain) -> str:
-    word = {"loadable": "can be loaded", "failure": "cannot be loaded", "unknown": "may be loadable"}
-    said = style(word[verification.outcome], _TONES[verification.outcome])
+def _verification(reader: StateReader, verification: Verification) -> Iterator[Section]:
+    yield _outcome(reader, verification)
+    yield _stores(verification.stores)
+    if verification.findings:
+        yield [Findings(verification.findings)]
+
+
+def _outcome(reader: StateReader, verification: Verification) -> Iterator[Line]:
     bad = len({failure.path.rpartition("/")[0] for failure in verification.failures})
     stores = len(verification.stores)
-    lines = [
-        f"State after batch {verification.batch}, version {reader.version}: {said} · {stores - bad} of {stores} stores"
-    ]
+    after = f"State after batch {verification.batch}, version {reader.version}: "
+    yield after, Toned(*_OUTCOMES[verification.outcome]), f" · {stores - bad} of {stores} stores"
     if verification.sample:
-        lines.append(
-            f"  A sample: {verification.sample[0]} of every {verification.sample[1]} partitions was looked at."
-        )
-    lines += [f"  {printable(why)}" for why in verification.why]
-    if verification.outcome != "loadable":
-        newest = verification.newest_restorable
-        lines.append(
-            "  No earlier batch whose logs are there can be restored."
-            if newest is None
-            else f"  The newest batch that every store can be restored to: {newest}"
-        )
-    rows = [_row(check) for check in verification.stores[:_SHOWN]]
-    lines += ["", *table(("Operator", "Partition", "Store", "Base", "Changes", "Keys", "Versions"), rows, style,
-                         right=(1, 4, 5))]  # fmt: skip
-    if stores > _SHOWN:
-        lines.append(f"  … {stores - _SHOWN} more stores; all with --format json")
-    if verification.findings:
-        lines += ["", *render_findings(verification.findings, style)]
-    return "\n".join(lines) + "\n"
+        few, many = verification.sample
+        yield f"  A sample: {few} of every {many} partitions was looked at."
+    yield from (f"  {why}" for why in verification.why)
+    if verification.outcome == "loadable":
+        return
+    newest = verification.newest_restorable
+    if newest is None:
+        yield "  No earlier batch whose logs are there can be restored."
+    else:
+        yield f"  The newest batch that every store can be restored to: {newest}"
+
+
+def _stores(checks: Sequence[StoreCheck]) -> Iterator[Block]:
+    head = ("Operator", "Partition", "Store", "Base", "Changes", "Keys", "Versions")
+    yield Table(head, [_row(check) for check in checks[:_SHOWN]], {1, 4, 5})
+    if len(checks) > _SHOWN:
+        yield f"  … {len(checks) - _SHOWN} more stores; all with --format json"
 
 
 def _row(check: StoreCheck) -> tuple[str, ...]:
@@ -100,9 +113,12 @@ def _row(check: StoreCheck) -> tuple[str, ...]:
     )
 
 
-def size_fields(reader: StateReader, sizes: Sequence[StoreSize]) -> Fields:
+def sizes_document(reader: StateReader, sizes: Sequence[StoreSize]) -> Document:
+    return Document("state-size", reader.store.url, lambda: _sizes_fields(reader, sizes), lambda: _sizes(reader, sizes))
+
+
+def _sizes_fields(reader: StateReader, sizes: Sequence[StoreSize]) -> Fields:
     return {
-        **header("state-size", reader.store.url),
         "batch": reader.batch,
         "version": reader.version,
         "bytes": sum(one.size_bytes for one in sizes),
@@ -124,11 +140,21 @@ def size_fields(reader: StateReader, sizes: Sequence[StoreSize]) -> Fields:
             }
             for one in sizes
         ],
-        "findings": [finding_fields(one) for one in reader.findings],
+        "findings": findings_fields(reader.findings),
     }
 
 
-def render_sizes(reader: StateReader, sizes: Sequence[StoreSize], style: Style = plain) -> str:
+def _sizes(reader: StateReader, sizes: Sequence[StoreSize]) -> Iterator[Section]:
+    yield [state_title(reader)]
+    yield [_table_of_sizes(sizes)]
+    unknown = [one for one in sizes if one.why]
+    yield [
+        "  Deltas: since the snapshot, most in a partition. Garbage: what maintenance would delete, if it ran.",
+        *(f"  Partition {one.partition} of {one.store}: {one.why}" for one in unknown[:_SHOWN]),
+    ]
+
+
+def _table_of_sizes(sizes: Sequence[StoreSize]) -> Table:
     """A line for each store, over all its partitions."""
     head = ("Operator", "Store", "Partitions", "Bytes", "Needed", "Largest", "Deltas", "Garbage")
     groups: dict[tuple[int, str], list[StoreSize]] = {}
@@ -147,12 +173,4 @@ def render_sizes(reader: StateReader, sizes: Sequence[StoreSize], style: Style =
         )
         for (operator, store), group in groups.items()
     ]
-    lines = [f"State after batch {reader.batch}: version {reader.version}", ""]
-    lines += table(head, rows, style, right=(2, 3, 4, 5, 6, 7))
-    lines += [
-        "",
-        "  Deltas: since the snapshot, most in a partition. Garbage: what maintenance would delete, if it ran.",
-    ]
-    unknown = [one for one in sizes if one.why]
-    lines += [f"  Partition {one.partition} of {one.store}: {printable(one.why or '')}" for one in unknown[:_SHOWN]]
-    return "\n".join(lines) + "\n"
+    return Table(head, rows, {2, 3, 4, 5, 6, 7})

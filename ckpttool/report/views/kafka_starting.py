@@ -1,15 +1,15 @@
-"""Where a new query has to begin, as `ckpt.kafka-starting-offsets/1`."""
+"""`ckpt kafka starting-offsets`: where a new query has to begin. For people, too, it is what an option is set to."""
 
 from __future__ import annotations
 
 from ckpttool.kafka.starting import Start, StartingOffsets
 from ckpttool.laws.restart import Restart
-from ckpttool.report.json import Fields, header
+from ckpttool.report.document import Document, Fields
 
 
-def starting_fields(checkpoint: str, next_batch: Restart, offsets: StartingOffsets) -> Fields:
-    return {
-        **header("kafka-starting-offsets", checkpoint),
+def starting_document(checkpoint: str, next_batch: Restart, offsets: StartingOffsets, group: Fields | None) -> Document:
+    """`group`: what was written to a group of consumers, if one was named."""
+    data = {
         "next_batch": {"outcome": next_batch.outcome, "batch_id": next_batch.batch_id},
         "source": {"index": offsets.index, "name": offsets.name},
         "starting_offsets": offsets.offsets,
@@ -18,7 +18,9 @@ def starting_fields(checkpoint: str, next_batch: Restart, offsets: StartingOffse
         "partitions": [_start_fields(start) for start in offsets.starts],
         "notes": list(offsets.notes),
         "findings": [],
+        "consumer_group": group,
     }
+    return Document("kafka-starting-offsets", checkpoint, lambda: data, lambda: [[offsets.option]])
 
 
 def _start_fields(start: Start) -> Fields:

@@ -12,8 +12,8 @@ from ckpttool.kafka.moments import Moment, TimesAnswer, TopicSettings
 from ckpttool.kafka.when import with_times
 from ckpttool.laws.kafka import judge_views
 from ckpttool.laws.restart import predict_restart
-from ckpttool.report.kafka import KafkaReport
-from ckpttool.report.metrics import render_metrics
+from ckpttool.report.views.kafka import KafkaReport, kafka_document
+from tests.documents import shown
 from tests.unit.kafka.scenes import GONE, broker, look, query
 
 NOW, DAY = 1_700_000_000_000, 86_400_000
@@ -28,7 +28,7 @@ def metrics(scene: Any, answer: BrokerAnswer, url: str = "/checkpoint", times: T
     judged = judge_views(views, scene)
     report = KafkaReport(url, scene.release, restart, judged, NOW, tells_when=times is not None)
     found: dict[str, dict[tuple[str, ...], float]] = {}
-    for family in text_string_to_metric_families(render_metrics(report, 7, 6)):
+    for family in text_string_to_metric_families(shown(kafka_document(report, newest=(7, 6)), "prometheus")):
         assert family.type == "gauge"
         assert family.documentation
         for sample in family.samples:

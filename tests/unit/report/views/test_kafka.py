@@ -14,8 +14,8 @@ from ckpttool.kafka.moments import Moment, TimesAnswer, TopicSettings
 from ckpttool.kafka.when import with_times
 from ckpttool.laws.kafka import judge_views
 from ckpttool.laws.restart import predict_restart
-from ckpttool.report.json import render_json
-from ckpttool.report.kafka import KafkaReport, headline, kafka_fields, render_kafka
+from ckpttool.report.views.kafka import KafkaReport, headline, kafka_document
+from tests.documents import shown
 from tests.unit.kafka.scenes import broker, judged, look, query
 
 START: Any = {"orders": {3: 100}}
@@ -63,7 +63,7 @@ def report(scene: Any, answer: BrokerAnswer) -> KafkaReport:
 def test_the_first_line_and_the_exit_code(scene: Any, has: Any, expected: str, code: int) -> None:
     told = report(scene, broker({"orders": has}))
     assert headline(told).startswith(expected)
-    assert render_kafka(told).partition("\n")[0].lower().startswith(expected.lower())
+    assert shown(kafka_document(told)).partition("\n")[0].lower().startswith(expected.lower())
     assert told.exit_code == code
 
 
@@ -76,7 +76,7 @@ def test_reasons_on_this_side(reason: Any, code: int) -> None:
 
 def test_the_fields() -> None:
     told = report(query(START, END, replay=True), broker({"orders": {3: (130, 300)}}, {"orders": "A"}))
-    fields = json.loads(render_json(kafka_fields(told)))
+    fields = json.loads(shown(kafka_document(told), "json"))
     assert fields["schema"] == "ckpt.kafka-diff/1"
     assert fields["next_batch"] == {"outcome": "replay", "batch_id": 1}
     assert (fields["verdict"], fields["total_lost"], fields["total_lag"]) == ("fails", 30, 200)
@@ -109,18 +109,18 @@ def test_thousands_of_healthy_partitions_are_a_line_for_each_topic() -> None:
     start = {"orders": dict.fromkeys(range(3000), 10), "refunds": {0: 1}}
     has = {"orders": dict.fromkeys(range(3000), (0, 12)), "refunds": {0: (5, 9)}}
     told = report(query(start), broker(has))
-    text = render_kafka(told)
+    text = shown(kafka_document(told))
     assert "orders: 3,000 ok, 6,000 rows behind" in text
     assert len(text.splitlines()) < 15
-    assert len(render_kafka(told, everything=True).splitlines()) > 3000
+    assert len(shown(kafka_document(told, everything=True)).splitlines()) > 3000
 
 
 def test_names_cannot_reach_the_terminal_raw() -> None:
     name = "a\x1b[31mb\u202e"
     told = report(query({name: {0: 5}}), broker({name: {0: (9, 9)}}))
-    assert "\x1b" not in render_kafka(told)
-    assert "\u202e" not in render_kafka(told)
-    assert render_json(kafka_fields(told)).isascii()
+    assert "\x1b" not in shown(kafka_document(told))
+    assert "\u202e" not in shown(kafka_document(told))
+    assert shown(kafka_document(told), "json").isascii()
 
 
 def test_clusters_by_source() -> None:
@@ -134,7 +134,7 @@ def test_with_times_the_one_that_retention_reaches_first_stands_first() -> None:
     scene = query({"orders": dict.fromkeys(range(3), 10)})
     restart = predict_restart(scene)
     told = KafkaReport("/checkpoint", scene.release, restart, judge_views((view,), scene), NOW, tells_when=True)
-    lines = render_kafka(told).splitlines()
+    lines = shown(kafka_document(told)).splitlines()
     assert lines[1].startswith("Retention reaches orders-1 first: in 23 h, 2023-11-15 21:58:20Z")
     [head, *rows] = [line for line in lines if line.startswith(("Topic", "orders  "))]
     assert head.split()[-3:] == ["Behind", "for", "Retention"]
@@ -142,8 +142,8 @@ def test_with_times_the_one_that_retention_reaches_first_stands_first() -> None:
     assert rows[0].endswith("in 23 h")
     assert rows[2].endswith("never by age")
     assert "trusts the producers' clocks" in "\n".join(lines)
-    fields = kafka_fields(told)["sources"][0]["topics"][0]["partitions"][1]
+    fields = kafka_document(told).fields()["sources"][0]["topics"][0]["partitions"][1]
     assert fields["time_lag_ms"] == 900_000
     assert fields["retention_reaches_ms"] == NOW - 900_000 + DAY
     bare = replace(told, tells_when=False)
-    assert "Behind for" not in render_kafka(bare)
+    assert "Behind for" not in shown(kafka_document(bare))

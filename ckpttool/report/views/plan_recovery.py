@@ -1,0 +1,256 @@
+"""`ckpt plan-recovery`: what a restart does, what that does to the data, and the ways out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from ckpttool.diagnosis import KAFKA_NOT_ASKED, STATE_NOT_READ, Diagnosis
+from ckpttool.errors import CkptError
+from ckpttool.formats import layout
+from ckpttool.laws.restart import Restart, SourceRange
+from ckpttool.plan import Plan, SetAside, Step, WayOut
+from ckpttool.plan.steps import spell
+from ckpttool.releases import NEWEST, Release, spell_release
+from ckpttool.report.document import Document, Fields, Findings, Line, Section, Table, Tone, Toned
+from ckpttool.report.layout import spell_time
+from ckpttool.report.views.batches import spell_step
+from ckpttool.report.views.findings import failure_fields, findings_fields
+
+
+def outlook_document(diagnosis: Diagnosis, plan: Plan) -> Document:
+    return Document(
+        "plan-recovery",
+        diagnosis.checkpoint.url,
+        lambda: _fields(diagnosis, plan),
+        lambda: _blocks(diagnosis, plan),
+    )
+
+
+def unknown_outlook(given: Release | None, error: CkptError) -> Fields:
+    """What could not be looked at has an outlook as well, beside the refusal."""
+    release, why = (NEWEST, "default") if given is None else (given, "given")
+    nothing_known = Restart("unknown", None, (), None, None, (error.message,), ())
+    return {
+        "spark_version": {"assumed": spell_release(release), "why": why, "possible": []},
+        "restart": _restart_fields(nothing_known),
+        "sinks": [],
+        "kafka": None,
+        "options": [],
+        "refused": [],
+        "reach": None,
+    }
+
+
+def _fields(diagnosis: Diagnosis, plan: Plan) -> Fields:
+    return {
+        "spark_version": {
+            "assumed": spell_release(diagnosis.scene.start.release),
+            "why": diagnosis.chosen,
+            "possible": [f"{release[0]}.{release[1]}" for release in diagnosis.possible],
+        },
+        "restart": _restart_fields(diagnosis.prediction),
+        "sinks": [
+            {"kind": sink.kind, "path": sink.path, "verdict": sink.verdict, "why": sink.why} for sink in diagnosis.sinks
+        ],
+        "kafka": _kafka_fields(diagnosis),
+        "findings": findings_fields(diagnosis.findings),
+        "options": [_option_fields(option) for option in plan.options],
+        "refused": [{"id": refusal.id, "why": refusal.why} for refusal in plan.refused],
+        "reach": {"batch_id": plan.reach.batch_id, "planned_ms": plan.reach.planned_ms} if plan.reach else None,
+    }
+
+
+def _kafka_fields(diagnosis: Diagnosis) -> list[Fields] | None:
+    """As in `ckpt kafka diff`; None if no broker was asked, or the query has no Kafka source."""
+    if not diagnosis.views:
+        return None
+    from ckpttool.report.views.kafka import view_fields
+
+    return [view_fields(source) for source in diagnosis.views]
+
+
+def _restart_fields(restart: Restart) -> Fields:
+    error = restart.error
+    return {
+        "outcome": restart.outcome,
+        "batch_id": restart.batch_id,
+        "sources": [_source_fields(source) for source in restart.sources],
+        "watermark_ms": restart.watermark_ms,
+        "error": error and failure_fields(error) | {"sink_written_first": error.sink_written_first},
+        "why": list(restart.why),
+        "assumes": list(restart.assumes),
+    }
+
+
+def _source_fields(source: SourceRange) -> Fields:
+    return {
+        "index": source.index,
+        "name": source.name,
+        "kind": source.kind,
+        "start": source.start,
+        "end": source.end,
+        "rows": source.step.amount if source.step and source.step.unit == "rows" else None,
+    }
+
+
+def _option_fields(option: WayOut) -> Fields:
+    return {
+        "id": option.id,
+        "title": option.title,
+        "guarantee": option.guarantee,
+        "rows_replayed": option.rows_replayed,
+        "rows_lost": option.rows_lost,
+        "rows_duplicated": option.rows_duplicated,
+        "steps": [_step_fields(step) for step in option.steps],
+        "preconditions": list(option.preconditions),
+        "trap": option.trap,
+    }
+
+
+def _step_fields(step: Step) -> Fields:
+    """A step by its own fields; those that its kind does not have are left out."""
+    from dataclasses import asdict
+
+    return {name: value for name, value in asdict(step).items() if value is not None}
+
+
+# -- for people --------------------------------------------------------------------------------------------------------
+
+
+def _blocks(diagnosis: Diagnosis, plan: Plan) -> Iterator[Section]:
+    yield _verdict(diagnosis)
+    yield _ranges(diagnosis.prediction)
+    yield _sinks(diagnosis)
+    if diagnosis.views:
+        from ckpttool.report.views.kafka import view_section
+
+        yield from map(view_section, diagnosis.views)
+    yield [Findings(diagnosis.findings)]
+    yield _options(plan)
+    yield _not_offered(diagnosis, plan)
+    yield [f"Assumed: {'; '.join(diagnosis.prediction.assumes)}."]
+
+
+def _verdict(diagnosis: Diagnosis) -> Iterator[Line]:
+    restart = diagnosis.prediction
+    spark = f"Spark {spell_release(diagnosis.scene.start.release)}"
+    yield _first_line(diagnosis, spark)
+    yield f"  {'; '.join(restart.why)}."
+    if restart.watermark_ms:
+        yield f"  Watermark {spell_time(restart.watermark_ms)}."
+    if diagnosis.chosen != "given":
+        chosen = "the newest that may have written it" if diagnosis.chosen == "inferred" else "the newest known"
+        yield f"  {spark} is {chosen}; name another with --spark-version."
+    if STATE_NOT_READ in restart.assumes:
+        yield "  State files were looked at by name and size only: --state full reads them."
+    if KAFKA_NOT_ASKED in restart.assumes:
+        yield "  Kafka was not asked whether it still has the rows: give it with --bootstrap-server HOST:PORT."
+    if not diagnosis.sinks:
+        yield "  The sink was not looked at: give it with --sink URL."
+
+
+def _first_line(diagnosis: Diagnosis, spark: str) -> Line:
+    restart = diagnosis.prediction
+    if restart.outcome == "replay":
+        replay = Toned(f"replay batch {restart.batch_id}", "notice")
+        return f"{spark} will ", replay, " with the offsets that are logged."
+    if restart.outcome == "new_batch":
+        return f"{spark} will ", Toned(f"start batch {restart.batch_id}", "good"), " with new data."
+    if restart.outcome == "fresh_start":
+        return f"{spark} will ", Toned("start from nothing", "notice"), ", at batch 0."
+    error = restart.error
+    if error is None:
+        return Toned("It cannot be told", "notice"), f" what {spark} will do."
+    where = {"start": "in start()", "init": "before any batch", "batch": f"in batch {restart.batch_id}"}
+    after = ", after the sink got the batch" if error.sink_written_first else ""
+    fails = Toned(f"fail {where[error.phase]}", "error")
+    return f"{spark} will ", fails, f" with {error.condition or error.class_name}{after}."
+
+
+def _ranges(restart: Restart) -> Iterator[Table]:
+    rows = [
+        [
+            source.name or str(source.index),
+            source.kind or "",
+            _spell_offset(source.start),
+            "decided at run time" if source.end is None else _spell_offset(source.end),
+            spell_step(source.step),
+        ]
+        for source in restart.sources
+    ]
+    if rows:
+        yield Table(["Source", "Kind", "From", "Up to", "Step"], rows, {4})
+
+
+def _spell_offset(value: object) -> str:
+    return "its beginning" if value is None else json.dumps(value, separators=(",", ":"))
+
+
+def _sinks(diagnosis: Diagnosis) -> Iterator[Line]:
+    """Not as a table: paths and reasons are long, and count to the last word."""
+    tones: dict[str, Tone] = {"written": "good", "skipped_already_written": "good", "unknown": "notice"}
+    for sink in diagnosis.sinks:
+        where = "" if sink.path.lower() == sink.kind.lower() else f" {sink.path}"
+        verdict = Toned(sink.verdict.replace("_", " "), tones.get(sink.verdict, "error"))
+        yield f"Sink {sink.kind}{where}: ", verdict
+        yield f"  {sink.why}."
+
+
+def _options(plan: Plan) -> Iterator[Line]:
+    if not plan.options:
+        return
+    yield Toned("Ways out, the cheapest first", "title")
+    for number, option in enumerate(plan.options, 1):
+        yield f"{number}. {option.title} ({option.id})"
+        yield f"   {_spell_cost(option)}; {option.guarantee}"
+        yield from (f"   first: {condition}" for condition in option.preconditions)
+        yield from (f"   - {line}" for line in _steps(option.steps))
+        if option.trap:
+            yield f"   beware: {option.trap}"
+    yield "As shell commands: ", Toned("--format json | jq -r '.options[0].steps[].shell'", "command")
+
+
+def _steps(steps: Sequence[Step]) -> Iterator[str]:
+    """What follows one after the other is one line per directory; a checksum goes with its file."""
+    for (kind, folder), group in groupby(steps, _place_of):
+        several = list(group)
+        named = {step.path.rpartition("/")[2]: step.why for step in several if isinstance(step, SetAside)}
+        if named:
+            checksums = set(map(layout.hadoop_crc, named))
+            told = [name for name in named if name not in checksums]
+            yield f"{kind} {folder}{', '.join(told)}: {named[told[0]]}"
+        else:
+            yield from (f"{spell(step)}: {step.why}" for step in several)
+
+
+def _place_of(step: Step) -> tuple[str, str]:
+    if not isinstance(step, SetAside):
+        return type(step).__name__, ""
+    folder, slash, _ = step.path.rpartition("/")
+    return "set aside", folder + slash
+
+
+def _not_offered(diagnosis: Diagnosis, plan: Plan) -> Iterator[Line]:
+    for refusal in plan.refused:
+        yield f"Not offered: {refusal.id}: {refusal.why}"
+    if plan.reach and plan.reach.batch_id is not None and (plan.options or plan.refused):
+        when = f", of {spell_time(plan.reach.planned_ms)}" if plan.reach.planned_ms else ""
+        far = "at least as far as" if _is_partial(diagnosis) else "as far as"
+        yield f"One can go back {far} the end of batch {plan.reach.batch_id}{when}: --to-batch, --to-time."
+
+
+def _is_partial(diagnosis: Diagnosis) -> bool:
+    """Whether there are older batches that were not read."""
+    commits = diagnosis.checkpoint.commits
+    return bool(commits) and any(number < min(commits) for number in diagnosis.checkpoint.commit_names.ids)
+
+
+def _spell_cost(option: WayOut) -> str:
+    costs: Sequence[tuple[str, int | None]] = (
+        ("lost", option.rows_lost),
+        ("doubled", option.rows_duplicated),
+        ("replayed", option.rows_replayed),
+    )
+    return ", ".join(f"rows {what}: {'not known' if rows is None else f'{rows:,}'}" for what, rows in costs)

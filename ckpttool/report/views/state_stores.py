@@ -1,0 +1,166 @@
+"""`ckpt state list` and `count`: what stores of state there are, and how many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ckpttool.formats.state.types import DataType
+from ckpttool.report.document import Block, Document, Fields, Findings, Line, Section, Table, Toned
+from ckpttool.report.views.findings import findings_fields
+
+if TYPE_CHECKING:
+    from ckpttool.state.reader import StateReader
+    from ckpttool.state.survey import Survey
+    from ckpttool.state.tables import Table as StateTable
+
+# By store and partition.
+Counts = Sequence[tuple["StateTable", Mapping[int, int]]]
+
+
+def stores_document(reader: StateReader, surveys: Sequence[Survey]) -> Document:
+    def data() -> Fields:
+        return {
+            "batch": reader.batch,
+            "version": reader.version,
+            "stores": [_survey_fields(reader, one) for one in surveys],
+            "findings": findings_fields(reader.findings),
+        }
+
+    return Document("state-list", reader.store.url, data, lambda: _stores(reader, surveys))
+
+
+def _survey_fields(reader: StateReader, survey: Survey) -> Fields:
+    of = survey.table
+    return {
+        "operator": of.operator,
+        "name": of.operator_name,
+        "name_inferred": of.is_inferred,
+        "store": of.name,
+        "directory": of.store,
+        "column_family": of.family,
+        "shape": of.shape,
+        "partitions": survey.partitions,
+        "provider": of.provider,
+        "batch": reader.batch,
+        "rows": survey.rows,
+        "rows_unknown_why": survey.why,
+        "bytes": survey.size_bytes,
+        "versions": {"first": survey.versions[0], "last": survey.versions[1]} if survey.versions else None,
+        "columns": columns_fields(of),
+    }
+
+
+def columns_fields(of: StateTable) -> list[Fields]:
+    return [{"name": column.name, "type": _spell_type(column.type)} for column in of.columns]
+
+
+def _spell_type(kind: DataType) -> str:
+    """As Spark's `simpleString`."""
+    if kind.kind == "struct":
+        return f"struct<{','.join(f'{field.name}:{_spell_type(field.type)}' for field in kind.fields)}>"
+    if kind.kind == "array":
+        assert kind.element
+        return f"array<{_spell_type(kind.element)}>"
+    if kind.kind == "map":
+        assert kind.element
+        assert kind.value
+        return f"map<{_spell_type(kind.element)},{_spell_type(kind.value)}>"
+    return {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}.get(kind.name, kind.name)
+
+
+def _stores(reader: StateReader, surveys: Sequence[Survey]) -> Iterator[Section]:
+    yield [state_title(reader)]
+    yield _table_of_stores(surveys)
+    if surveys:
+        first = surveys[0].table
+        rows = f"ckpt state rows {reader.store.url} --operator {first.operator} --store {first.name}"
+        yield [("  See rows: ", Toned(rows, "command"))]
+    yield found_so_far(reader)
+
+
+def state_title(reader: StateReader) -> Line:
+    return f"State after batch {reader.batch}: version {reader.version}"
+
+
+def found_so_far(reader: StateReader) -> Section:
+    return [Findings(reader.findings)] if reader.findings else []
+
+
+def _table_of_stores(surveys: Sequence[Survey]) -> Iterator[Block]:
+    head = ("Operator", "Name", "Store", "Partitions", "Provider", "Versions", "Rows", "Bytes")
+    rows = [
+        (
+            str(one.table.operator),
+            _spell_operator(one.table),
+            one.table.name,
+            str(one.partitions),
+            one.table.provider,
+            f"{one.versions[0]}–{one.versions[1]}" if one.versions else "none",
+            f"{one.rows:,}" if one.rows is not None else "?",
+            f"{one.size_bytes:,}",
+        )
+        for one in surveys
+    ]
+    yield Table(head, rows, {3, 6, 7})
+    unknown = dict.fromkeys(one.why for one in surveys if one.why)
+    yield from (f"  Rows of some are not known: {why}" for why in unknown)
+
+
+def _spell_operator(of: StateTable) -> str:
+    if of.operator_name is None:
+        return "unknown"
+    return f"{of.operator_name} (inferred)" if of.is_inferred else of.operator_name
+
+
+# -- counts ------------------------------------------------------------------------------------------------------------
+
+
+def counts_document(reader: StateReader, counts: Counts) -> Document:
+    def data() -> Fields:
+        return {
+            "batch": reader.batch,
+            "stores": [_count_fields(of, found) for of, found in counts],
+            "findings": findings_fields(reader.findings),
+        }
+
+    return Document("state-count", reader.store.url, data, lambda: _counts(reader, counts))
+
+
+def _count_fields(of: StateTable, found: Mapping[int, int]) -> Fields:
+    return {
+        "operator": of.operator,
+        "name": of.operator_name,
+        "store": of.name,
+        "rows": sum(found.values()),
+        "rows_by_partition": [{"partition": partition, "rows": rows} for partition, rows in found.items()],
+    }
+
+
+def _counts(reader: StateReader, counts: Counts) -> Iterator[Section]:
+    """One store is told in a sentence, which also spares a small count the drawing of tables."""
+    yield [state_title(reader)]
+    yield [_one_count(*counts[0]) if len(counts) == 1 else _table_of_counts(counts)]
+    yield found_so_far(reader)
+
+
+def _one_count(of: StateTable, found: Mapping[int, int]) -> Line:
+    rows = sum(found.values())
+    most = f"at most {max(found.values(), default=0):,} in a partition"
+    where = f"store {of.name} of operator {of.operator}, {_spell_operator(of)}"
+    return f"{rows:,} {'row' if rows == 1 else 'rows'} in {where}; {most}"
+
+
+def _table_of_counts(counts: Counts) -> Table:
+    head = ("Operator", "Name", "Store", "Rows", "Most in a partition")
+    rows = [
+        (
+            str(of.operator),
+            _spell_operator(of),
+            of.name,
+            f"{sum(found.values()):,}",
+            f"{max(found.values(), default=0):,}",
+        )
+        for of, found in counts
+    ]
+    return Table(head, rows, {3, 4})
