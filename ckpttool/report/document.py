@@ -90,6 +90,10 @@ class Document:
         common = {"schema": f"ckpt.{self.schema}/1", "ckpt_version": ckpttool.__version__}
         return {**common, "checkpoint": self.checkpoint, **self.data()}
 
+    def sections(self) -> Iterator[list[Block]]:
+        """What people read, without the sections that stayed empty."""
+        return filter(None, map(list, self.blocks()))
+
     def fields(self) -> Fields:
         """All of it as one object, which must fit into memory."""
         records = self.records

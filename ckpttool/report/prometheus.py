@@ -53,7 +53,7 @@ def _known(labels: Labels, value: float | None) -> Iterator[Value]:
 
 
 def _up(report: KafkaReport, whole: Labels) -> Iterator[Value]:
-    for source in report.sources:
+    for source in report.judged.views:
         yield {**whole, "source": str(source.index)}, 0 if source.faults else 1
 
 
@@ -65,7 +65,7 @@ def _partitions(report: KafkaReport, whole: Labels) -> Iterator[tuple[str, str, 
         "lag": "Offsets that are waiting.",
         "lost": "Offsets that the query will never read if it goes on from here.",
     }
-    rows = [(_labels(whole, source, topic.topic, part.partition), part) for source in report.sources
+    rows = [(_labels(whole, source, topic.topic, part.partition), part) for source in report.judged.views
             for topic, part in source.partitions()]  # fmt: skip
     for name, meaning in columns.items():
         yield name, meaning, (one for labels, part in rows for one in _known(labels, getattr(part, name)))

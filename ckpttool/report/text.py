@@ -16,18 +16,13 @@ _SEVERITIES: dict[str, Tone] = {"error": "error", "warning": "notice", "info": "
 
 
 def render(document: Document, style: Style) -> Iterator[str]:
-    """A blank line between sections; one that is empty is left out."""
+    """A blank line between sections."""
     separator = ""
-    for section in document.blocks():
-        lines: list[str] = []
-        for block in section:
-            if isinstance(block, Aside):
-                yield block
-            else:
-                lines += _lines(block, style)
-        if lines:
-            yield separator + "\n".join(lines) + "\n"
-            separator = "\n"
+    for section in document.sections():
+        shown = [line for block in section if not isinstance(block, Aside) for line in _lines(block, style)]
+        yield separator + "\n".join(shown) + "\n"
+        yield from (block for block in section if isinstance(block, Aside))
+        separator = "\n"
 
 
 def _lines(block: Block, style: Style) -> list[str]:

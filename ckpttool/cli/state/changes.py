@@ -10,13 +10,13 @@ import click
 from ckpttool.cli.options import storage_options
 from ckpttool.cli.output import Output, output_options
 from ckpttool.cli.state.common import (
+    Which,
     batch_option,
     exit_code,
     jobs_option,
     one_table,
     open_reader,
-    schema_option,
-    table_options,
+    rows_options,
 )
 from ckpttool.errors import Refused
 
@@ -35,16 +35,13 @@ Examples:
 )
 @click.argument("path")
 @click.option("--batch", "batches", type=click.IntRange(min=0), multiple=True, help="Twice: the earlier and the later.")
-@table_options
-@schema_option
+@rows_options
 @output_options("state-diff", "jsonl")
 @storage_options
 def diff_(
     path: str,
     batches: tuple[int, ...],
-    operator: int | None,
-    store: str | None,
-    schema: str | None,
+    which: Which,
     output: Output,
     storage: dict[str, str],
 ) -> int:
@@ -55,7 +52,7 @@ def diff_(
     if len(batches) != 2:
         raise click.UsageError("give --batch twice: the earlier batch and the later one")
     earlier, later = (open_reader(path, storage, batch) for batch in batches)
-    before, after = (one_table(reader, operator, store, schema) for reader in (earlier, later))
+    before, after = (one_table(reader, which) for reader in (earlier, later))
     changes = compare_rows(earlier, later, before, after)
     output.show(changes_document((earlier, before), (later, after), changes))
     return exit_code(earlier, later)
@@ -71,8 +68,7 @@ Examples:
 @click.argument("path")
 @click.argument("directory")
 @batch_option
-@table_options
-@schema_option
+@rows_options
 @click.option(
     "--to",
     "to",
@@ -95,9 +91,7 @@ def export_(
     path: str,
     directory: str,
     batch: int | None,
-    operator: int | None,
-    store: str | None,
-    schema: str | None,
+    which: Which,
     to: str,
     engine: str,
     jobs: int,
@@ -111,8 +105,8 @@ def export_(
     from ckpttool.report.views.state_changes import export_document
 
     reader = open_reader(path, storage, batch)
-    table = one_table(reader, operator, store, schema)
-    if engine == "spark" and schema is not None:
+    table = one_table(reader, which)
+    if engine == "spark" and which.schema is not None:
         raise click.UsageError("--schema is not for --engine spark")
     if engine == "spark":
         _export_with_spark(reader, table, path, storage, directory, to)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ckpttool.cli.output import Command, told_as_out_of_reach, with_options
 from ckpttool.errors import MalformedFile, NotFound, Unavailable
+from ckpttool.frozen import frozen, replace
 
 if TYPE_CHECKING:
     from ckpttool.state.reader import StateReader
@@ -21,7 +23,22 @@ def batch_option(command: Command) -> Command:
     )(command)
 
 
+@frozen
+class Which:
+    """Which table is meant, by the options --operator, --store and --schema."""
+
+    operator: int | None
+    store: str | None
+    schema: str | None = None
+
+
 def table_options(command: Command) -> Command:
+    """The command gets a `Which`."""
+
+    @wraps(command)
+    def run(operator: int | None, store: str | None, schema: str | None = None, **given: Any) -> Any:
+        return command(which=Which(operator, store, schema), **given)
+
     options = (
         click.option("--operator", type=click.IntRange(min=0), help="Which operator. Default: 0, or the only one."),
         click.option(
@@ -31,7 +48,19 @@ def table_options(command: Command) -> Command:
             "Of a join also left or right: the rows that a side keeps.",
         ),
     )
-    return with_options(options, command)
+    return with_options(options, run)
+
+
+def rows_options(command: Command) -> Command:
+    """The command gets a `Which` that may have a schema: it is for rows, and these have to be decoded."""
+    schema = click.option(
+        "--schema",
+        metavar="FILE|DDL",
+        help="The columns of a store that has no schema (before Spark 3.1), like "
+        "'key STRUCT<user: STRING>, value STRUCT<count: BIGINT>'; or a file with that, with Spark's JSON of it, or a "
+        "schema file of another checkpoint of the query.",
+    )
+    return table_options(schema(command))
 
 
 def jobs_option(command: Command) -> Command:
@@ -41,16 +70,6 @@ def jobs_option(command: Command) -> Command:
         default=1,
         show_default=True,
         help="Partitions at a time, in threads; each takes memory of its own.",
-    )(command)
-
-
-def schema_option(command: Command) -> Command:
-    return click.option(
-        "--schema",
-        metavar="FILE|DDL",
-        help="The columns of a store that has no schema (before Spark 3.1), like "
-        "'key STRUCT<user: STRING>, value STRUCT<count: BIGINT>'; or a file with that, with Spark's JSON of it, or a "
-        "schema file of another checkpoint of the query.",
     )(command)
 
 
@@ -64,25 +83,26 @@ def open_reader(path: str, options: dict[str, str], batch: int | None, batches: 
     return open_state(open_store(path, options), batch, batches=batches)
 
 
-def chosen_tables(reader: StateReader, operator: int | None, store: str | None) -> list[Table]:
+def chosen_tables(reader: StateReader, which: Which) -> list[Table]:
     """All tables that the options leave; those that Spark keeps for itself only by name."""
-    there = [table for table in reader.tables if operator is None or table.operator == operator]
+    there = [table for table in reader.tables if which.operator is None or table.operator == which.operator]
     if not there:
         numbers = ", ".join(str(number) for number in reader.operators)
-        raise NotFound(f"there is no operator {operator}", f"operators: {numbers}")
-    chosen = [table for table in there if table.name == store or (store is None and not table.is_internal)]
+        raise NotFound(f"there is no operator {which.operator}", f"operators: {numbers}")
+    chosen = [table for table in there if table.name == which.store or (which.store is None and not table.is_internal)]
     if not chosen:
         names = dict.fromkeys(table.name for table in there)
-        raise NotFound(f"there is no store {store!r}", f"stores: {', '.join(names)}")
+        raise NotFound(f"there is no store {which.store!r}", f"stores: {', '.join(names)}")
     return chosen
 
 
-def one_table(reader: StateReader, operator: int | None, store: str | None, schema: str | None) -> Table:
-    chosen = chosen_tables(reader, 0 if operator is None and len(reader.operators) > 1 else operator, store)
+def one_table(reader: StateReader, which: Which) -> Table:
+    operator = 0 if which.operator is None and len(reader.operators) > 1 else which.operator
+    chosen = chosen_tables(reader, replace(which, operator=operator))
     if len(chosen) > 1:
         names = ", ".join(table.name for table in chosen)
         raise click.UsageError(f"operator {chosen[0].operator} has several stores; choose with --store: {names}")
-    return chosen[0] if schema is None else _described(reader, chosen[0], schema)
+    return chosen[0] if which.schema is None else _described(reader, chosen[0], which.schema)
 
 
 def _described(reader: StateReader, table: Table, schema: str) -> Table:

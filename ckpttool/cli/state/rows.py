@@ -9,13 +9,14 @@ import click
 from ckpttool.cli.options import storage_options
 from ckpttool.cli.output import Output, output_options
 from ckpttool.cli.state.common import (
+    Which,
     batch_option,
     chosen_tables,
     exit_code,
     jobs_option,
     one_table,
     open_reader,
-    schema_option,
+    rows_options,
     table_options,
 )
 from ckpttool.errors import NotFound
@@ -66,8 +67,7 @@ Examples:
 def count_(
     path: str,
     batch: int | None,
-    operator: int | None,
-    store: str | None,
+    which: Which,
     exact: bool,
     jobs: int,
     output: Output,
@@ -82,7 +82,7 @@ def count_(
     from ckpttool.state.survey import count_rows
 
     reader = open_reader(path, storage, batch)
-    counts = [(one, count_rows(reader, one, exact, jobs)) for one in chosen_tables(reader, operator, store)]
+    counts = [(one, count_rows(reader, one, exact, jobs)) for one in chosen_tables(reader, which)]
     output.show(counts_document(reader, counts))
     return exit_code(reader)
 
@@ -97,8 +97,7 @@ Examples:
 )
 @click.argument("path")
 @batch_option
-@table_options
-@schema_option
+@rows_options
 @click.option("--partition", "partitions", type=click.IntRange(min=0), multiple=True, help="Only this one; repeatable.")
 @click.option(
     "--where",
@@ -112,9 +111,7 @@ Examples:
 def rows_(
     path: str,
     batch: int | None,
-    operator: int | None,
-    store: str | None,
-    schema: str | None,
+    which: Which,
     partitions: tuple[int, ...],
     where: tuple[str, ...],
     limit: int | None,
@@ -128,7 +125,7 @@ def rows_(
     from ckpttool.report.views.state_rows import rows_document
 
     reader = open_reader(path, storage, batch)
-    table = one_table(reader, operator, store, schema)
+    table = one_table(reader, which)
     found = reader.rows(table, _partitions(reader, table, partitions))
     if where:
         from ckpttool.state.filters import matching
@@ -148,17 +145,14 @@ Examples:
 @click.argument("path")
 @click.argument("key")
 @batch_option
-@table_options
-@schema_option
+@rows_options
 @output_options("state-get", "table", "jsonl", "csv")
 @storage_options
 def get_(
     path: str,
     key: str,
     batch: int | None,
-    operator: int | None,
-    store: str | None,
-    schema: str | None,
+    which: Which,
     output: Output,
     storage: dict[str, str],
 ) -> int:
@@ -171,7 +165,7 @@ def get_(
     from ckpttool.state.lookup import find_rows
 
     reader = open_reader(path, storage, batch)
-    table = one_table(reader, operator, store, schema)
+    table = one_table(reader, which)
     partitions, found = find_rows(reader, table, key)
     rows = list(found)
     if not rows and not reader.findings:

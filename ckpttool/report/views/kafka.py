@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from ckpttool.frozen import frozen
 from ckpttool.kafka.base import PartitionTimes, PartitionView, SourceView, TopicView, spell
-from ckpttool.laws.kafka import KafkaVerdict, Verdict
+from ckpttool.laws.kafka import KafkaVerdict
 from ckpttool.laws.restart import Restart
-from ckpttool.model import Finding
 from ckpttool.releases import Release, spell_release
 from ckpttool.report.document import Block, Document, Fields, Findings, Line, Section, Table, Tone, Toned
 from ckpttool.report.layout import spell_duration, spell_time
 from ckpttool.report.views.findings import failure_fields, findings_fields
-from ckpttool.scene.scene import Doubt, Failure
+from ckpttool.scene.scene import Failure
 from ckpttool.words import counted, listed
 
 _ROWS_SHOWN = 40
@@ -36,42 +35,27 @@ class KafkaReport:
     tells_when: bool = False
 
     @property
-    def sources(self) -> tuple[SourceView, ...]:
-        return self.judged.views
-
-    @property
-    def obstacle(self) -> Failure | Doubt | None:
-        return self.judged.obstacle
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        return self.judged.findings
-
-    @property
-    def verdict(self) -> Verdict:
-        return self.judged.verdict
-
-    @property
     def total_lost(self) -> int:
-        return sum(source.total_lost for source in self.sources)
+        return sum(source.total_lost for source in self.judged.views)
 
     @property
     def total_lag(self) -> int:
-        return sum(source.total_lag for source in self.sources)
+        return sum(source.total_lag for source in self.judged.views)
 
     @property
     def exit_code(self) -> int:
         """2, 6: nothing could be asked, for a reason on this side; 1: not good; 5: out of reach; 3: not known."""
-        times = [source.times_fault for source in self.sources if source.times_fault]
-        reasons = {fault.reason for fault in (*times, *(fault for source in self.sources for fault in source.faults))}
+        views = self.judged.views
+        faults = [*(view.times_fault for view in views), *(fault for view in views for fault in view.faults)]
+        reasons = {fault.reason for fault in faults if fault}
         if "configuration" in reasons:
             return 2
         if reasons & {"missing_extra", "unsupported"}:
             return 6
-        if self.verdict in ("fails", "loss") or self.next_batch.outcome == "error":
+        if self.judged.verdict in ("fails", "loss") or self.next_batch.outcome == "error":
             return 1
-        is_silent = any(finding.id == "source-unreachable" for finding in self.findings)
-        return 5 if reasons or is_silent else 3 if self.verdict == "unknown" else 0
+        is_silent = any(finding.id == "source-unreachable" for finding in self.judged.findings)
+        return 5 if reasons or is_silent else 3 if self.judged.verdict == "unknown" else 0
 
 
 def kafka_document(report: KafkaReport, *, everything: bool = False, newest: Newest = (None, None)) -> Document:
@@ -90,19 +74,19 @@ def _fields(report: KafkaReport) -> Fields:
         "spark_version": spell_release(report.release),
         "next_batch": {"outcome": report.next_batch.outcome, "batch_id": report.next_batch.batch_id},
         "asked_ms": report.asked_ms,
-        "verdict": report.verdict,
+        "verdict": report.judged.verdict,
         "headline": headline(report),
         "total_lost": report.total_lost,
         "total_lag": report.total_lag,
-        "error": failure_fields(report.obstacle) if isinstance(report.obstacle, Failure) else None,
-        "sources": [view_fields(source) for source in report.sources],
+        "error": failure_fields(report.judged.obstacle) if isinstance(report.judged.obstacle, Failure) else None,
+        "sources": [view_fields(source) for source in report.judged.views],
         "assumes": _assumed(report),
-        "findings": findings_fields(report.findings),
+        "findings": findings_fields(report.judged.findings),
     }
 
 
 def _assumed(report: KafkaReport) -> list[str]:
-    return list(dict.fromkeys(said for source in report.sources for said in source.assumes))
+    return list(dict.fromkeys(said for source in report.judged.views for said in source.assumes))
 
 
 def view_fields(source: SourceView) -> Fields:
@@ -163,26 +147,26 @@ def headline(report: KafkaReport) -> str:
         return f"the restart fails, whatever Kafka has: {report.next_batch.error.why}"
     batch = report.next_batch.batch_id
     which = "the next batch" if batch is None else f"batch {batch}"
-    worst = next((finding for finding in report.findings if finding.severity == "error"), None)
-    if isinstance(report.obstacle, Failure):
+    worst = next((finding for finding in report.judged.findings if finding.severity == "error"), None)
+    if isinstance(report.judged.obstacle, Failure):
         verb = "cannot be replayed" if report.next_batch.outcome == "replay" else "fails"
-        return f"{which} {verb}: {report.obstacle.why}"
+        return f"{which} {verb}: {report.judged.obstacle.why}"
     if worst is not None:
         return f"{which} runs, and rows are lost: {worst.message}"
-    if report.verdict == "loss":
+    if report.judged.verdict == "loss":
         return f"{which} runs, and {counted(report.total_lost, 'row')} are passed over"
-    if report.verdict == "unknown":
-        return next((finding.message for finding in report.findings), "too little could be asked for a verdict")
+    if report.judged.verdict == "unknown":
+        return next((finding.message for finding in report.judged.findings), "too little could be asked for a verdict")
     behind = f", {counted(report.total_lag, 'row')} behind" if report.total_lag else ", nothing is waiting"
     return f"ok{behind}"
 
 
 def _blocks(report: KafkaReport, everything: bool) -> Iterator[Section]:
     yield _answer(report)
-    for source in report.sources:
+    for source in report.judged.views:
         yield view_section(source, everything, report.asked_ms if report.tells_when else None)
-    if report.findings:
-        yield [Findings(report.findings)]
+    if report.judged.findings:
+        yield [Findings(report.judged.findings)]
     if assumed := _assumed(report):
         yield [Toned(f"Assumed: {'; '.join(assumed)}", "faint")]
 
@@ -190,10 +174,10 @@ def _blocks(report: KafkaReport, everything: bool) -> Iterator[Section]:
 def _answer(report: KafkaReport) -> Iterator[Line]:
     said = headline(report)
     tones: dict[str, Tone] = {"ok": "good", "unknown": "notice"}
-    yield Toned(said[:1].upper() + said[1:], tones.get(report.verdict, "error"))
-    if isinstance(report.obstacle, Failure):
-        condition = f" {report.obstacle.condition}" if report.obstacle.condition else ""
-        yield f"Spark {spell_release(report.release)}: {report.obstacle.class_name}{condition}"
+    yield Toned(said[:1].upper() + said[1:], tones.get(report.judged.verdict, "error"))
+    if isinstance(report.judged.obstacle, Failure):
+        condition = f" {report.judged.obstacle.condition}" if report.judged.obstacle.condition else ""
+        yield f"Spark {spell_release(report.release)}: {report.judged.obstacle.class_name}{condition}"
     if report.tells_when:
         yield from _first_reached(report)
 
@@ -222,7 +206,7 @@ def _first_reached(report: KafkaReport) -> Iterator[str]:
     """Where retention comes first, of all sources."""
     at = [
         (part.times.retention_ms, spell(topic.topic, part.partition))
-        for source in report.sources
+        for source in report.judged.views
         for topic, part in source.partitions()
         if part.times and part.times.retention_ms is not None
     ]
