@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ckpttool.formats import layout
 from ckpttool.model import Checkpoint
 from ckpttool.report.document import Block, Document, Fields, Findings, Line, Section, Table, Toned
 from ckpttool.report.layout import duration_between, signed_duration, spell_time
@@ -66,7 +67,7 @@ def _batch_fields(checkpoint: Checkpoint, batch: Batch, steps: Sequence[Protocol
 
 def _raw(checkpoint: Checkpoint, batch: Batch) -> list[tuple[str, bytes]]:
     """Its files as they are."""
-    paths = (f"offsets/{batch.id}", f"commits/{batch.id}")
+    paths = (layout.offsets(batch.id), layout.commits(batch.id))
     return [(path, checkpoint.raw[path]) for path in paths if path in checkpoint.raw]
 
 
