@@ -5,22 +5,23 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from benchmarks.measure import Gate
 from ckpttool.harness.campaign import try_scenarios
 from ckpttool.harness.driver import Driver
-from ckpttool.harness.jdwp import Controller
 from ckpttool.harness.judge import judge
-from ckpttool.harness.points import breakpoints, stops
-from ckpttool.harness.recover import Spark
+from ckpttool.harness.kills import kill_at
+from ckpttool.harness.pyspark_job import PySparkJob
 from ckpttool.harness.scenarios import SCENARIOS
 from ckpttool.harness.scratch import Scratch, members
-from ckpttool.harness.session import Session
+from ckpttool.harness.session import WarmSession
 from ckpttool.harness.settings import Settings
 from ckpttool.harness.shrink import At
 from ckpttool.harness.trial import Trial
-from ckpttool.harness.victim import asker, connect
+from ckpttool.harness.victim import asker, watched
 from tests.parts.spark import ensure_jars, ensure_spark
 
 SPARK = "4.2.0"
@@ -46,32 +47,29 @@ def _seconds_by_image(scratch: Scratch, settings: Settings) -> float:
 
 
 def _seconds_by_kill(scratch: Scratch, settings: Settings) -> float:
-    trial = Trial(scratch, SCENARIOS[NAME], settings)
+    job = PySparkJob(scratch, SCENARIOS[NAME], settings)
     began = time.monotonic()
-    crash, _ = trial.kill(At("commit-log-begin", 2), prepared=False)
-    with Spark(lambda: settings.driver.start(scratch, "cold")) as spark:
-        trial.recover_disk(spark, crash, "")
+    with watched(job.scenario.groups, partial(job.start, "killed")) as (session, controller):
+        trial = Trial(job, job.prepare(asker(session, controller)))
+        crash = kill_at(trial, session, controller, At("commit-log-begin", 2))
+    assert crash
+    with WarmSession(partial(job.start, "cold")) as spark:
+        trial.recover_disk(spark.ask, crash)
     return time.monotonic() - began
 
 
 def _cpu(settings: Settings, debugged: bool) -> float:
     """CPU seconds of everybody in the session, from its start to the end of the query."""
-    points = breakpoints(stops(SCENARIOS[NAME].groups))
-    with Scratch() as scratch, Controller(points if debugged else []) as controller:
-        trial = Trial(scratch, SCENARIOS[NAME], settings)
-        with settings.driver.start(scratch, "job", [controller.java_option] if debugged else []) as session:
-            if debugged:
-                connect(session, controller)
-                ask = asker(session, controller)
-            else:
-                ask = _asker(session)
-            trial.prepare(ask)
-            assert ask(trial.request())["failed"] is None
-            return sum(map(_cpu_of, members(session.process.pid)))
-
-
-def _asker(session: Session):  # type: ignore[no-untyped-def]
-    return lambda request: session.ask(request, 120)
+    with Scratch() as scratch, ExitStack() as stack:
+        job = PySparkJob(scratch, SCENARIOS[NAME], settings)
+        if debugged:
+            session, controller = stack.enter_context(watched(job.scenario.groups, partial(job.start, "job")))
+            ask = asker(session, controller)
+        else:
+            session = stack.enter_context(job.start("job"))
+            ask = session.ask
+        assert ask(job.request(job.prepare(ask)), 120)["failed"] is None
+        return sum(map(_cpu_of, members(session.process.pid)))
 
 
 def _cpu_of(pid: int) -> float:

@@ -67,41 +67,30 @@ class CrashAt:
 class Sweep:
     """One job, run to its end under the debugger, and the Spark that recovers from its images."""
 
-    def __init__(self, stack: ExitStack, job: Path, folder: Path, options: Any) -> None:
+    def __init__(self, stack: ExitStack, path: Path, folder: Path, options: Any) -> None:
         import shutil
 
+        from ckpttool.harness.campaign import run_victims
         from ckpttool.harness.driver import Driver
-        from ckpttool.harness.jdwp import Controller
-        from ckpttool.harness.points import breakpoints
         from ckpttool.harness.preflight import look
-        from ckpttool.harness.recover import Spark
+        from ckpttool.harness.pyspark_job import PySparkJob
         from ckpttool.harness.scenarios import job_scenario
         from ckpttool.harness.scratch import Scratch
         from ckpttool.harness.settings import Settings
-        from ckpttool.harness.trial import Trial
-        from ckpttool.harness.victim import asker, connect
 
         python = shutil.which(options.getoption("--ckpt-python")) or options.getoption("--ckpt-python")
         jars = [Path(jar).resolve() for jar in options.getoption("--ckpt-jars").split(",") if jar]
         driver = Driver(Path(python).absolute(), jars)
         settings = Settings(driver, look(driver, [], folder).require(), options.getoption("--ckpt-seed"))
-        scratch = stack.enter_context(Scratch(folder))
-        self.trial = Trial(scratch, job_scenario(job), settings)
-        with Controller(breakpoints(self.trial.chosen), first_batch=0) as controller:
-            session = driver.start(scratch, "job", [controller.java_option])
-            self.spark = stack.enter_context(Spark(lambda: driver.start(scratch, "recovery"), session))
-            connect(session, controller)
-            self.run, self.taken = self.trial.harvest(
-                session, controller, self.trial.prepare(asker(session, controller))
-            )
+        job = PySparkJob(stack.enter_context(Scratch(folder)), job_scenario(path), settings)
+        ((self.trial, self.victim, _),), self.spark = run_victims(stack, [job])
 
     def at(self, point: str) -> list[Judgement]:
         from ckpttool.harness.judge import judge_case
 
         images = [image for image in self.trial.images if image.point == point]
-        run_id = self.taken.answer["run_id"]
-        cases = [self.trial.recover_image(self.spark, image, armed=True, run_id=run_id) for image in images]
-        return [judge_case(self.run, case) for case in cases]
+        cases = [self.trial.recover_image(self.spark.ask, image, self.victim) for image in images]
+        return [judge_case(self.trial.run, case) for case in cases]
 
 
 @pytest.fixture(scope="session")

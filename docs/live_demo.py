@@ -11,6 +11,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -18,12 +19,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from ckpttool.harness.driver import Driver
 from ckpttool.harness.history import Case
 from ckpttool.harness.judge import judge_case
-from ckpttool.harness.recover import Spark
+from ckpttool.harness.kills import kill_at
+from ckpttool.harness.pyspark_job import PySparkJob
 from ckpttool.harness.scenarios import SCENARIOS
 from ckpttool.harness.scratch import Scratch
+from ckpttool.harness.session import WarmSession
 from ckpttool.harness.settings import Settings
 from ckpttool.harness.shrink import At
 from ckpttool.harness.trial import Trial
+from ckpttool.harness.victim import asker, watched
 from tests.parts.spark import ensure_jars, ensure_spark
 
 SPARK = "4.2.0"
@@ -35,21 +39,23 @@ def main() -> None:
     began = time.monotonic()
     settings = Settings(Driver(ensure_spark(SPARK), ensure_jars(SPARK, "delta")), SPARK)
     with Scratch(PLACE, keep=True) as scratch:
-        trial = Trial(scratch, SCENARIOS["file-to-delta"], settings)
+        job = PySparkJob(scratch, SCENARIOS["file-to-delta"], settings)
         tell("8. A real job: files into a Delta table, one batch per file. It is frozen when Delta has batch 2 and the")
         tell("   commit log has not; then its whole session gets SIGKILL.")
-        crash, run = trial.kill(AFTER_THE_SINK, prepared=False)
-        assert run
+        with watched(job.scenario.groups, partial(job.start, "killed")) as (session, controller):
+            trial = Trial(job, job.prepare(asker(session, controller)))
+            crash = kill_at(trial, session, controller, AFTER_THE_SINK)
+        assert crash
         print(f"\nkilled at {crash.point} of batch {crash.batch_id}: {crash.proof.note}")
         tell("9. What the kill left.")
-        ckpt("inspect", trial.place.checkpoint)
+        ckpt("inspect", job.place.checkpoint)
         tell("10. What a restart will do, and what the table does with the batch.")
-        ckpt("plan-recovery", trial.place.checkpoint, "--sink", trial.place.sink, "--spark-version", SPARK)
+        ckpt("plan-recovery", job.place.checkpoint, "--sink", job.place.sink, "--spark-version", SPARK)
         tell("11. The restart, by the same Spark.")
-        with Spark(lambda: settings.driver.start(scratch, "restart")) as spark:
-            case = trial.recover_disk(spark, crash, "")
+        with WarmSession(partial(job.start, "restart")) as spark:
+            case = trial.recover_disk(spark.ask, crash)
     show(case)
-    verdict = judge_case(run, case)
+    verdict = judge_case(trial.run, case)
     print(f"\nVerdict: {verdict.verdict}, and the prediction {verdict.prediction.agreement}.")
     print(f"({time.monotonic() - began:.0f} s; the files are in {PLACE})")
     sys.exit(0 if verdict.verdict == "valid" and verdict.prediction.agreement == "agrees" else 1)

@@ -172,7 +172,7 @@ def _try_jobs(names: Sequence[str], folder: Path | None, given: dict[str, Any]) 
 
 
 def _try_command(_: Sequence[str], folder: Path | None, given: dict[str, Any]) -> Trials:
-    from ckpttool.harness.command_trial import try_command
+    from ckpttool.harness.campaign import try_command
     from ckpttool.harness.preflight import look_for_command
     from ckpttool.harness.settings import Settings, save_settings
     from ckpttool.harness.smallest import smallest_of_command
@@ -211,8 +211,8 @@ def replay(what: str, scratch: str | None, output: Output) -> int:
 
     Exit status as for `ckpt crash-test run`; 4: there is no such image, or no such trial.
     """
-    from ckpttool.harness.campaign import image_of_seed, replay_image
     from ckpttool.harness.judge import judge
+    from ckpttool.harness.replay import image_of_seed, replay_image
     from ckpttool.harness.report import exit_code, report_document
 
     is_seed = what.isdecimal() and not Path(what).exists()
@@ -223,13 +223,13 @@ def replay(what: str, scratch: str | None, output: Output) -> int:
 
 
 def _chosen(names: Sequence[str], job: str | None, input_given: bool) -> list[Scenario]:
-    from ckpttool.harness.contract import load_job
+    from ckpttool.harness.contract import check_job
     from ckpttool.harness.scenarios import SCENARIOS, job_scenario
 
     if (job is None) == (not names):
         raise click.UsageError("give names of scenarios, or a job of your own with --job")
     if job is not None:
-        load_job(job, input_given)
+        check_job(job, input_given)
         return [job_scenario(Path(job).resolve())]
     for name in names:
         if name not in SCENARIOS:

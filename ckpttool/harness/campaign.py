@@ -1,40 +1,34 @@
-"""Several scenarios on trial, in one JVM; and one image again."""
+"""Several jobs on trial, and one image again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from ckpttool.errors import NotFound, Unavailable
-from ckpttool.harness.command import Anew
-from ckpttool.harness.command_trial import CommandTrial
-from ckpttool.harness.histories import load_histories
+from ckpttool.harness.command_job import CommandJob
+from ckpttool.harness.crashed_recovery import CrashedRecovery, cases_of_second_crashes, crash_recovery
 from ckpttool.harness.history import Case, Histories, Window
-from ckpttool.harness.images import Image, Images
-from ckpttool.harness.jdwp import Controller
-from ckpttool.harness.judge import judge
+from ckpttool.harness.images import Image
+from ckpttool.harness.kills import kill_and_recover
 from ckpttool.harness.lost_executors import lose_executor
-from ckpttool.harness.points import breakpoints, stops
-from ckpttool.harness.recover import Spark
+from ckpttool.harness.pyspark_job import PySparkJob
 from ckpttool.harness.scenarios import Scenario
 from ckpttool.harness.scratch import Scratch
-from ckpttool.harness.session import Died, Late, Session
-from ckpttool.harness.settings import SMALLEST, Kept, Settings, kept_trials, load_settings
+from ckpttool.harness.session import Ask, WarmSession
+from ckpttool.harness.settings import Settings
 from ckpttool.harness.shrink import At
-from ckpttool.harness.tears import REORDERED
-from ckpttool.harness.trial import Again, Progress, Trial
-from ckpttool.harness.victim import asker, connect, last_line
+from ckpttool.harness.tears import REORDERED, cases_of_tears
+from ckpttool.harness.trial import Progress, Trial
+from ckpttool.harness.victim import VictimRun, asker, watched
 from ckpttool.harness.ways_out import cases_of_ways_out
-from ckpttool.harness.wire import JdwpError
-
-START_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What is tried besides a recovery from each image. `torn`: the tears of two images. `kills`: so many real ones.
+    """What is tried beside a recovery from each image. `torn`: the tears of two images. `kills`: so many real ones.
     `again`: a second crash, at every point of the recovery from one. `ways_out`: all that are offered for two images,
     one of them also torn, where the sink is Delta with a record of batches. `executors`: how often one is lost."""
 
@@ -52,68 +46,66 @@ def try_scenarios(
     scratch: Scratch,
     scenarios: Sequence[Scenario],
     settings: Settings,
-    told: Progress = lambda *_: None,
+    progress: Progress = lambda *_: None,
     extras: Extras = NO_EXTRAS,
     *,
     images: bool = True,
 ) -> Iterator[Histories]:
-    """All of them in one JVM, one after the other. `images`: every image of the run is recovered from."""
-    trials = [Trial(scratch, scenario, settings, told) for scenario in scenarios]
-    points = breakpoints(stops({group for scenario in scenarios for group in scenario.groups}))
-
-    def start() -> Session:
-        return settings.driver.start(scratch, "recovery")
-
-    with ExitStack() as stack, Controller(points, first_batch=0) as controller:
-        for trial in trials:
-            if trial.topics:
-                stack.callback(trial.topics.close)
-        session = settings.driver.start(scratch, "victim", [controller.java_option])
-        with Spark(start, session) as spark:
-            prepared = []
-            try:
-                connect(session, controller)
-                for trial in trials:
-                    run = trial.prepare(asker(session, controller))
-                    run, taken = trial.harvest(session, controller, run)
-                    first = _last(trial.images, "doubled") if extras.again else None
-                    again = trial.harvest_recovery(session, controller, first) if first else None
-                    prepared.append((trial, run, taken, again))
-            except (Died, Late, JdwpError) as error:
-                raise Unavailable(f"Spark ended, or hangs: {last_line(str(error))}", f"see {session.log}") from None
-            controller.close()
-            for trial, run, taken, again in prepared:
-                cases = list(trial.cases(spark, taken)) if images else list(trial.controls)
-                for number, case in enumerate(_extra_cases(trial, spark, extras, again), 1):
-                    told(run.scenario, number, 0, 0.0)
-                    cases.append(case)
-                yield Histories(run, tuple(cases))
+    """First the victims, then the recoveries. `images`: every image of the run is recovered from."""
+    jobs = [PySparkJob(scratch, scenario, settings) for scenario in scenarios]
+    with ExitStack() as stack:
+        victims, spark = run_victims(stack, jobs, progress, again=extras.again)
+        for trial, victim, crashed in victims:
+            cases = list(trial.cases(spark.ask, victim, list(trial.images) if images else ()))
+            for number, case in enumerate(_extra_cases(trial, spark.ask, extras, crashed), 1):
+                progress(trial.run.scenario, number, 0, 0.0)
+                cases.append(case)
+            yield Histories(trial.run, tuple(cases))
 
 
-def _extra_cases(trial: Trial, spark: Spark, extras: Extras, again: Again | None) -> Iterator[Case]:
+def run_victims(
+    stack: ExitStack, jobs: Sequence[PySparkJob], progress: Progress = lambda *_: None, *, again: bool = False
+) -> tuple[list[tuple[Trial, VictimRun, CrashedRecovery | None]], WarmSession]:
+    """All of them in one JVM, one after the other. Then the controller lets go of it, and the same JVM is there for the
+    recoveries. `again`: one recovery of each is a victim too."""
+    for job in jobs:
+        stack.enter_context(closing(job.sink))
+    groups, start = {group for job in jobs for group in job.scenario.groups}, jobs[0].start
+    session, controller = stack.enter_context(watched(groups, partial(start, "victim")))
+    victims = []
+    for job in jobs:
+        trial = Trial(job, job.prepare(asker(session, controller)), progress)
+        victim = trial.run_victim(session, controller)
+        first = _last(trial, "doubled") if again else None
+        victims.append((trial, victim, crash_recovery(trial, session, controller, first) if first else None))
+    controller.close()
+    return victims, stack.enter_context(WarmSession(partial(start, "recovery"), session))
+
+
+def _extra_cases(trial: Trial, ask: Ask, extras: Extras, crashed: CrashedRecovery | None) -> Iterator[Case]:
     """Where a run left no image in a window, nothing can be tried on it."""
-    doubled, done = _last(trial.images, "doubled"), _last(trial.images, "done")
-    if again:
-        yield from trial.cases_again(spark, again)
+    doubled, done = _last(trial, "doubled"), _last(trial, "done")
+    if crashed:
+        yield from cases_of_second_crashes(trial, ask, crashed)
     if extras.torn and doubled and done:
-        yield from trial.tear_image(spark, doubled)
-        yield from trial.tear_image(spark, done, REORDERED)
-    if extras.ways_out and doubled and done and trial.scenario.sink.kind == "delta" and trial.scenario.sink.ledger:
-        yield from cases_of_ways_out(trial, spark, done, doubled)
+        yield from cases_of_tears(trial, ask, doubled)
+        yield from cases_of_tears(trial, ask, done, REORDERED)
+    if extras.ways_out and doubled and done and trial.run.sink.kind == "delta" and trial.run.sink.ledger:
+        yield from cases_of_ways_out(trial, ask, done, doubled)
     for at in _sample(trial, extras.kills):
-        yield trial.kill_and_recover(spark, at)
-    for at in _at_the_sink(trial.images, extras.executors):
+        yield kill_and_recover(trial, ask, at)
+    for at in _at_the_sink(trial, extras.executors):
         yield lose_executor(trial, at)
 
 
-def _at_the_sink(images: Images, count: int) -> list[At]:
+def _at_the_sink(trial: Trial, count: int) -> list[At]:
     """Where the driver is about to write a batch: its tasks are lost with the executor."""
-    found = [image for image in images if image.step == 5 and image.batch_id is not None]
+    found = [image for image in trial.images if image.step == 5 and image.batch_id is not None]
     return [At(image.point, image.batch_id or 0, image.nth) for image in found[-count:]] if count else []
 
 
-def _last(images: Images, window: Window) -> Image | None:
-    return next((image for image in reversed(list(images)) if image.window == window), None)
+def _last(trial: Trial, window: Window) -> Image | None:
+    return next((image for image in reversed(list(trial.images)) if image.window == window), None)
 
 
 def _sample(trial: Trial, count: int) -> list[At]:
@@ -134,58 +126,19 @@ def _sample(trial: Trial, count: int) -> list[At]:
     return [At(image.point, image.batch_id or 0, image.nth) for image in found]
 
 
-def replay_image(folder: Path) -> Histories:
-    """Recover once more from an image, where its trial left it."""
-    if not folder.is_dir() or len(folder.parents) < 3:
-        raise NotFound(f"{folder} is not an image", "name one of the directories below images/ of a trial")
-    kept, name = load_settings(folder.parents[2]), folder.parent.name
-    with Scratch(kept.root, keep=True) as scratch:
-        trial, spark = _trial_again(scratch, kept, name)
-        (run,) = (histories.run for histories in load_histories([str(trial.history)]))
-        image = next((image for image in trial.images if image.id == folder.name), None)
-        if image is None:
-            raise NotFound(f"{folder} is not among the images of its trial")
-        with spark:
-            if not kept.spec:
-                _await_start(spark)
-            return Histories(run, (trial.as_before(run).recover_image(spark, image, armed=True, run_id=""),))
+def try_command(scratch: Scratch, path: Path, settings: Settings, progress: Progress = lambda *_: None) -> Histories:
+    """Its victim, then a recovery from every image: of the last batch that was committed, unless batches were asked
+    for, since nobody knows how many there are."""
+    job = CommandJob(scratch, path, settings)
+    trial, victim = run_command(job, progress)
+    last = max((image.batch_id or 0 for image in trial.images if image.window == "done"), default=None)
+    images = [image for image in trial.images if settings.batches or image.batch_id == last]
+    return Histories(trial.run, tuple(trial.cases(job.ask, victim, images)))
 
 
-def _await_start(spark: Spark) -> None:
-    """The time of the case is that of the recovery; and a Spark that does not start is no verdict on it."""
-    try:
-        spark.ask({"do": "sql", "statement": "SELECT 1"}, START_SECONDS)
-    except (Died, Late) as error:
-        raise Unavailable(
-            f"Spark does not start: {last_line(str(error))}", "it is the one that `run` was given"
-        ) from None
-
-
-def image_of_seed(seed: int, folder: Path | None = None) -> Path:
-    """The first case of a kept trial that was not valid, of its smallest where there is one. Without a `folder` it is
-    the newest trial of this seed that was kept where temporary files are."""
-    kept = load_settings(folder.resolve()) if folder else _newest_of(seed)
-    if kept.settings.seed != seed:
-        raise NotFound(f"the trial in {kept.root} is of seed {kept.settings.seed}")
-    reports = [judge(histories) for histories in load_histories([str(kept.root / "histories")])]
-    reports.sort(key=lambda judged: not judged.run.scenario.endswith(SMALLEST))
-    wrong = (one.case.image for judged in reports for one in judged.judgements if one.verdict != "valid")
-    image = next(filter(None, wrong), None)
-    if image is None:
-        raise NotFound(f"every case of seed {seed} in {kept.root} was valid", f"name one of {kept.root}/images/*/*")
-    return Path(image)
-
-
-def _newest_of(seed: int) -> Kept:
-    found = next((kept for kept in kept_trials() if kept.settings.seed == seed), None)
-    if found is None:
-        raise NotFound(f"no trial of seed {seed} was kept", "give --scratch, the directory of the trial")
-    return found
-
-
-def _trial_again(scratch: Scratch, kept: Kept, name: str) -> tuple[Trial, Spark]:
-    if kept.spec:
-        command = CommandTrial(scratch, kept.spec, kept.settings, suffix=SMALLEST if name.endswith(SMALLEST) else "")
-        return command, Anew(command.start)
-    trial = Trial(scratch, kept.scenario(name), kept.settings)
-    return trial, Spark(lambda: kept.settings.driver.start(scratch, "replay"))
+def run_command(job: CommandJob, progress: Progress = lambda *_: None) -> tuple[Trial, VictimRun]:
+    """The victim. A command runs as soon as it is started: its input is there before that."""
+    run = job.prepare()
+    with watched(job.scenario.groups, partial(job.start, run.scenario), job.await_jvm) as (process, controller):
+        trial = Trial(job, replace(run, spark_version=job.spark_of(process, controller)), progress)
+        return trial, trial.run_victim(process, controller)

@@ -1,4 +1,4 @@
-"""Any command as the job: started anew for each run, and known only by how it ends and by what it leaves.
+"""One run of somebody's own command: known only by how it ends, and by what it leaves.
 
 Its Spark connects to the controller by SPARK_SUBMIT_OPTS, which spark-submit and PySpark hand on to the JVM of the
 driver and to no other. What it says of a failure is read from Spark's own log.
@@ -15,14 +15,13 @@ from select import select
 from typing import Any
 
 from ckpttool.harness.contract import Spec
-from ckpttool.harness.recover import Spark
+from ckpttool.harness.recover import UNNAMED
 from ckpttool.harness.scratch import Scratch
-from ckpttool.harness.session import Answer, Session
+from ckpttool.harness.session import Answer, Process
 from ckpttool.harness.victim import last_line
 
 JVM = ("-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dspark.ui.enabled=false")
 FAILED = "terminated with error\n"  # Spark says so of a query, and the stack trace follows
-UNTOLD = "exit status "  # in place of a class, where the log has no stack trace
 _CAUSE = re.compile(r"^(?:Caused by: )?((?:[a-z_]\w*\.)+[\w$]+)(?:: (.*))?$", re.MULTILINE)
 _FRAME = re.compile(r"^\s+at .*?([\w$]+)\(", re.MULTILINE)
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\]")
@@ -30,53 +29,33 @@ _NEXT = re.compile(r"^(?:\d\d/\d\d/\d\d \d\d:\d\d:\d\d |Traceback \()", re.MULTI
 _SPARK = re.compile(r"/spark-core_[\d.]+-(\d+\.\d+\.\d+)[^/]*\.jar$")
 
 
-class Command(Session):
-    """One run of it. It needs no request, and its answer is how it ended."""
+class CommandRun(Process):
+    """It needs no request, and its answer is how it ended."""
 
-    def __init__(
-        self, scratch: Scratch, spec: Spec, folder: Path, name: str = "command", java_options: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, scratch: Scratch, spec: Spec, folder: Path, name: str, java_options: Sequence[str] = ()) -> None:
         environment = dict(os.environ)
         ours = [*JVM, *_places(scratch), *java_options]
         environment["SPARK_SUBMIT_OPTS"] = " ".join([environment.get("SPARK_SUBMIT_OPTS", ""), *ours]).strip()
-        super().__init__(scratch, spec.command, environment, name, folder, talks=False)
-        self._end = os.pidfd_open(self.process.pid)
-        self._run = f"process {self.process.pid} {uuid.uuid4()}"  # stands for the query's, which it does not tell
+        super().__init__(scratch, spec.command, environment, name, folder, pipes=False)
+        self._end = os.fdopen(os.pidfd_open(self.process.pid), "rb", buffering=0)  # readable when it has ended
+        self._run_id = f"process {self.process.pid} {uuid.uuid4()}"  # stands for the query's, which it does not tell
 
     def send(self, value: Mapping[str, Any]) -> None:
         """It runs already."""
 
     def poll(self, seconds: float = 0) -> Answer | None:
-        if not select([self._end], [], [], seconds)[0]:
+        if not select([self], [], [], seconds)[0]:
             return None
         status = self.process.wait()
-        failed = failures_in(self.told(100_000), status) if status else None
-        return {"error": None, "failed": failed, "late": False, "started": True, "run_id": self._run}
+        failed = failures_in(self.end_of_log(100_000), status) if status else None
+        return {"error": None, "failed": failed, "late": False, "started": True, "run_id": self._run_id}
 
     def fileno(self) -> int:
-        return self._end
+        return self._end.fileno()
 
     def kill(self) -> int:
-        """Also what it has left behind, if it has ended itself."""
-        status = super().kill()
-        if self._end >= 0:
-            os.close(self._end)
-            self._end = -1
-        return status
-
-    def __exit__(self, *_: object) -> None:
-        self.kill()
-
-
-class Anew(Spark):
-    """Where each request is a run of its own: a process that is started for it, and nothing of it is left after."""
-
-    def ask(self, request: Mapping[str, Any], seconds: float) -> Answer:  # noqa: ARG002
-        self._session = self._start()
-        try:
-            return self._session.answer(request["seconds"])
-        finally:
-            self.close()
+        self._end.close()
+        return super().kill()
 
 
 def _places(scratch: Scratch) -> list[str]:
@@ -95,12 +74,12 @@ def spark_on(class_path: Sequence[str]) -> str | None:
 
 def failures_in(log: str, status: int) -> list[dict[str, Any]]:
     """The causes of the last failure that Spark's log tells of, from the outermost to the root."""
-    _, told, trace = log.rpartition(FAILED)
+    _, failed, trace = log.rpartition(FAILED)
     if end := _NEXT.search(trace):
         trace = trace[: end.start()]
-    causes = list(_CAUSE.finditer(trace)) if told else []
+    causes = list(_CAUSE.finditer(trace)) if failed else []
     if not causes:
-        return [{"class": f"{UNTOLD}{status}", "condition": None, "message": last_line(log), "in": []}]
+        return [{"class": f"{UNNAMED}{status}", "condition": None, "message": last_line(log), "in": []}]
     ends = [cause.start() for cause in causes[1:]] + [len(trace)]
     return [
         {

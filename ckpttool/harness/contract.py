@@ -23,16 +23,6 @@ SCRATCH = "{scratch}"
 FIELDS = "command, checkpoint, sink {kind: delta or file, path}, identity, input, timeout_s"
 
 
-@dataclass(frozen=True, slots=True)
-class JobFile:
-    """`identity`: the columns that tell the sink's rows apart. `makes_input`: it has `make_input`; else the input is a
-    directory that the user names."""
-
-    path: Path
-    identity: tuple[str, ...]
-    makes_input: bool
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadableSink:
     kind: Literal["delta", "file"]
@@ -54,16 +44,17 @@ class Spec:
 # -- a Python job ------------------------------------------------------------------------------------------------------
 
 
-def load_job(path: str, input_given: bool = False) -> JobFile:
-    """The job in a file, refused if it does not keep to the contract."""
+def check_job(path: str, input_given: bool = False) -> None:
+    """A file with a job: refused if it does not keep to the contract."""
     try:
         source = Path(path).read_bytes()
     except OSError as error:
         raise NotFound(f"{path} cannot be read: {error.strerror}", "name a Python file: --job job.py") from None
-    return parse_job(source, path, input_given)
+    identity_of(source, path, input_given)
 
 
-def parse_job(source: bytes, path: str, input_given: bool = False) -> JobFile:
+def identity_of(source: bytes, path: str, input_given: bool = False) -> tuple[str, ...]:
+    """The columns that tell the rows of the job's sink apart. `input_given`: it need not make its input."""
     try:
         tree = ast.parse(source, path)
     except (SyntaxError, ValueError) as error:
@@ -77,7 +68,7 @@ def parse_job(source: bytes, path: str, input_given: bool = False) -> JobFile:
         raise _broken(path, "it has no function build")
     if "make_input" not in functions and not input_given:
         raise _broken(path, "it has no function make_input, and no --input was given")
-    return JobFile(Path(path), _identity(tree, path), "make_input" in functions)
+    return _identity(tree, path)
 
 
 def _takes(function: ast.FunctionDef | ast.AsyncFunctionDef, count: int) -> bool:

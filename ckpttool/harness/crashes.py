@@ -35,22 +35,33 @@ def crash_of(
     )
 
 
+def name_of(crash: Crash) -> str:
+    """Of the case with this crash alone."""
+    return f"{crash.mode}-{crash.point}-{crash.batch_id}-{crash.nth}"
+
+
 def torn(crash: Crash, edit: str) -> Crash:
     """The crash whose image was edited by hand."""
     proof = replace(crash.proof, witness=True, note="edited by hand")
     return replace(crash, mode="torn", edit=edit, proof=proof)
 
 
-def never_reached(stop: Stop, batch_id: int | None, mode: Mode) -> Case:
-    """The run ended without having passed the point."""
-    crash = Crash(
+def crash_at(stop: Stop, batch_id: int | None, nth: int, mode: Mode, proof: Proof, disk: Disk) -> Crash:
+    """One without an image."""
+    return Crash(
         point=stop.name,
         step=stop.place.step,
         batch_id=batch_id,
-        nth=1,
+        nth=nth,
         mode=mode,
         window=stop.window,
-        proof=Proof(armed=True, hit=False, dead=None, witness=None),
-        disk=Disk(),
+        proof=proof,
+        disk=disk,
     )
+
+
+def never_reached(stop: Stop, batch_id: int | None, mode: Mode) -> Case:
+    """The run ended without having passed the point."""
+    proof = Proof(armed=True, hit=False, dead=None, witness=None)
+    crash = crash_at(stop, batch_id, 1, mode, proof, Disk())
     return Case(name=f"never-{mode}-{stop.name}", crashes=(crash,), restarts=(), drained=False, after=Disk())

@@ -29,17 +29,16 @@ DATA = (".json", ".parquet")
 
 
 class DiskReader:
-    """Reads disks of one scenario; `kind` is that of its sink."""
+    """Reads disks of one job; `kind` is that of its sink."""
 
-    def __init__(self, kind: SinkKind) -> None:
-        self._kind = kind
+    def __init__(self) -> None:
         self._rows: dict[str, Rows] = {}
 
-    def read(self, place: JobPlace, visible: Rows | None = None) -> Disk:
+    def read(self, place: JobPlace, kind: SinkKind, visible: Rows | None = None) -> Disk:
         """`visible`: the sink's rows, where somebody else has read them."""
         checkpoint = place.checkpoint
         try:
-            sink, shown = self._sink_log(place.sink), self._visible(place.sink)
+            sink, shown = self._sink_log(place.sink, kind), self._visible(place.sink, kind)
         except MalformedFile:  # its log was torn
             sink, shown = None, None
         return Disk(
@@ -57,10 +56,10 @@ class DiskReader:
 
     # -- the sink
 
-    def _sink_log(self, sink: Path) -> tuple[SinkCommit, ...] | None:
-        if self._kind == "delta":
+    def _sink_log(self, sink: Path, kind: SinkKind) -> tuple[SinkCommit, ...] | None:
+        if kind == "delta":
             return tuple(self._delta_commit(sink, commit) for commit in delta_commits(sink))
-        if self._kind == "file":
+        if kind == "file":
             return tuple(self._manifests(sink))
         return None
 
@@ -88,19 +87,19 @@ class DiskReader:
             known.update(files)
             yield SinkCommit(version=batch, batch_id=batch, files=files, rows=self._rows_of(sink, files))
 
-    def _visible(self, sink: Path) -> Rows | None:
-        if self._kind == "kafka":
+    def _visible(self, sink: Path, kind: SinkKind) -> Rows | None:
+        if kind == "kafka":
             return None  # somebody else reads it
-        return self._rows_of(sink, self.live_files(sink))
+        return self._rows_of(sink, self.live_files(sink, kind))
 
-    def live_files(self, sink: Path) -> list[str]:
+    def live_files(self, sink: Path, kind: SinkKind) -> list[str]:
         """Those that a reader of the sink reads."""
-        if self._kind == "delta":
+        if kind == "delta":
             live: set[str] = set()
             for commit in delta_commits(sink):
                 live = live - set(commit.removed) | set(commit.added)
             return sorted(map(unquote, live))
-        if self._kind == "file":
+        if kind == "file":
             return [name for commit in self._manifests(sink) for name in commit.files]
         return data_files(sink)
 
@@ -137,6 +136,14 @@ def sink_kind(sink: Path) -> SinkKind:
     if (sink / "_delta_log").is_dir():
         return "delta"
     return "file" if (sink / layout.FILE_SINK_LOG).is_dir() else "foreachBatch"
+
+
+def spark_format(sink: Path, kind: SinkKind) -> str | None:
+    """By what name Spark reads it; None: there is nothing to read yet, or it is no directory."""
+    if kind == "delta":
+        return "delta" if (sink / "_delta_log").exists() else None
+    names = data_files(sink) if kind != "kafka" else []
+    return Path(names[0]).suffix[1:] if names else None
 
 
 def delta_commits(table: Path) -> list[DeltaCommit]:

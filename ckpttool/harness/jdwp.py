@@ -217,10 +217,6 @@ class Controller:
         self.batch_id, self._counts, self.hits = first_batch, Counter(), []
         self._committing = self._looked_up = None
 
-    def unarmed(self) -> list[str]:
-        """Points for which no code was found: the class was not loaded, or has no such method."""
-        return [name for name, locations in self.armed.items() if not locations]
-
     def close(self) -> None:
         """Let go of the JVM; one that is still alive runs on."""
         if self._connection:

@@ -6,73 +6,69 @@ What the kill leaves must be what the copy has: that is why images stand for cra
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
+from ckpttool.harness.crashes import crash_of, never_reached
+from ckpttool.harness.history import Case, Crash
 from ckpttool.harness.images import Image, Images, contents
 from ckpttool.harness.jdwp import Controller, Hit
-from ckpttool.harness.points import Standings, Stop
-from ckpttool.harness.session import Session
+from ckpttool.harness.points import Standings
+from ckpttool.harness.session import Ask, Process
 from ckpttool.harness.shrink import At
-from ckpttool.harness.victim import drive, image_of
+from ckpttool.harness.trial import Trial
+from ckpttool.harness.victim import drive, image_of, watched
 
-
-@dataclass(frozen=True, slots=True)
-class Killed:
-    """`dead`: the first process ended by SIGKILL, and nobody of its session is left. `differing`: the files in which
-    the disk after the kill is not what the image has."""
-
-    image: Image
-    dead: bool
-    differing: tuple[str, ...]
-    armed: bool
+NUMBER = 9000  # of its image: behind all those of the victim
 
 
 class _Reached(Exception):
     """Out of the run, with everything frozen."""
 
 
-class NotReached(Exception):
-    """The query ended by itself before the point."""
+def kill_and_recover(trial: Trial, ask: Ask, at: At) -> Case:
+    with watched(trial.job.scenario.groups, partial(trial.job.start, "killed")) as (process, controller):
+        crash = kill_at(trial, process, controller, at)
+    case = trial.recover_disk(ask, crash) if crash else never_reached(trial.chosen[at.point], at.batch_id, "kill")
+    return trial.keep(case)
 
 
-def kill_at(
-    session: Session,
-    controller: Controller,
-    request: Mapping[str, Any],
-    chosen: Mapping[str, Stop],
-    at: At,
-    images: Images,
-    root: Path,
-    seconds: float,
-) -> Killed:
-    standings = Standings(chosen)
-    found: list[Image] = []
+def kill_at(trial: Trial, process: Process, controller: Controller, at: At) -> Crash | None:
+    """Run the query from its beginning, and kill it at one point; what it leaves stays as it is. None: it ended
+    without having come there."""
+    trial.begin()
+    controller.forget_batches(first_batch=0)
+    standings, found, seconds = Standings(trial.chosen), list[Image](), 3 * trial.job.seconds
 
     def stopped(hits: list[Hit]) -> None:
-        for hit in (hit for hit in hits if hit.point in chosen):
+        for hit in (hit for hit in hits if hit.point in trial.chosen):
             standing = standings.of(hit.point, hit.thread)
             if (hit.point, hit.batch_id, hit.nth) == (at.point, at.batch_id, at.nth):
-                found.append(image_of(9000, hit, standing))
+                found.append(image_of(NUMBER, hit, standing))
         if found:
-            session.freeze()
-            images.take(found[0], root)
+            process.freeze()
+            trial.images.take(found[0], trial.job.place.root)
             raise _Reached
 
     try:
-        drive(session, controller, request, stopped, seconds)
+        drive(process, controller, trial.request(), stopped, seconds)
     except _Reached:
-        status = session.kill()
-        return Killed(
-            found[0], status == -signal.SIGKILL, _differing(images, found[0], root), controller.armed[at.point] > 0
-        )
-    raise NotReached(f"{at.point} was not reached in batch {at.batch_id}")
+        dead = process.kill() == -signal.SIGKILL
+        return _crash(trial, found[0], controller.armed[at.point] > 0, dead)
+    return None
 
 
-def _differing(images: Images, image: Image, root: Path) -> tuple[str, ...]:
+def _crash(trial: Trial, image: Image, armed: bool, dead: bool) -> Crash:
+    """Witnessed only if the disk is what the image has."""
+    differing = _differing(trial.images, image, trial.job.place.root)
+    crash = crash_of(image, trial.read(), armed, "kill", dead)
+    note = "the disk " + (f"differs from the image in {', '.join(differing)}" if differing else "is what the image has")
+    return replace(crash, proof=replace(crash.proof, witness=crash.proof.witness and not differing, note=note))
+
+
+def _differing(images: Images, image: Image, root: Path) -> list[str]:
     copied = contents(images.path(image))
-    left = {f"{part}/{name}": digest for part in images.parts for name, digest in contents(root / part).items()}
-    left |= {f"{part}/": "" for part in images.parts if (root / part).is_dir() and not any((root / part).iterdir())}
-    return tuple(sorted(name for name in copied.keys() | left.keys() if copied.get(name) != left.get(name)))
+    parts = tuple(f"{part}/" for part in images.parts)
+    left = {name: digest for name, digest in contents(root).items() if name.startswith(parts)}
+    return sorted(name for name in copied.keys() | left.keys() if copied.get(name) != left.get(name))

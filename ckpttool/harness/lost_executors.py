@@ -7,18 +7,16 @@ import signal
 import time
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from ckpttool.harness.history import Case, Crash, Disk, Proof
-from ckpttool.harness.images import remove_parts
-from ckpttool.harness.jdwp import Controller, Hit
-from ckpttool.harness.place import PARTS
-from ckpttool.harness.points import breakpoints
-from ckpttool.harness.recover import Spark
+from ckpttool.harness.crashes import crash_at
+from ckpttool.harness.history import Case, Disk, Proof
+from ckpttool.harness.jdwp import Hit
 from ckpttool.harness.scratch import members
 from ckpttool.harness.shrink import At
 from ckpttool.harness.trial import Trial
-from ckpttool.harness.victim import connect, drive
+from ckpttool.harness.victim import drive, watched
 
 EXECUTOR = b"CoarseGrainedExecutorBackend"
 CLUSTER = {"spark.master": "local-cluster[2,1,1024]", "spark.executor.memory": "1g"}
@@ -26,46 +24,32 @@ CLUSTER = {"spark.master": "local-cluster[2,1,1024]", "spark.executor.memory": "
 
 def lose_executor(trial: Trial, at: At) -> Case:
     """Kill one of two executors when the driver is at this point, and let the query run to its end."""
-    driver = replace(trial.settings.driver, conf={**trial.settings.driver.conf, **CLUSTER})
-    remove_parts(trial.place.root, PARTS)
+    driver, seconds = trial.job.settings.driver, 3 * trial.job.seconds
+    driver = replace(driver, conf={**driver.conf, **CLUSTER})
+    trial.begin()
     lost: list[tuple[Disk, bool]] = []
 
     def stopped(hits: list[Hit]) -> None:
         if not lost and any((hit.point, hit.batch_id, hit.nth) == (at.point, at.batch_id, at.nth) for hit in hits):
             lost.append((trial.read(), _kill_one(session.process.pid)))
 
-    with Controller(breakpoints(trial.chosen), first_batch=0) as controller:
-        session = driver.start(trial.scratch, "cluster", [controller.java_option])
-        with Spark(lambda: session, session) as spark:
-            connect(session, controller)
-            controller.forget_batches(first_batch=0)
-            seconds = 3 * trial.settings.seconds
-            answer = drive(session, controller, trial.request() | {"seconds": seconds}, stopped, seconds + 30)
-            controller.close()
-            after, state, why = trial.look(spark)
-    stop = trial.chosen[at.point]
-    crash = Crash(
-        point=at.point,
-        step=stop.place.step,
-        batch_id=at.batch_id,
-        nth=at.nth,
-        mode="executor",
-        window=stop.window,
-        proof=Proof(
-            armed=controller.armed[at.point] > 0, hit=bool(lost), dead=any(dead for _, dead in lost), witness=None
-        ),
-        disk=lost[0][0] if lost else Disk(),
-    )
+    start = partial(driver.start, trial.job.scratch, "cluster")
+    with watched(trial.job.scenario.groups, start) as (session, controller):
+        answer = drive(session, controller, trial.request() | {"seconds": seconds}, stopped, seconds + 30)
+        controller.close()
+        after, state, why = trial.look(session.ask)
+    disk, dead = lost[0] if lost else (Disk(), False)
+    proof = Proof(armed=controller.armed[at.point] > 0, hit=bool(lost), dead=dead, witness=None)
+    crash = crash_at(trial.chosen[at.point], at.batch_id, at.nth, "executor", proof, disk)
     drained = not answer["failed"] and not answer["error"] and not answer["late"]
     name = f"executor-{at.point}-{at.batch_id}"
     case = Case(name=name, crashes=(crash,), restarts=(), drained=drained, after=after, state=state, state_why=why)
-    (kept,) = trial.keep([case])
-    return kept
+    return trial.keep(case)
 
 
 def _kill_one(session: int, seconds: float = 10) -> bool:
     """Whether one was there, and is gone."""
-    found = [pid for pid in members(session) if EXECUTOR in _command(pid)]
+    found = [pid for pid in members(session) if EXECUTOR in _command_line(pid)]
     if not found:
         return False
     os.kill(min(found), signal.SIGKILL)
@@ -77,7 +61,7 @@ def _kill_one(session: int, seconds: float = 10) -> bool:
     return True
 
 
-def _command(pid: int) -> bytes:
+def _command_line(pid: int) -> bytes:
     with suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     return b""

@@ -1,6 +1,7 @@
-"""A process in a session of its own that answers requests: one JSON object per line, on its standard input and output.
+"""Processes that run a query, each in a session (of the operating system) of its own with everything that it starts:
+so it can be frozen whole, and killed whole. Its log is a file in the scratch directory.
 
-It can be frozen whole, with everything it has started, and killed whole. Its log is a file in the scratch directory.
+A `Session` answers requests. What somebody's own command does instead is in `command.py`.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from select import select
-from typing import Any
+from typing import Any, Self
 
 from ckpttool.harness.scratch import Scratch, freeze_session, kill_session, thaw_session
 
 Answer = dict[str, Any]
+Ask = Callable[[Mapping[str, Any], float], Answer]  # a request, and the seconds that it may take
 
 
 class Died(Exception):
@@ -28,44 +31,45 @@ class Late(Exception):
     """No answer came in time. The process is still there."""
 
 
-class Session:
+class Process(ABC):
+    """Whatever is sent to it, it has one answer to; `select` tells when that is there."""
+
     def __init__(
         self,
         scratch: Scratch,
         command: Sequence[str],
         environment: Mapping[str, str],
-        name: str = "session",
+        name: str,
         folder: Path | None = None,
-        talks: bool = True,
+        pipes: bool = True,
     ) -> None:
-        """`folder`: where it is started. `talks`: by its standard input and output; else they are its log's."""
+        """`folder`: where it is started. `pipes`: to its standard input and output; else the output is its log's."""
         self._scratch = scratch
         logs = scratch.folder("processes")
         self.log = logs / f"{name}.log"
         self._begins = self.log.stat().st_size if self.log.exists() else 0
-        self._buffer = b""
-        self._sent = 0
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 command,
-                stdin=subprocess.PIPE if talks else subprocess.DEVNULL,
-                stdout=subprocess.PIPE if talks else log,
+                stdin=subprocess.PIPE if pipes else subprocess.DEVNULL,
+                stdout=subprocess.PIPE if pipes else log,
                 stderr=log,
                 env=dict(environment),
                 start_new_session=True,
                 cwd=folder or logs,
             )
+        self._status: int | None = None  # once it was killed
         scratch.watch(self.process.pid)
 
-    def send(self, value: Mapping[str, Any]) -> None:
-        """Numbered: an answer that nobody waited for must not be taken for that to a later request."""
-        assert self.process.stdin
-        self._sent += 1
-        try:
-            self.process.stdin.write(json.dumps({**value, "request": self._sent}).encode() + b"\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            raise Died(self.told()) from None
+    @abstractmethod
+    def send(self, value: Mapping[str, Any]) -> None: ...
+
+    @abstractmethod
+    def poll(self, seconds: float = 0) -> Answer | None:
+        """The answer to what was sent last, if it comes within this time."""
+
+    @abstractmethod
+    def fileno(self) -> int: ...
 
     def answer(self, seconds: float) -> Answer:
         """Wait for the answer to what was sent last."""
@@ -79,14 +83,67 @@ class Session:
         self.send(value)
         return self.answer(seconds)
 
+    def end_of_log(self, count: int = 6000) -> str:
+        """As far as it is its own: an earlier process of this name may have begun it."""
+        with self.log.open("rb") as log:
+            log.seek(max(self._begins, log.seek(0, os.SEEK_END) - count))
+            return log.read().decode(errors="replace")
+
+    def freeze(self) -> None:
+        freeze_session(self.process.pid)
+
+    def thaw(self) -> None:
+        thaw_session(self.process.pid)
+
+    def kill(self) -> int:
+        """SIGKILL to everybody in its session, all stopped first; the status that the first process ended with. It may
+        have ended by itself and left others behind. A second time nothing is done: its number may be another's."""
+        if self._status is None:
+            with suppress(TimeoutError):
+                self.freeze()
+            kill_session(self.process.pid)
+            self._status = self.process.wait()
+            self._scratch.forget(self.process.pid)
+            for pipe in (self.process.stdin, self.process.stdout):
+                if pipe:
+                    with suppress(BrokenPipeError):
+                        pipe.close()
+        return self._status
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+
+class Session(Process):
+    """Requests and answers: one JSON object per line, on its standard input and output."""
+
+    def __init__(
+        self, scratch: Scratch, command: Sequence[str], environment: Mapping[str, str], name: str = "session"
+    ) -> None:
+        super().__init__(scratch, command, environment, name)
+        self._buffer = b""
+        self._sent = 0
+
+    def send(self, value: Mapping[str, Any]) -> None:
+        """Numbered: an answer that nobody waited for must not be taken for that to a later request."""
+        assert self.process.stdin
+        self._sent += 1
+        try:
+            self.process.stdin.write(json.dumps({**value, "request": self._sent}).encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise Died(self.end_of_log()) from None
+
     def poll(self, seconds: float = 0) -> Answer | None:
-        """The answer, if it comes within this time."""
         if b"\n" not in self._buffer:
             if not select([self], [], [], seconds)[0]:
                 return None
             data = os.read(self.fileno(), 1 << 20)
             if not data:
-                raise Died(self.told())
+                raise Died(self.end_of_log())
             self._buffer += data
         line, newline, rest = self._buffer.partition(b"\n")
         if not newline:
@@ -99,37 +156,33 @@ class Session:
         assert self.process.stdout
         return self.process.stdout.fileno()
 
-    def told(self, count: int = 6000) -> str:
-        """The end of its log, as far as it is its own: an earlier one may have begun it."""
-        with self.log.open("rb") as log:
-            log.seek(max(self._begins, log.seek(0, os.SEEK_END) - count))
-            return log.read().decode(errors="replace")
 
-    def freeze(self) -> None:
-        freeze_session(self.process.pid)
+class WarmSession:
+    """A session that is there when it is asked: started at the first request, and again after one that did not end."""
 
-    def thaw(self) -> None:
-        thaw_session(self.process.pid)
+    def __init__(self, start: Callable[[], Session], session: Session | None = None) -> None:
+        self._start = start
+        self._session = session
 
-    def kill(self) -> int:
-        """SIGKILL to everybody in it, all stopped first; the status that the first process ended with."""
-        with suppress(TimeoutError):
-            self.freeze()
-        kill_session(self.process.pid)
-        status = self.process.wait()
-        self._scratch.forget(self.process.pid)
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe:
-                with suppress(BrokenPipeError):
-                    pipe.close()
-        return status
+    def ask(self, request: Mapping[str, Any], seconds: float) -> Answer:
+        if self._session is None:
+            self._session = self._start()
+        try:
+            return self._session.ask(request, seconds)
+        except (Late, Died):
+            self.close()  # what hangs may hold locks that the next request needs
+            raise
 
-    def __enter__(self) -> Session:
+    def close(self) -> None:
+        if self._session is not None:
+            self._session.kill()
+            self._session = None
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.process.returncode is None:
-            self.kill()
+        self.close()
 
 
 def environment_for(python: Path, path: Sequence[Path] = ()) -> dict[str, str]:

@@ -6,33 +6,32 @@ Of a job one JVM does them all. A command starts its own each time, so it is tri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from ckpttool.errors import CkptError
-from ckpttool.harness.command import Anew
-from ckpttool.harness.command_trial import CommandTrial, harvest_command, size_of_input
+from ckpttool.errors import CkptError, Unavailable
+from ckpttool.harness.campaign import run_command
+from ckpttool.harness.command_job import CommandJob, size_of_input
+from ckpttool.harness.crashed_recovery import cases_of_second_crashes, crash_recovery
 from ckpttool.harness.history import Case, Histories
 from ckpttool.harness.images import Image
 from ckpttool.harness.jdwp import Controller
 from ckpttool.harness.judge import Judged, Judgement, judge_case
-from ckpttool.harness.points import breakpoints, stops
-from ckpttool.harness.recover import Spark
+from ckpttool.harness.pyspark_job import PySparkJob
 from ckpttool.harness.scenarios import Scenario
 from ckpttool.harness.scratch import Scratch
-from ckpttool.harness.session import Answer, Died, Late, Session
+from ckpttool.harness.session import Session
 from ckpttool.harness.settings import SMALLEST, Settings
 from ckpttool.harness.shrink import At, Schedule, Smallest, shrink
 from ckpttool.harness.trial import Trial
-from ckpttool.harness.victim import asker, connect, drive
-from ckpttool.harness.wire import JdwpError
+from ckpttool.harness.victim import asker, watched
 
 TRIES = 30
 TRIES_OF_A_COMMAND = 8
-Told = Callable[[str, str, int], None]  # scenario, what is wrong, tries
+Progress = Callable[[str, str, int], None]  # scenario, what is wrong, tries
 PARTITIONS = "spark.sql.shuffle.partitions"
 
 
@@ -45,25 +44,28 @@ def smallest_failures(
     scenarios: Sequence[Scenario],
     settings: Settings,
     reports: Sequence[Judged],
-    told: Told = lambda *_: None,
+    progress: Progress = lambda *_: None,
 ) -> Iterator[Smallest]:
-    """Of each scenario the first case that is invalid, and no known defect of Spark."""
+    """Of each scenario the first case that is invalid, and no known defect of Spark. All in one session, which is under
+    the controller all the time; where that ends, the report stands without the rest."""
     failing = {judged.run.scenario: found for judged in reports if (found := _first_failure(judged))}
     chosen = [scenario for scenario in scenarios if scenario.name in failing]
     if not chosen:
         return
-    points = breakpoints(stops({group for scenario in chosen for group in scenario.groups}))
-    with Controller(points, first_batch=0) as controller:
-        session = settings.driver.start(scratch, "smaller", [controller.java_option])
-        with session:
-            try:
-                connect(session, controller)
-                for scenario in chosen:
-                    attempts = _Attempts(scratch, scenario, settings, session, controller)
-                    if smallest := attempts.shrink(failing[scenario.name], told):
-                        yield smallest
-            except (Died, Late, JdwpError):
-                return  # the report stands without it
+    groups = {group for scenario in chosen for group in scenario.groups}
+    start = partial(settings.driver.start, scratch, "smaller")
+    with suppress(Unavailable), watched(groups, start) as (session, controller):
+        for scenario in chosen:
+            failure = failing[scenario.name]
+
+            def attempt(schedule: Schedule, scenario: Scenario = scenario) -> Histories:
+                job = PySparkJob(scratch, *_with_less(scenario, settings, schedule))
+                with closing(job.sink):
+                    return _crash_job(job, session, controller, schedule.crashes)
+
+            schedule = _schedule_of(failure, scenario)
+            if smallest := _smaller(scenario.name, failure, schedule, attempt, progress, TRIES):
+                yield smallest
 
 
 def _first_failure(judged: Judged) -> Judgement | None:
@@ -78,33 +80,58 @@ def _can_be_made_again(case: Case) -> bool:
 
 
 def smallest_of_command(
-    scratch: Scratch, spec: Path, settings: Settings, reports: Sequence[Judged], told: Told = lambda *_: None
+    scratch: Scratch,
+    spec: Path,
+    settings: Settings,
+    reports: Sequence[Judged],
+    progress: Progress = lambda *_: None,
 ) -> Iterator[Smallest]:
-    """The same for a command, whose batches are taken for the files of its input."""
+    """The same for a command, whose batches are taken for the files of its input. It starts its own JVM each time."""
     for judged in reports:
         failure = _first_failure(judged)
-        trial = CommandTrial(scratch, spec, settings)
-        if failure is None or trial.spec.input is None:
+        job = CommandJob(scratch, spec, settings)
+        if failure is None or job.spec.input is None:
             continue
-        files, lines = size_of_input(trial.folder / trial.spec.input)
+        files, lines = size_of_input(job.folder / job.spec.input)
         at = _crashes_of(failure.case)
         schedule = Schedule(at, max(files, at[0].batch_id + 1), rows=lines)
 
         def attempt(schedule: Schedule) -> Histories:
             (at,) = schedule.crashes
             fewer = replace(settings, batches=(at.batch_id,), only=(schedule.batches, schedule.rows))
-            return _crash_command(CommandTrial(scratch, spec, fewer, suffix=SMALLEST), at)
+            return _crash_command(CommandJob(scratch, spec, fewer, SMALLEST), at)
 
-        if smallest := _smaller(judged.run.scenario, failure, schedule, attempt, told, TRIES_OF_A_COMMAND):
+        if smallest := _smaller(judged.run.scenario, failure, schedule, attempt, progress, TRIES_OF_A_COMMAND):
             yield smallest
 
 
-def _crash_command(trial: CommandTrial, at: At) -> Histories:
-    run, taken = harvest_command(trial)
-    image = _image_at(trial.crashed_images(), at)
-    with Anew(trial.start) as spark:
-        case = trial.recover_image(spark, image, armed=True, run_id=taken.answer["run_id"])
-    return Histories(run, tuple(trial.keep([case])))
+def _crash_command(job: CommandJob, at: At) -> Histories:
+    trial, victim = run_command(job)
+    case = trial.recover_image(job.ask, _image_at(trial.images, at), victim)
+    return Histories(trial.run, (trial.keep(case),))
+
+
+def _with_less(scenario: Scenario, settings: Settings, schedule: Schedule) -> tuple[Scenario, Settings]:
+    conf = {**scenario.conf, PARTITIONS: str(schedule.partitions)}
+    batches = (schedule.crashes[0].batch_id,)
+    return (
+        replace(scenario, name=scenario.name + SMALLEST, conf=conf, batches=schedule.batches),
+        replace(settings, batches=batches, only=(schedule.batches, schedule.rows)),
+    )
+
+
+def _crash_job(job: PySparkJob, session: Session, controller: Controller, crashes: Sequence[At]) -> Histories:
+    first, *more = crashes
+    ask = asker(session, controller)
+    trial = Trial(job, job.prepare(ask))
+    victim = trial.run_victim(session, controller)
+    image = _image_at(trial.images, first)
+    case = trial.recover_image(ask, image, victim)
+    for at in more:
+        crashed = crash_recovery(trial, session, controller, image)
+        wanted = _image_at(crashed.victim.images, at)
+        case = next(one for one in cases_of_second_crashes(trial, ask, crashed) if one.name.endswith(wanted.id))
+    return Histories(trial.run, (trial.keep(case),))
 
 
 def _smaller(
@@ -112,7 +139,7 @@ def _smaller(
     failure: Judgement,
     schedule: Schedule,
     attempt: Callable[[Schedule], Histories],
-    told: Told,
+    progress: Progress,
     tries: int,
 ) -> Smallest | None:
     name = failure.anomalies[0].name
@@ -120,7 +147,7 @@ def _smaller(
     last: list[Case] = []
 
     def fails(schedule: Schedule) -> bool:
-        told(scenario, name, next(count))
+        progress(scenario, name, next(count))
         try:
             histories = attempt(schedule)
         except (NotThere, CkptError):
@@ -134,56 +161,7 @@ def _smaller(
     return Smallest(scenario, name, shrunk, last[0])
 
 
-class _Attempts:
-    """Of a job: all in one session, which is under the controller all the time."""
-
-    def __init__(
-        self, scratch: Scratch, scenario: Scenario, settings: Settings, session: Session, controller: Controller
-    ) -> None:
-        self._scratch, self._scenario, self._settings = scratch, scenario, settings
-        self._session, self._controller = session, controller
-
-    def shrink(self, failure: Judgement, told: Told) -> Smallest | None:
-        schedule = _schedule_of(failure, self._scenario)
-        return _smaller(self._scenario.name, failure, schedule, self.attempt, told, TRIES)
-
-    def attempt(self, schedule: Schedule) -> Histories:
-        conf = {**self._scenario.conf, PARTITIONS: str(schedule.partitions)}
-        scenario = replace(self._scenario, name=self._scenario.name + SMALLEST, conf=conf, batches=schedule.batches)
-        settings = replace(
-            self._settings, batches=(schedule.crashes[0].batch_id,), only=(schedule.batches, schedule.rows)
-        )
-        trial = Trial(self._scratch, scenario, settings)
-        with closing(trial.topics) if trial.topics else nullcontext():
-            return self._crashed_at(trial, schedule.crashes)
-
-    def _crashed_at(self, trial: Trial, crashes: Sequence[At]) -> Histories:
-        first, *more = crashes
-        spark = _Watched(self._session, self._controller)
-        prepared = trial.prepare(asker(self._session, self._controller))
-        run, taken = trial.harvest(self._session, self._controller, prepared)
-        image = _image_at(trial.crashed_images(), first)
-        case = trial.recover_image(spark, image, armed=True, run_id=taken.answer["run_id"])
-        for at in more:
-            again = trial.harvest_recovery(self._session, self._controller, image)
-            wanted = _image_at(list(again.taken.images), at)
-            case = next(one for one in trial.cases_again(spark, again) if one.name.endswith(wanted.id))
-        return Histories(run, tuple(trial.keep([case])))
-
-
-class _Watched(Spark):
-    """The Spark of the attempts, which is under the controller all the time."""
-
-    def __init__(self, session: Session, controller: Controller) -> None:
-        super().__init__(lambda: session, session)
-        self._controller = controller
-
-    def ask(self, request: Mapping[str, Any], seconds: float) -> Answer:
-        assert self._session
-        return drive(self._session, self._controller, request, lambda _: None, seconds)
-
-
-def _image_at(images: Sequence[Image], at: At) -> Image:
+def _image_at(images: Iterable[Image], at: At) -> Image:
     for image in images:
         if (image.name, image.batch_id, image.nth) == (at.point, at.batch_id, at.nth):
             return image

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,12 +18,12 @@ from ckpttool.errors import Refused
 from ckpttool.harness.disk import as_fields
 from ckpttool.harness.history import Record
 from ckpttool.harness.place import JobPlace
-from ckpttool.harness.session import Answer
+from ckpttool.harness.session import Ask
 
 SourceKind = Literal["file", "kafka", "delta", "rate-micro-batch"]
 Rows = Sequence[Sequence[Mapping[str, Any]]]  # by batch
-Ask = Callable[[Mapping[str, Any]], Answer]
 PARTITIONS = 2
+SECONDS = 120.0  # to make an input
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Topic(Input):
     def make(self, ask: Ask) -> None:
         rows = [[number % PARTITIONS, json.dumps(row)] for number, row in enumerate(self._all())]
         request = {"do": "produce", "broker": self.broker, "topic": self.name, "partitions": PARTITIONS, "rows": rows}
-        if error := ask(request)["error"]:
+        if error := ask(request, SECONDS)["error"]:
             raise Refused(f"the topic {self.name} cannot be made at {self.broker}: {error[-1]['message'][:200]}")
 
     def reader(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class Table(Input):
         self.place.write_input(self.rows)
         files = [str(path) for path in sorted(self.place.input.glob("*.json"))]
         request = {"do": "table", "path": str(self.place.root / "source"), "schema": self.schema, "files": files}
-        if error := ask(request)["error"]:
+        if error := ask(request, SECONDS)["error"]:
             raise Refused(f"the source's table cannot be made: {error[-1]['message'][:200]}")
 
     def reader(self) -> dict[str, Any]:

@@ -7,14 +7,19 @@ Each tear is one such edit of one file, with Hadoop's checksum beside it kept or
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
 from ckpttool.formats import layout
 from ckpttool.formats.state.names import SST_DIRECTORY
+from ckpttool.harness.crashes import crash_of, torn
+from ckpttool.harness.history import Case
+from ckpttool.harness.images import Image
 from ckpttool.harness.place import JobPlace
+from ckpttool.harness.session import Ask
+from ckpttool.harness.trial import Trial
 
 Action = Literal["emptied", "cut", "cut-to-version", "flipped", "gone", "replaced"]
 
@@ -44,10 +49,7 @@ TARGETS: Mapping[str, tuple[str, int]] = {
 }
 ACTIONS: tuple[Action, ...] = ("emptied", "cut", "flipped", "gone")
 ALL: tuple[Action, ...] = get_args(Action)
-REORDERED: tuple[Action, ...] = (
-    "gone",
-    "replaced",
-)  # while younger files are as they were
+REORDERED: tuple[Action, ...] = ("gone", "replaced")  # while younger files are as they were
 LOGS = ("offsets", "offsets-before", "commits", "commits-before", "source-log")
 STATES = ("state-delta", "state-changelog", "state-zip")
 
@@ -74,6 +76,17 @@ def tears(place: JobPlace) -> Iterator[Tear]:
             yield Tear(target, action, keeps_crc=True)
             if _crc(path).exists() and action != "gone":
                 yield Tear(target, action, keeps_crc=False)
+
+
+def cases_of_tears(trial: Trial, ask: Ask, image: Image, actions: Collection[Action] = ALL) -> Iterator[Case]:
+    """Recover from every such tear of one image."""
+    trial.put_back(image)
+    for one in [one for one in tears(trial.job.place) if one.action in actions]:
+        trial.put_back(image)
+        edit = tear(trial.job.place, one)
+        case = trial.recover_disk(ask, torn(crash_of(image, trial.read(), armed=True), edit))
+        name = f"torn-{one.name}-{image.id}"
+        yield trial.keep(replace(case, name=name, image=str(trial.images.path(image))))
 
 
 def tear(place: JobPlace, which: Tear) -> str:

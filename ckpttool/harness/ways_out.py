@@ -15,8 +15,9 @@ from ckpttool.formats import layout
 from ckpttool.harness.crashes import crash_of, torn
 from ckpttool.harness.history import Case
 from ckpttool.harness.images import Image, remove_parts
-from ckpttool.harness.place import PARTS, JobPlace
-from ckpttool.harness.recover import Spark, look_ahead
+from ckpttool.harness.place import JobPlace
+from ckpttool.harness.predict import as_restarted, diagnose
+from ckpttool.harness.session import Ask
 from ckpttool.harness.take_steps import TakenSteps, take_steps
 from ckpttool.harness.tears import Tear, tear, tears
 from ckpttool.harness.trial import Trial
@@ -49,8 +50,7 @@ class Need:
 
 def needs(place: JobPlace) -> Iterator[Need]:
     """To go back by one batch, by two, by three; and each file that can be torn."""
-    commits = [int(path.name) for path in (place.checkpoint / layout.COMMITS).glob("[0-9]*") if path.name.isdecimal()]
-    yield from (Need(to_batch=batch) for batch in sorted(commits, reverse=True)[1:4])
+    yield from (Need(to_batch=batch) for batch in place.batches("commits")[::-1][1:4])
     # Of the two tears of a file with a checksum the one without: what else stops a restart is the checksum alone.
     torn_files = {(one.target, one.action): one for one in tears(place) if one.target in TORN and one.action in HOW}
     yield from (Need(tear=one) for one in torn_files.values())
@@ -66,31 +66,33 @@ def harmless(plan: Plan) -> list[WayOut]:
     ]
 
 
-def cases_of_ways_out(trial: Trial, spark: Spark, done: Image, doubled: Image) -> Iterator[Case]:
+def cases_of_ways_out(trial: Trial, ask: Ask, done: Image, doubled: Image) -> Iterator[Case]:
     """Recover after each way out that is offered: for the image of a finished batch, whole and torn, and for that of
     one which only the sink has, as it is."""
-    trial.put_back(trial.images, done)
-    for image, need in [(doubled, Need()), *((done, need) for need in needs(trial.place))]:
+    place = trial.job.place
+    trial.put_back(done)
+    for image, need in [(doubled, Need()), *((done, need) for need in needs(place))]:
         _put_back(trial, image, need)
-        _, plan = look_ahead(trial.place, trial.restarted(trial.scenario.conf, need.wish))
+        _, plan = diagnose(place, as_restarted(trial.run, place, trial.run.conf, need.wish))
         for way_out in harmless(plan):
             edit = _put_back(trial, image, need)
             crash = crash_of(image, trial.read(), armed=True)
             try:
-                taken = take_steps(way_out.steps, trial.place.checkpoint, trial.scratch)
+                taken = take_steps(way_out.steps, place.checkpoint, trial.job.scratch)
             except Refused as refusal:
                 raise Refused(f"{way_out.id} for {need.name}: {refusal.message}", refusal.next_step) from None
-            case = trial.recover_disk(spark, torn(crash, edit) if edit else crash, "", taken.conf)
+            case = trial.recover_disk(ask, torn(crash, edit) if edit else crash, taken.conf)
             name = f"way-out-{way_out.id}-{need.name}-{image.id}"
             path = str(trial.images.path(image))
-            yield from trial.keep([replace(operated(case, way_out, taken), name=name, image=path)])
+            yield trial.keep(replace(operated(case, way_out, taken), name=name, image=path))
 
 
 def _put_back(trial: Trial, image: Image, need: Need) -> str | None:
     """The image as the need has it, without what an earlier way out has set aside; what was torn, in words."""
-    trial.put_back(trial.images, image)
-    remove_parts(trial.place.root, [f"{part}{SET_ASIDE}" for part in PARTS])
-    return tear(trial.place, need.tear) if need.tear else None
+    place = trial.job.place
+    trial.put_back(image)
+    remove_parts(place.root, [f"{part}{SET_ASIDE}" for part in place.parts])
+    return tear(place, need.tear) if need.tear else None
 
 
 def operated(case: Case, way_out: WayOut, taken: TakenSteps) -> Case:

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,13 @@ import pytest
 from ckpttool.errors import Refused
 from ckpttool.harness.driver import Driver
 from ckpttool.harness.jdwp import Controller
-from ckpttool.harness.points import breakpoints, stops
+from ckpttool.harness.pyspark_job import PySparkJob
 from ckpttool.harness.scenarios import job_scenario
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.session import Session
 from ckpttool.harness.settings import Settings
 from ckpttool.harness.trial import Trial
-from ckpttool.harness.victim import asker, connect
+from ckpttool.harness.victim import asker, watched
 from tests.conftest import run_ckpt
 from tests.parts.spark import ensure_spark
 
@@ -41,14 +42,11 @@ BAD = {
 @pytest.fixture(scope="module")
 def victim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Scratch, Settings, Session, Controller]]:
     settings = Settings(Driver(ensure_spark(SPARK)), SPARK)
-    points = breakpoints(stops(job_scenario(JOBS / "sound.py").groups))
-    with (
-        Scratch(tmp_path_factory.mktemp("jobs") / "scratch") as scratch,
-        Controller(points) as controller,
-        settings.driver.start(scratch, "victim", [controller.java_option]) as session,
-    ):
-        connect(session, controller)
-        yield scratch, settings, session, controller
+    groups = job_scenario(JOBS / "sound.py").groups
+    with Scratch(tmp_path_factory.mktemp("jobs") / "scratch") as scratch:
+        start = partial(settings.driver.start, scratch, "victim")
+        with watched(groups, start) as (session, controller):
+            yield scratch, settings, session, controller
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -56,9 +54,9 @@ def test_a_bad_job_is_refused(victim: tuple[Scratch, Settings, Session, Controll
     scratch, settings, session, controller = victim
     if name == "never_ends":
         settings = replace(settings, seconds=4)  # a third of the time that the run gets
-    trial = Trial(scratch, job_scenario(JOBS / f"{name}.py"), settings)
+    job = PySparkJob(scratch, job_scenario(JOBS / f"{name}.py"), settings)
     with pytest.raises(Refused, match=BAD[name]):
-        trial.harvest(session, controller, trial.prepare(asker(session, controller)))
+        Trial(job, job.prepare(asker(session, controller))).run_victim(session, controller)
 
 
 def test_a_job_on_the_command_line(tmp_path: Path) -> None:

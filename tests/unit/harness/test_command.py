@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from ckpttool.harness.command import failures_in, spark_on
-from ckpttool.harness.command_trial import CommandPlace
-from ckpttool.harness.contract import ReadableSink, Spec
 from ckpttool.harness.place import JobPlace
 from ckpttool.harness.recover import failure_of
 
@@ -68,6 +66,4 @@ def test_the_class_path_says_which_spark(path: str, release: str | None) -> None
     ],
 )
 def test_what_a_crash_leaves_is_copied_once(tmp_path: Path, checkpoint: str, sink: str, parts: tuple[str, ...]) -> None:
-    table = ReadableSink(kind="file", path=str(tmp_path / sink))
-    spec = Spec(command=("true",), checkpoint=str(tmp_path / checkpoint), sink=table, identity=("id",))
-    assert CommandPlace(tmp_path, spec).parts == parts
+    assert JobPlace(tmp_path, (checkpoint, sink)).parts == parts

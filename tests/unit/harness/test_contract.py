@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ckpttool.errors import NotFound, Refused
-from ckpttool.harness.contract import check_input, load_job, load_spec, parse_job, parse_spec
+from ckpttool.harness.contract import check_input, check_job, identity_of, load_spec, parse_spec
 
 JOB = b"""
 raise SystemExit("a job is never run to be looked at")
@@ -40,16 +40,14 @@ def without(source: bytes, line: bytes) -> bytes:
 
 
 def test_a_job_is_read_and_not_run() -> None:
-    job = parse_job(JOB, "job.py")
-    assert job.identity == ("region", "id")
-    assert job.makes_input
+    assert identity_of(JOB, "job.py") == ("region", "id")
 
 
 def test_input_may_come_from_elsewhere() -> None:
     source = JOB[: JOB.index(b"def make_input")]
-    assert not parse_job(source, "job.py", input_given=True).makes_input
+    assert identity_of(source, "job.py", input_given=True) == ("region", "id")
     with pytest.raises(Refused, match="make_input"):
-        parse_job(source, "job.py")
+        identity_of(source, "job.py")
 
 
 @pytest.mark.parametrize(
@@ -75,20 +73,23 @@ def test_input_may_come_from_elsewhere() -> None:
 )
 def test_what_is_no_job_is_refused_in_words(source: bytes, told: str) -> None:
     with pytest.raises(Refused) as refusal:
-        parse_job(source, "job.py")
+        identity_of(source, "job.py")
     assert told in refusal.value.message
     assert "build(spark, source, sink, checkpoint)" in (refusal.value.next_step or "")
 
 
 def test_a_job_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="No such file"):
-        load_job(str(tmp_path / "job.py"))
+        check_job(str(tmp_path / "job.py"))
 
 
 def test_a_job_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "job.py"
     path.write_bytes(JOB)
-    assert load_job(str(path)).path == path
+    check_job(str(path))
+    path.write_bytes(b"")
+    with pytest.raises(Refused, match="is not a job"):
+        check_job(str(path))
 
 
 @pytest.mark.parametrize("rows", [{"id": 1}, [1], [], None, [{"id": 1}, "ash"], [{"at": Path()}]])

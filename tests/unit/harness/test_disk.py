@@ -26,7 +26,7 @@ def as_job(root: Path, target: Path) -> JobPlace:
 def test_file_sink_is_read_through_its_manifest(sample: Sample, tmp_path: Path) -> None:
     place = as_job(sample("4.2.0-file-to-parquet-sound"), tmp_path)
     (place.sink / "part-99999-orphan.parquet").write_bytes(b"of an attempt that was killed")
-    disk = DiskReader("file").read(place)
+    disk = DiskReader().read(place, "file")
     assert sorted(row["id"] for row in disk.visible or ()) == list(range(10))
     assert [(one.batch_id, len(one.rows or ())) for one in disk.sink or ()] == [(batch, 2) for batch in range(5)]
     assert sorted(disk.offsets) == sorted(disk.commits) == sorted(disk.source_logs["0"]) == list(range(5))
@@ -40,7 +40,7 @@ def test_plain_directory_shows_all_its_files(tmp_path: Path) -> None:
         (place.sink / name).parent.mkdir(parents=True, exist_ok=True)
         (place.sink / name).write_text('{"id": 1, "at": "2023-11-14T22:13:20.000Z", "note": null}\n')
     assert data_files(place.sink) == ["a.json", "day=1/c.json"]
-    disk = DiskReader("foreachBatch").read(place)
+    disk = DiskReader().read(place, "foreachBatch")
     assert disk.visible == ({"id": 1, "at": 1_700_000_000_000},) * 2
     assert disk.sink is None
 
@@ -49,14 +49,14 @@ def test_rows_of_a_file_that_is_gone_are_missed(tmp_path: Path) -> None:
     place = JobPlace(tmp_path)
     place.sink.mkdir()
     (place.sink / "a.json").write_text('{"id": 1}\n')
-    reader = DiskReader("foreachBatch")
-    assert len(reader.read(place).visible or ()) == 1
+    reader = DiskReader()
+    assert len(reader.read(place, "foreachBatch").visible or ()) == 1
     (place.sink / "a.json").unlink()
-    assert reader.read(place).visible == ()
+    assert reader.read(place, "foreachBatch").visible == ()
 
 
 def test_nothing_there_is_nothing(tmp_path: Path) -> None:
-    disk = DiskReader("delta").read(JobPlace(tmp_path))
+    disk = DiskReader().read(JobPlace(tmp_path), "delta")
     assert (disk.metadata, disk.offsets, disk.sink, disk.visible) == (None, {}, (), ())
 
 
@@ -95,7 +95,7 @@ def sink_of_two_files(tmp_path: Path) -> JobPlace:
 def test_compacted_manifest_adds_what_is_new_in_it(tmp_path: Path) -> None:
     place = sink_of_two_files(tmp_path)
     as_manifest(place.sink, "1.compact", "a.json", "b.json")
-    disk = DiskReader("file").read(place)
+    disk = DiskReader().read(place, "file")
     assert [commit.files for commit in disk.sink or ()] == [("a.json",), ("b.json",)]
     assert disk.visible == ({"id": "a"}, {"id": "b"})
 
@@ -104,6 +104,6 @@ def test_file_that_two_manifests_add_is_there_twice(tmp_path: Path) -> None:
     """So it is for Spark's readers too: 3.5.7 and 4.2.0 count its rows twice."""
     place = sink_of_two_files(tmp_path)
     as_manifest(place.sink, "1", "a.json", "b.json")
-    disk = DiskReader("file").read(place)
+    disk = DiskReader().read(place, "file")
     assert [commit.files for commit in disk.sink or ()] == [("a.json",), ("a.json", "b.json")]
     assert disk.visible == ({"id": "a"}, {"id": "a"}, {"id": "b"})

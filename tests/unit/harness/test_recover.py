@@ -11,10 +11,11 @@ import pytest
 
 from ckpttool.harness.jdwp import Controller
 from ckpttool.harness.place import JobPlace
-from ckpttool.harness.recover import Spark, failure_of, recover, stores_of
+from ckpttool.harness.recover import failure_of, recover
 from ckpttool.harness.scratch import Scratch
-from ckpttool.harness.session import Died, Late, Session
-from ckpttool.harness.victim import connect
+from ckpttool.harness.session import Died, Late, Session, WarmSession
+from ckpttool.harness.victim import await_jvm
+from ckpttool.harness.witness import stores_of
 
 # Answers with its own number and what it was asked; hangs, or ends, where it is told to.
 PROGRAM = """
@@ -34,8 +35,8 @@ def scratch(tmp_path: Path) -> Scratch:
     return Scratch(tmp_path / "scratch")
 
 
-def spark_in(scratch: Scratch) -> Spark:
-    return Spark(lambda: Session(scratch, [sys.executable, "-c", PROGRAM], os.environ))
+def spark_in(scratch: Scratch) -> WarmSession:
+    return WarmSession(lambda: Session(scratch, [sys.executable, "-c", PROGRAM], os.environ))
 
 
 def test_the_next_request_after_a_hang_has_a_new_process(scratch: Scratch) -> None:
@@ -59,18 +60,16 @@ def test_the_first_batch_is_that_of_the_first_new_commit(scratch: Scratch, tmp_p
     (commits / "1").touch()
     with scratch, spark_in(scratch) as spark:
         request = {"seconds": 30, "commit": [str(commits / "3"), str(commits / "2"), str(commits / ".2.crc")]}
-        found = recover(spark, request, place)
-        assert [(one.first_batch, one.failure, one.run_id) for one in found.restarts] == [(2, None, "run")]
-        assert found.drained
-        nothing = recover(spark, {"seconds": 30}, place)
-        assert [one.first_batch for one in nothing.restarts] == [None]
+        found = recover(spark.ask, request, place)
+        assert [(one.first_batch, one.failure, one.run_id) for one in found] == [(2, None, "run")]
+        nothing = recover(spark.ask, {"seconds": 30}, place)
+        assert [one.first_batch for one in nothing] == [None]
 
 
 def test_a_process_that_dies_is_a_failure(scratch: Scratch, tmp_path: Path) -> None:
     with scratch, spark_in(scratch) as spark:
-        found = recover(spark, {"seconds": 30, "end": True}, JobPlace(tmp_path))
-    assert [one.failure and one.failure.class_name for one in found.restarts] == ["ProcessDied"] * 2
-    assert not found.drained
+        found = recover(spark.ask, {"seconds": 30, "end": True}, JobPlace(tmp_path))
+    assert [one.failure and one.failure.class_name for one in found] == ["ProcessDied"] * 2
 
 
 def cause(class_name: str, condition: str | None = None, where: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -119,7 +118,7 @@ def test_a_process_that_ends_before_its_jvm_is_there(scratch: Scratch) -> None:
         Session(scratch, [sys.executable, "-c", program], os.environ) as session,
         pytest.raises(Died, match="JAVA_GATEWAY_EXITED"),
     ):
-        connect(session, controller)
+        await_jvm(session, controller)
 
 
 def test_a_jvm_that_never_comes(scratch: Scratch) -> None:
@@ -129,4 +128,4 @@ def test_a_jvm_that_never_comes(scratch: Scratch) -> None:
         Session(scratch, [sys.executable, "-c", PROGRAM], os.environ) as session,
         pytest.raises(Late, match=r"within 0\.1 s"),
     ):
-        connect(session, controller, 0.1)
+        await_jvm(session, controller, 0.1)

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from ckpttool.errors import NotFound
-from ckpttool.harness.campaign import image_of_seed
 from ckpttool.harness.driver import Driver
 from ckpttool.harness.history import Histories
 from ckpttool.harness.history_json import encode_histories, parse_histories
 from ckpttool.harness.images import Image, Images
-from ckpttool.harness.place import PARTS
+from ckpttool.harness.place import JobPlace
+from ckpttool.harness.replay import image_of_seed
 from ckpttool.harness.settings import Settings, save_settings
 from tests.conftest import run_ckpt
 from tests.history_builders import Shape, sound_history
@@ -76,9 +76,10 @@ def test_a_spark_that_is_gone_is_no_verdict(tmp_path: Path) -> None:
     save_settings(root, Settings(Driver(Path("/bin/false")), "4.2.0", 7), [])
     (root / ".ckpttool-scratch").touch()
     image = Image(1, "commit-log-begin", "commit-log-begin", 8, "doubled", 2, 1, "main")
-    images = Images(root / "images" / "file-to-append", PARTS)
-    (root / "work" / "file-to-append" / "checkpoint").mkdir(parents=True)
-    images.take(image, root / "work" / "file-to-append")
+    place = JobPlace(root / "work" / "file-to-append")
+    images = Images(root / "images" / "file-to-append", place.parts)
+    place.checkpoint.mkdir(parents=True)
+    images.take(image, place.root)
     outcome = run_ckpt("crash-test", "replay", str(images.path(image)))
     assert outcome.code == 5
     assert "Spark does not start" in outcome.err

@@ -22,7 +22,7 @@ class Asked:
         self.requests: list[Mapping[str, Any]] = []
         self.error = error
 
-    def __call__(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    def __call__(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:  # noqa: ARG002
         self.requests.append(request)
         return {"error": self.error}
 

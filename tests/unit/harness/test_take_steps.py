@@ -187,7 +187,7 @@ def test_a_table_is_restored_and_its_record_lowered(checkpoint: Path, scratch: S
     take_steps(steps, checkpoint, scratch)
     assert ids(table) == [0, 1]
     assert delta(table).transaction_version(QUERY) == 1
-    log = DiskReader("delta").read(JobPlace(table.parent)).sink or ()
+    log = DiskReader().read(JobPlace(table.parent), "delta").sink or ()
     assert [(one.version, one.batch_id, one.restored_to) for one in log[3:]] == [
         (3, 3, None),
         (4, None, 1),

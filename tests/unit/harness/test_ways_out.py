@@ -8,7 +8,7 @@ import pytest
 
 from ckpttool.api import Restarted
 from ckpttool.harness.place import JobPlace
-from ckpttool.harness.recover import look_ahead
+from ckpttool.harness.predict import diagnose
 from ckpttool.harness.take_steps import TakenSteps
 from ckpttool.harness.tears import tear
 from ckpttool.harness.ways_out import Need, harmless, kept_up_to, needs, operated
@@ -25,7 +25,7 @@ def place(tmp_path: Path) -> JobPlace:
 
 def ways_out(place: JobPlace, need: Need) -> list[WayOut]:
     restarted = Restarted((4, 2, 0), trigger="available-now", sinks=("noop",), wish=need.wish)
-    return harmless(look_ahead(place, restarted)[1])
+    return harmless(diagnose(place, restarted)[1])
 
 
 def offered(place: JobPlace, need: Need) -> dict[str, int | None]:
