@@ -18,7 +18,7 @@ from ckpttool.harness.pyspark_job import PySparkJob
 from ckpttool.harness.scenarios import SCENARIOS
 from ckpttool.harness.scratch import Scratch, members
 from ckpttool.harness.session import WarmSession
-from ckpttool.harness.settings import Settings
+from ckpttool.harness.settings import TrialSettings
 from ckpttool.harness.shrink import At
 from ckpttool.harness.trial import Trial
 from ckpttool.harness.victim import asker, watched
@@ -29,7 +29,7 @@ NAME = "file-windows-to-delta"
 
 
 def measure() -> Iterator[Gate]:
-    settings = Settings(Driver(ensure_spark(SPARK), ensure_jars(SPARK, "delta")), SPARK)
+    settings = TrialSettings(Driver(ensure_spark(SPARK), ensure_jars(SPARK, "delta")), SPARK)
     with Scratch() as scratch:
         by_image = _seconds_by_image(scratch, settings)
         by_kill = _seconds_by_kill(scratch, settings)
@@ -37,7 +37,7 @@ def measure() -> Iterator[Gate]:
         yield Gate("CPU of the job with the debugger / without", _cpu(settings, True) / _cpu(settings, False), 1.1)
 
 
-def _seconds_by_image(scratch: Scratch, settings: Settings) -> float:
+def _seconds_by_image(scratch: Scratch, settings: TrialSettings) -> float:
     """From the image to the verdict: the run that gives them and the start of the JVM are shared by all."""
     (histories,) = try_scenarios(scratch, [SCENARIOS[NAME]], settings)
     began = time.monotonic()
@@ -46,7 +46,7 @@ def _seconds_by_image(scratch: Scratch, settings: Settings) -> float:
     return (sum(taken) + time.monotonic() - began) / len([one for one in judged.judgements if one.case.crashes])
 
 
-def _seconds_by_kill(scratch: Scratch, settings: Settings) -> float:
+def _seconds_by_kill(scratch: Scratch, settings: TrialSettings) -> float:
     job = PySparkJob(scratch, SCENARIOS[NAME], settings)
     began = time.monotonic()
     with watched(job.scenario.groups, partial(job.start, "killed")) as (session, controller):
@@ -58,7 +58,7 @@ def _seconds_by_kill(scratch: Scratch, settings: Settings) -> float:
     return time.monotonic() - began
 
 
-def _cpu(settings: Settings, debugged: bool) -> float:
+def _cpu(settings: TrialSettings, debugged: bool) -> float:
     """CPU seconds of everybody in the session, from its start to the end of the query."""
     with Scratch() as scratch, ExitStack() as stack:
         job = PySparkJob(scratch, SCENARIOS[NAME], settings)

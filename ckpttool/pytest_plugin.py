@@ -76,12 +76,12 @@ class Sweep:
         from ckpttool.harness.pyspark_job import PySparkJob
         from ckpttool.harness.scenarios import job_scenario
         from ckpttool.harness.scratch import Scratch
-        from ckpttool.harness.settings import Settings
+        from ckpttool.harness.settings import TrialSettings
 
         python = shutil.which(options.getoption("--ckpt-python")) or options.getoption("--ckpt-python")
         jars = [Path(jar).resolve() for jar in options.getoption("--ckpt-jars").split(",") if jar]
         driver = Driver(Path(python).absolute(), jars)
-        settings = Settings(driver, look(driver, [], folder).require(), options.getoption("--ckpt-seed"))
+        settings = TrialSettings(driver, look(driver, [], folder).require(), options.getoption("--ckpt-seed"))
         job = PySparkJob(stack.enter_context(Scratch(folder)), job_scenario(path), settings)
         ((self.trial, self.victim, _),), self.spark = run_victims(stack, [job])
 

@@ -24,7 +24,7 @@ from ckpttool.harness.pyspark_job import PySparkJob
 from ckpttool.harness.scenarios import SCENARIOS
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.session import WarmSession
-from ckpttool.harness.settings import Settings
+from ckpttool.harness.settings import TrialSettings
 from ckpttool.harness.shrink import At
 from ckpttool.harness.trial import Trial
 from ckpttool.harness.victim import asker, watched
@@ -37,7 +37,7 @@ AFTER_THE_SINK = At("commit-log-begin", batch_id=2)
 
 def main() -> None:
     began = time.monotonic()
-    settings = Settings(Driver(ensure_spark(SPARK), ensure_jars(SPARK, "delta")), SPARK)
+    settings = TrialSettings(Driver(ensure_spark(SPARK), ensure_jars(SPARK, "delta")), SPARK)
     with Scratch(PLACE, keep=True) as scratch:
         job = PySparkJob(scratch, SCENARIOS["file-to-delta"], settings)
         tell("8. A real job: files into a Delta table, one batch per file. It is frozen when Delta has batch 2 and the")

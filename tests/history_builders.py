@@ -15,17 +15,17 @@ from ckpttool.harness.history import (
     Case,
     Crash,
     Disk,
-    Operator,
+    ObservedCommit,
+    ObservedRestart,
     Prediction,
     Proof,
+    QuerySource,
     Record,
     Released,
-    Restart,
     Run,
     Sink,
-    SinkCommit,
-    Source,
     StateRow,
+    Transformation,
     Window,
 )
 
@@ -73,7 +73,7 @@ def sound_history(shape: Shape) -> History:
         scenario=f"{shape.source} → {shape.operator} → {shape.sink}",
         seed=7,
         spark_version="4.2.0",
-        sources=(Source(index=0, kind=shape.source),),
+        sources=(QuerySource(index=0, kind=shape.source),),
         operator=query.operator(),
         sink=Sink(kind=shape.sink, path="/scratch/sink", ledger=shape.has_ledger),
         guarantee="exactly-once" if shape.has_ledger else "at-least-once",
@@ -138,14 +138,14 @@ class _Query:
 
     # -- the results
 
-    def operator(self) -> Operator:
+    def operator(self) -> Transformation:
         settings: dict[str, dict[str, Any]] = {
             "map": {},
             "job": {},
             "count": {"keys": ["k"], "value": "v"},
             "window": {"event_time": "at", "delay_ms": 0, "window_ms": SPAN_MS, "keys": ["k"]},
         }
-        return Operator(kind=self.shape.operator, settings=settings[self.shape.operator])
+        return Transformation(kind=self.shape.operator, settings=settings[self.shape.operator])
 
     def identity(self) -> tuple[str, ...]:
         return {"count": ("k", "count"), "window": ("window_start", "k")}.get(self.shape.operator, ("id",))
@@ -236,10 +236,10 @@ class _Query:
             for entry in range(entries)
         }
 
-    def _sink_log(self, batches: int) -> tuple[SinkCommit, ...]:
+    def _sink_log(self, batches: int) -> tuple[ObservedCommit, ...]:
         named = self.shape.sink == "delta"
         return tuple(
-            SinkCommit(
+            ObservedCommit(
                 version=batch,
                 app_id=QUERY_ID if named else None,
                 batch_id=batch,
@@ -278,7 +278,7 @@ class _Query:
             name=f"{shape.window}-{batch}",
             crashes=(crash,),
             run_ids=("run-0",),
-            restarts=(Restart(run_id="run-1", first_batch=first if first < count else None, failure=None),),
+            restarts=(ObservedRestart(run_id="run-1", first_batch=first if first < count else None, failure=None),),
             drained=True,
             after=self.disk(count, count, count, every + doubled),
             state=self.state(),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from ckpttool.harness.history import Disk, Failure, Restart, SinkCommit
+from ckpttool.harness.history import Disk, ObservedCommit, ObservedFailure, ObservedRestart
 from tests.history_builders import History, Row
 
 T = TypeVar("T")
@@ -194,7 +194,7 @@ def keep_the_run_id(history: History, pick: Pick[Any]) -> History:  # noqa: ARG0
 # -- the sink's log ----------------------------------------------------------------------------------------------------
 
 
-def _log(history: History) -> tuple[SinkCommit, ...]:
+def _log(history: History) -> tuple[ObservedCommit, ...]:
     return history.case.after.sink or ()
 
 
@@ -259,7 +259,7 @@ def move_rows(history: History, pick: Pick[Any]) -> History | None:
 def write_beside(history: History, pick: Pick[Any]) -> History | None:
     if history.shape.sink != "delta":
         return None
-    stray = SinkCommit(version=_next_version(history), operation="WRITE", rows=(pick(_visible(history) or [{}]),))
+    stray = ObservedCommit(version=_next_version(history), operation="WRITE", rows=(pick(_visible(history) or [{}]),))
     return _with_after(history, sink=(*_log(history), stray))
 
 
@@ -301,8 +301,8 @@ def change_state(history: History, pick: Pick[Any]) -> History | None:
 
 
 def fail_once(history: History, pick: Pick[Any]) -> History:  # noqa: ARG001
-    failure = Failure(class_name="java.lang.IllegalStateException", condition=None, message="no")
-    failed = Restart(run_id="run-x", first_batch=None, failure=failure)
+    failure = ObservedFailure(class_name="java.lang.IllegalStateException", condition=None, message="no")
+    failed = ObservedRestart(run_id="run-x", first_batch=None, failure=failure)
     return _with_case(history, restarts=(failed, *history.case.restarts))
 
 

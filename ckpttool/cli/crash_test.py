@@ -151,7 +151,7 @@ def _try_jobs(names: Sequence[str], folder: Path | None, given: dict[str, Any]) 
     """Everything is looked at before the scratch directory is made."""
     from ckpttool.harness.campaign import Extras, try_scenarios
     from ckpttool.harness.preflight import look
-    from ckpttool.harness.settings import Settings, save_settings
+    from ckpttool.harness.settings import TrialSettings, save_settings
     from ckpttool.harness.smallest import smallest_failures
 
     rows = Path(given["folder"]) if given["folder"] else None
@@ -160,7 +160,7 @@ def _try_jobs(names: Sequence[str], folder: Path | None, given: dict[str, Any]) 
     connectors = {jar for one in chosen for jar in one.jars}
     release = look(driver, connectors, folder or Path(tempfile.gettempdir()), given["broker"]).require()
     batches = _batches(given["batches"])
-    settings = Settings(driver, release, given["seed"], given["seconds"], batches, given["broker"], rows)
+    settings = TrialSettings(driver, release, given["seed"], given["seconds"], batches, given["broker"], rows)
     extras = Extras(given["torn"], given["kills"], given["again"], given["ways_out"], given["executors"])
 
     def run(scratch: Scratch) -> Iterator[Histories]:
@@ -174,7 +174,7 @@ def _try_jobs(names: Sequence[str], folder: Path | None, given: dict[str, Any]) 
 def _try_command(_: Sequence[str], folder: Path | None, given: dict[str, Any]) -> Trials:
     from ckpttool.harness.campaign import try_command
     from ckpttool.harness.preflight import look_for_command
-    from ckpttool.harness.settings import Settings, save_settings
+    from ckpttool.harness.settings import TrialSettings, save_settings
     from ckpttool.harness.smallest import smallest_of_command
 
     context = click.get_current_context()
@@ -184,7 +184,7 @@ def _try_command(_: Sequence[str], folder: Path | None, given: dict[str, Any]) -
             raise click.UsageError(f"--spec says all of its command; it does not go with {option.opts[-1]}")
     look_for_command(folder or Path(tempfile.gettempdir())).require()
     spec = Path(given["spec"]).resolve()
-    settings = Settings(_driver(given), "", given["seed"], batches=_batches(given["batches"]))
+    settings = TrialSettings(_driver(given), "", given["seed"], batches=_batches(given["batches"]))
 
     def run(scratch: Scratch) -> Iterator[Histories]:
         save_settings(scratch.root, settings, [], spec)

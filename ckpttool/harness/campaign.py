@@ -18,7 +18,7 @@ from ckpttool.harness.pyspark_job import PySparkJob
 from ckpttool.harness.scenarios import Scenario
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.session import Ask, WarmSession
-from ckpttool.harness.settings import Settings
+from ckpttool.harness.settings import TrialSettings
 from ckpttool.harness.shrink import At
 from ckpttool.harness.tears import REORDERED, cases_of_tears
 from ckpttool.harness.trial import Progress, Trial
@@ -45,7 +45,7 @@ NO_EXTRAS = Extras()
 def try_scenarios(
     scratch: Scratch,
     scenarios: Sequence[Scenario],
-    settings: Settings,
+    settings: TrialSettings,
     progress: Progress = lambda *_: None,
     extras: Extras = NO_EXTRAS,
     *,
@@ -126,7 +126,9 @@ def _sample(trial: Trial, count: int) -> list[At]:
     return [At(image.point, image.batch_id or 0, image.nth) for image in found]
 
 
-def try_command(scratch: Scratch, path: Path, settings: Settings, progress: Progress = lambda *_: None) -> Histories:
+def try_command(
+    scratch: Scratch, path: Path, settings: TrialSettings, progress: Progress = lambda *_: None
+) -> Histories:
     """Its victim, then a recovery from every image: of the last batch that was committed, unless batches were asked
     for, since nobody knows how many there are."""
     job = CommandJob(scratch, path, settings)

@@ -16,7 +16,7 @@ from ckpttool.formats.offsets import parse_offset_log
 from ckpttool.harness.command import CommandRun, spark_on
 from ckpttool.harness.contract import load_spec
 from ckpttool.harness.disk import delta_commits
-from ckpttool.harness.history import Disk, Run, Source
+from ckpttool.harness.history import Disk, QuerySource, Run
 from ckpttool.harness.jdwp import Controller
 from ckpttool.harness.job import as_seen
 from ckpttool.harness.job_sink import JobSink, SinkDirectory
@@ -24,7 +24,7 @@ from ckpttool.harness.place import JobPlace
 from ckpttool.harness.scenarios import job_scenario
 from ckpttool.harness.scratch import Scratch, clear
 from ckpttool.harness.session import Answer, Ask, Died, Late
-from ckpttool.harness.settings import Settings
+from ckpttool.harness.settings import TrialSettings
 from ckpttool.harness.victim import await_jvm, last_line
 
 OF_LINES = (".json", ".jsonl", ".ndjson", ".csv", ".txt")
@@ -36,7 +36,7 @@ class CommandJob:
 
     starts_anew = True
 
-    def __init__(self, scratch: Scratch, path: Path, settings: Settings, suffix: str = "") -> None:
+    def __init__(self, scratch: Scratch, path: Path, settings: TrialSettings, suffix: str = "") -> None:
         scenario = job_scenario(path)  # nothing is known of it but its specification
         self.scenario = replace(scenario, name=scenario.name + suffix, surely=(), crashed=FIRST_BATCHES)
         root = scratch.folder("work", self.scenario.name)
@@ -152,7 +152,7 @@ def input_files(source: Path) -> list[Path]:
     return sorted(path for path in source.rglob("*") if path.is_file())
 
 
-def _sources(disk: Disk) -> list[Source]:
+def _sources(disk: Disk) -> list[QuerySource]:
     """By their offsets, as the last batch has them."""
     batch = max(disk.offsets)
     try:
@@ -160,7 +160,7 @@ def _sources(disk: Disk) -> list[Source]:
         kinds = {line.index: recognise_offset(line.text).kind for line in lines if line.text is not None}
     except MalformedFile:
         return []
-    return [Source(index=index, kind=kind) for index, kind in kinds.items()]
+    return [QuerySource(index=index, kind=kind) for index, kind in kinds.items()]
 
 
 def _unreadable(table: Path) -> str | None:

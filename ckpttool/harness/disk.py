@@ -20,7 +20,7 @@ from ckpttool.errors import MalformedFile, Refused
 from ckpttool.formats import layout
 from ckpttool.formats.delta_log import DeltaCommit, parse_commit
 from ckpttool.formats.file_log import parse_sink_log
-from ckpttool.harness.history import Disk, Fields, SinkCommit, SinkKind
+from ckpttool.harness.history import Disk, Fields, ObservedCommit, SinkKind
 from ckpttool.harness.place import JobPlace
 
 Rows = tuple[Fields, ...]
@@ -56,18 +56,18 @@ class DiskReader:
 
     # -- the sink
 
-    def _sink_log(self, sink: Path, kind: SinkKind) -> tuple[SinkCommit, ...] | None:
+    def _sink_log(self, sink: Path, kind: SinkKind) -> tuple[ObservedCommit, ...] | None:
         if kind == "delta":
             return tuple(self._delta_commit(sink, commit) for commit in delta_commits(sink))
         if kind == "file":
             return tuple(self._manifests(sink))
         return None
 
-    def _delta_commit(self, sink: Path, commit: DeltaCommit) -> SinkCommit:
+    def _delta_commit(self, sink: Path, commit: DeltaCommit) -> ObservedCommit:
         transaction = commit.transactions[-1] if commit.transactions else None
         restored = commit.parameters.get("version") if commit.operation == "RESTORE" else None
         files = tuple(sorted(map(unquote, commit.added)))
-        return SinkCommit(
+        return ObservedCommit(
             version=commit.version,
             app_id=transaction.app_id if transaction else None,
             batch_id=transaction.version if transaction else None,
@@ -77,7 +77,7 @@ class DiskReader:
             rows=self._rows_of(sink, files),
         )
 
-    def _manifests(self, sink: Path) -> Iterable[SinkCommit]:
+    def _manifests(self, sink: Path) -> Iterable[ObservedCommit]:
         """A compacted one lists everything so far: its batch added what is not known yet. In any other a name that is
         known was added again, and readers get its rows again."""
         known: set[str] = set()
@@ -85,7 +85,7 @@ class DiskReader:
             listed = [basename(unquote(entry.path)) for entry in parse_sink_log((_text(path) or "").encode())]
             files = tuple(name for name in listed if path.suffix != layout.COMPACT_SUFFIX or name not in known)
             known.update(files)
-            yield SinkCommit(version=batch, batch_id=batch, files=files, rows=self._rows_of(sink, files))
+            yield ObservedCommit(version=batch, batch_id=batch, files=files, rows=self._rows_of(sink, files))
 
     def _visible(self, sink: Path, kind: SinkKind) -> Rows | None:
         if kind == "kafka":
@@ -114,7 +114,7 @@ class DiskReader:
             self._rows[key] = tuple(_parquet(path) if path.suffix == ".parquet" else _json_lines(path))
         return self._rows[key]
 
-    def _garbage(self, place: JobPlace, sink: tuple[SinkCommit, ...] | None) -> Iterable[str]:
+    def _garbage(self, place: JobPlace, sink: tuple[ObservedCommit, ...] | None) -> Iterable[str]:
         for path in _files(place.root):
             if ".tmp" in path.name and path.suffix != layout.CRC_SUFFIX and not path.is_relative_to(place.input):
                 yield str(path.relative_to(place.root))

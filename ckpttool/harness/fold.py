@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ckpttool.harness.history import Fields, Operator
-from ckpttool.harness.reading import Batch
+from ckpttool.harness.history import Fields, Transformation
+from ckpttool.harness.reading import BatchInput
 from ckpttool.model import Json
 
 DEFAULT_STORE = "default"
@@ -41,12 +41,12 @@ class Folded:
 class Timed:
     """A batch with the two watermarks that count in it: the one that rows are late by, and the one that evicts."""
 
-    batch: Batch
+    batch: BatchInput
     late_ms: int
     evicted_ms: int
 
 
-def fold(operator: Operator, batches: Sequence[Batch]) -> Folded | str:
+def fold(operator: Transformation, batches: Sequence[BatchInput]) -> Folded | str:
     """What the operator makes of the batches, or why that cannot be told."""
     folder = FOLDS.get(operator.kind)
     if folder is None:
@@ -63,12 +63,12 @@ def fold(operator: Operator, batches: Sequence[Batch]) -> Folded | str:
     return replace(folded, rows=rows, watermarks=None if operator.settings.get(EVENT_TIME) is None else watermarks)
 
 
-def _depends_on_batches(operator: Operator) -> bool:
+def _depends_on_batches(operator: Transformation) -> bool:
     """Whether the sink gets other rows if the same input is cut into other batches: always where rows can be late."""
     return operator.kind == "count" or operator.settings.get(EVENT_TIME) is not None
 
 
-def _with_watermarks(settings: Fields, batches: Iterable[Batch]) -> list[Timed]:
+def _with_watermarks(settings: Fields, batches: Iterable[BatchInput]) -> list[Timed]:
     column, delay = settings.get(EVENT_TIME), settings.get(DELAY, 0)
     found: list[Timed] = []
     reached = before = 0

@@ -52,7 +52,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class QuerySource:
     """`kind` as in `connectors`: file, kafka, rate-micro-batch, delta. `first`: the JSON of the offset at which batch 0
     begins, where that is not the beginning of everything."""
 
@@ -62,7 +62,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Operator:
+class Transformation:
     """What the query does with its input: the name of a fold in `fold.py`, and its parameters."""
 
     kind: str
@@ -93,8 +93,8 @@ class Run:
     seed: int
     spark_version: str
     connectors: Mapping[str, str] = field(default_factory=dict)
-    sources: tuple[Source, ...]
-    operator: Operator
+    sources: tuple[QuerySource, ...]
+    operator: Transformation
     sink: Sink
     guarantee: Guarantee
     control: Literal["duplicates", "loss"] | None = None
@@ -109,7 +109,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SinkCommit:
+class ObservedCommit:
     """One entry of the sink's own log: a version of the Delta table, or a file of `_spark_metadata`.
 
     `rows`: what it added, None: not read. `files`: the paths that it added. `operation`: commitInfo's (`STREAMING
@@ -139,7 +139,7 @@ class Disk:
     offsets: Mapping[int, str] = field(default_factory=dict)
     commits: Mapping[int, str] = field(default_factory=dict)
     source_logs: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
-    sink: tuple[SinkCommit, ...] | None = None
+    sink: tuple[ObservedCommit, ...] | None = None
     visible: tuple[Fields, ...] | None = None
     garbage: tuple[str, ...] | None = None
     state_files: tuple[str, ...] | None = None
@@ -184,7 +184,7 @@ class Crash:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class ObservedFailure:
     """Why a restart ended: the root cause's class, the most specific condition in the chain, the message's beginning.
     `phase` and `batch_id` as in `ckpt plan-recovery`."""
 
@@ -196,13 +196,13 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Restart:
+class ObservedRestart:
     """One start after the crash. `first_batch`: the batch that ran first, None: none did. `by_hand`: what a person did
     before it (a way out)."""
 
     run_id: str | None
     first_batch: int | None
-    failure: Failure | None
+    failure: ObservedFailure | None
     by_hand: tuple[str, ...] = ()
 
 
@@ -258,7 +258,7 @@ class Case:
     name: str
     crashes: tuple[Crash, ...]
     run_ids: tuple[str, ...] = ()
-    restarts: tuple[Restart, ...]
+    restarts: tuple[ObservedRestart, ...]
     drained: bool
     after: Disk
     state: Mapping[int, tuple[StateRow, ...]] | None = None

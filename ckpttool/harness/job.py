@@ -15,7 +15,7 @@ from ckpttool.harness.place import JobPlace
 from ckpttool.harness.scenarios import Scenario
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.session import Ask, Process
-from ckpttool.harness.settings import Settings
+from ckpttool.harness.settings import TrialSettings
 
 
 class Job(Protocol):
@@ -26,7 +26,7 @@ class Job(Protocol):
 
     scratch: Scratch
     scenario: Scenario
-    settings: Settings
+    settings: TrialSettings
     place: JobPlace
     sink: JobSink
     seconds: float

@@ -12,7 +12,7 @@ from typing import Any
 from ckpttool.errors import Refused
 from ckpttool.harness.contract import check_input
 from ckpttool.harness.disk import spark_format
-from ckpttool.harness.history import Run, Source
+from ckpttool.harness.history import QuerySource, Run
 from ckpttool.harness.job import as_seen
 from ckpttool.harness.job_sink import JobSink, SinkDirectory
 from ckpttool.harness.judge.base import UNKNOWN_JOB, canonical
@@ -20,7 +20,7 @@ from ckpttool.harness.place import JobPlace
 from ckpttool.harness.scenarios import Scenario
 from ckpttool.harness.scratch import Scratch, clear
 from ckpttool.harness.session import Answer, Ask, Session
-from ckpttool.harness.settings import Settings
+from ckpttool.harness.settings import TrialSettings
 from ckpttool.harness.sources import given_input, input_of
 from ckpttool.harness.topics import SinkTopic
 
@@ -31,7 +31,7 @@ SECONDS = 120.0  # for a request that is not a run of the job
 class PySparkJob:
     starts_anew = False
 
-    def __init__(self, scratch: Scratch, scenario: Scenario, settings: Settings) -> None:
+    def __init__(self, scratch: Scratch, scenario: Scenario, settings: TrialSettings) -> None:
         self.scratch, self.scenario, self.settings = scratch, scenario, settings
         self.seconds = settings.seconds
         self.place = JobPlace(scratch.folder("work", scenario.name))
@@ -59,7 +59,7 @@ class PySparkJob:
             scenario=self.scenario.name,
             seed=self.settings.seed,
             spark_version=self.settings.release,
-            sources=(Source(index=0, kind=self.scenario.source),),
+            sources=(QuerySource(index=0, kind=self.scenario.source),),
             operator=self.scenario.operator,
             sink=replace(self.scenario.sink, path=str(self.place.sink)),
             guarantee=self.scenario.guarantee,

@@ -22,7 +22,7 @@ from ckpttool.errors import MalformedFile
 from ckpttool.formats.commits import parse_commit_log
 from ckpttool.formats.file_log import parse_source_log
 from ckpttool.formats.offsets import parse_offset_log
-from ckpttool.harness.history import Disk, Record, Run, Source
+from ckpttool.harness.history import Disk, QuerySource, Record, Run
 from ckpttool.model import OffsetLogEntry
 
 ALLOW_MULTIPLE = "spark.sql.streaming.statefulOperator.allowMultiple"
@@ -31,7 +31,7 @@ Includes = Callable[[Record], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class BatchInput:
     """What one batch read, and the watermark that its offset log has.
 
     `drops_late_by_batch_before`: rows are late by the watermark of the batch before, as from Spark 3.4 on.
@@ -48,13 +48,13 @@ class Batch:
 class Reading:
     """The batches of an offset log, oldest first, and the rows that none of them read."""
 
-    batches: tuple[Batch, ...]
+    batches: tuple[BatchInput, ...]
     unread: tuple[Record, ...]
 
-    def up_to(self, batch_id: int | None) -> tuple[Batch, ...]:
+    def up_to(self, batch_id: int | None) -> tuple[BatchInput, ...]:
         return tuple(batch for batch in self.batches if batch_id is not None and batch.batch_id <= batch_id)
 
-    def batch_of(self, batch_id: int | None) -> Batch | None:
+    def batch_of(self, batch_id: int | None) -> BatchInput | None:
         return next((batch for batch in self.batches if batch.batch_id == batch_id), None)
 
 
@@ -96,9 +96,9 @@ def next_watermark(disk: Disk, batch_id: int) -> int | None:
         return None
 
 
-def _batch(entry: OffsetLogEntry, records: Sequence[Record], is_joint: bool) -> Batch:
+def _batch(entry: OffsetLogEntry, records: Sequence[Record], is_joint: bool) -> BatchInput:
     metadata = entry.metadata
-    return Batch(
+    return BatchInput(
         entry.batch_id,
         tuple(records),
         metadata.watermark_ms if metadata else 0,
@@ -121,7 +121,7 @@ def _ends(run: Run, disk: Disk, entry: OffsetLogEntry) -> dict[int, Includes]:
     return ends
 
 
-def _initial(source: Source, disk: Disk, records: Sequence[Record]) -> Includes | None:
+def _initial(source: QuerySource, disk: Disk, records: Sequence[Record]) -> Includes | None:
     """Rows that lie before the place where the query began."""
     if source.first is None:
         return None
@@ -131,7 +131,7 @@ def _initial(source: Source, disk: Disk, records: Sequence[Record]) -> Includes 
     return lambda record: record.source == source.index and includes(record)
 
 
-def _inclusion(source: Source, text: str, disk: Disk, records: Sequence[Record]) -> Includes:
+def _inclusion(source: QuerySource, text: str, disk: Disk, records: Sequence[Record]) -> Includes:
     offset = recognise_offset(text, source.kind)
     if offset.kind != source.kind:
         raise LookupError(f"the offset {text} is not one of source {source.index}, {source.kind}")
@@ -143,7 +143,7 @@ def _inclusion(source: Source, text: str, disk: Disk, records: Sequence[Record])
     return _inclusion_of_numbers(offset, source)
 
 
-def _inclusion_of_numbers(offset: Offset, source: Source) -> Includes:
+def _inclusion_of_numbers(offset: Offset, source: QuerySource) -> Includes:
     if isinstance(offset, KafkaOffset):
         topics = offset.topics.items()
         ends = {f"{topic}/{number}": end for topic, partitions in topics for number, end in partitions.items()}

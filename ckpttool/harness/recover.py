@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from ckpttool.formats import layout
-from ckpttool.harness.history import Failure, Restart
+from ckpttool.harness.history import ObservedFailure, ObservedRestart
 from ckpttool.harness.place import JobPlace
 from ckpttool.harness.session import Answer, Ask, Died, Late
 
@@ -17,9 +17,9 @@ UNNAMED = "exit status "  # in place of a class, where a command's log has no st
 Phase = Literal["start", "init", "batch"]
 
 
-def recover(ask: Ask, request: Mapping[str, Any], place: JobPlace, attempts: int = 2) -> tuple[Restart, ...]:
+def recover(ask: Ask, request: Mapping[str, Any], place: JobPlace, attempts: int = 2) -> tuple[ObservedRestart, ...]:
     """Start the query until it has read everything, and once more if it fails."""
-    restarts: list[Restart] = []
+    restarts: list[ObservedRestart] = []
     for _ in range(attempts):
         restarts.append(_restart(ask, request, place))
         if restarts[-1].failure is None:
@@ -27,18 +27,20 @@ def recover(ask: Ask, request: Mapping[str, Any], place: JobPlace, attempts: int
     return tuple(restarts)
 
 
-def _restart(ask: Ask, request: Mapping[str, Any], place: JobPlace) -> Restart:
+def _restart(ask: Ask, request: Mapping[str, Any], place: JobPlace) -> ObservedRestart:
     before = _written(place)
     try:
         answer = ask(request, request["seconds"] + 60)
     except (Late, Died) as error:
         kind = "TimeoutError" if isinstance(error, Late) else "ProcessDied"
-        return Restart(
-            run_id=None, first_batch=None, failure=Failure(class_name=kind, condition=None, message=str(error)[-300:])
+        return ObservedRestart(
+            run_id=None,
+            first_batch=None,
+            failure=ObservedFailure(class_name=kind, condition=None, message=str(error)[-300:]),
         )
     after = _written(place)
     first = min((batch for batch, file in after.items() if before.get(batch) != file), default=None)
-    return Restart(run_id=answer.get("run_id"), first_batch=first, failure=failure_of(answer, place))
+    return ObservedRestart(run_id=answer.get("run_id"), first_batch=first, failure=failure_of(answer, place))
 
 
 def _written(place: JobPlace) -> dict[int, tuple[int, int]]:
@@ -47,10 +49,10 @@ def _written(place: JobPlace) -> dict[int, tuple[int, int]]:
     return {batch: (stat.st_mtime_ns, stat.st_ino) for batch, stat in stats.items()}
 
 
-def failure_of(answer: Answer, place: JobPlace) -> Failure | None:
+def failure_of(answer: Answer, place: JobPlace) -> ObservedFailure | None:
     """The root cause, and the condition nearest to it that is no wrapper's."""
     if answer.get("late"):
-        return Failure(
+        return ObservedFailure(
             class_name="TimeoutError", condition=None, message="the query did not end by itself", phase="batch"
         )
     chain = answer.get("failed") or answer.get("error")
@@ -65,7 +67,7 @@ def failure_of(answer: Answer, place: JobPlace) -> Failure | None:
         phase = "batch"
     elif where & IN_START:
         phase = "init"
-    return Failure(
+    return ObservedFailure(
         class_name=chain[-1]["class"],
         condition=conditions[-1] if conditions else None,
         message=str(chain[-1]["message"]).replace(str(place.root), "<root>")[:300],

@@ -19,7 +19,7 @@ SMALLEST = "-smallest"  # behind the name of a scenario whose failure was made s
 
 
 @dataclass(frozen=True)
-class Settings:
+class TrialSettings:
     """`release` of the Spark; `seconds` for one recovery; `batches` that are crashed, None: those of the scenario.
     `broker`: of Kafka, where a scenario needs one. `input`: a directory of JSON
     lines, a file for each batch, in place of what the job makes. `only`: so many batches of the input, and so many rows
@@ -35,7 +35,7 @@ class Settings:
     only: tuple[int, int] | None = None
 
 
-def save_settings(root: Path, settings: Settings, scenarios: Sequence[Scenario], spec: Path | None = None) -> None:
+def save_settings(root: Path, settings: TrialSettings, scenarios: Sequence[Scenario], spec: Path | None = None) -> None:
     """`spec`: of a command, which is no scenario."""
     kept = {
         "python": str(settings.driver.python),
@@ -56,7 +56,7 @@ class Kept:
     """What a trial has left of how it was run. `jobs`: the files of jobs that do not ship, by their names."""
 
     root: Path
-    settings: Settings
+    settings: TrialSettings
     jobs: Mapping[str, Path]
     spec: Path | None
 
@@ -74,7 +74,7 @@ def load_settings(root: Path) -> Kept:
     try:
         kept = json.loads((root / FILE).read_text(encoding="utf-8"))
         driver = Driver(Path(kept["python"]), [Path(jar) for jar in kept["jars"]], kept["conf"])
-        settings = Settings(driver, kept["release"], kept["seed"], kept["seconds"], broker=kept["broker"])
+        settings = TrialSettings(driver, kept["release"], kept["seed"], kept["seconds"], broker=kept["broker"])
         jobs = {name: Path(path) for name, path in kept["jobs"].items()}
         return Kept(root, settings, jobs, Path(kept["spec"]) if kept["spec"] else None)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

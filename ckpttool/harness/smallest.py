@@ -24,14 +24,14 @@ from ckpttool.harness.pyspark_job import PySparkJob
 from ckpttool.harness.scenarios import Scenario
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.session import Session
-from ckpttool.harness.settings import SMALLEST, Settings
+from ckpttool.harness.settings import SMALLEST, TrialSettings
 from ckpttool.harness.shrink import At, Schedule, Smallest, shrink
 from ckpttool.harness.trial import Trial
 from ckpttool.harness.victim import asker, watched
 
 TRIES = 30
 TRIES_OF_A_COMMAND = 8
-Progress = Callable[[str, str, int], None]  # scenario, what is wrong, tries
+ShrinkProgress = Callable[[str, str, int], None]  # scenario, what is wrong, tries
 PARTITIONS = "spark.sql.shuffle.partitions"
 
 
@@ -42,9 +42,9 @@ class NotThere(Exception):
 def smallest_failures(
     scratch: Scratch,
     scenarios: Sequence[Scenario],
-    settings: Settings,
+    settings: TrialSettings,
     reports: Sequence[Judged],
-    progress: Progress = lambda *_: None,
+    progress: ShrinkProgress = lambda *_: None,
 ) -> Iterator[Smallest]:
     """Of each scenario the first case that is invalid, and no known defect of Spark. All in one session, which is under
     the controller all the time; where that ends, the report stands without the rest."""
@@ -82,9 +82,9 @@ def _can_be_made_again(case: Case) -> bool:
 def smallest_of_command(
     scratch: Scratch,
     spec: Path,
-    settings: Settings,
+    settings: TrialSettings,
     reports: Sequence[Judged],
-    progress: Progress = lambda *_: None,
+    progress: ShrinkProgress = lambda *_: None,
 ) -> Iterator[Smallest]:
     """The same for a command, whose batches are taken for the files of its input. It starts its own JVM each time."""
     for judged in reports:
@@ -111,7 +111,7 @@ def _crash_command(job: CommandJob, at: At) -> Histories:
     return Histories(trial.run, (trial.keep(case),))
 
 
-def _with_less(scenario: Scenario, settings: Settings, schedule: Schedule) -> tuple[Scenario, Settings]:
+def _with_less(scenario: Scenario, settings: TrialSettings, schedule: Schedule) -> tuple[Scenario, TrialSettings]:
     conf = {**scenario.conf, PARTITIONS: str(schedule.partitions)}
     batches = (schedule.crashes[0].batch_id,)
     return (
@@ -139,7 +139,7 @@ def _smaller(
     failure: Judgement,
     schedule: Schedule,
     attempt: Callable[[Schedule], Histories],
-    progress: Progress,
+    progress: ShrinkProgress,
     tries: int,
 ) -> Smallest | None:
     name = failure.anomalies[0].name

@@ -47,7 +47,7 @@ class Input(ABC):
         """Every row, in the source's own terms."""
 
 
-class Files(Input):
+class FileInput(Input):
     def make(self, ask: Ask) -> None:  # noqa: ARG002
         self.place.write_input(self.rows)
 
@@ -62,7 +62,7 @@ class Files(Input):
 
 
 @dataclass(frozen=True)
-class Topic(Input):
+class TopicInput(Input):
     """Rows as JSON, in turn over the partitions; so many per batch as the first batch has."""
 
     broker: str
@@ -92,7 +92,7 @@ class Topic(Input):
         return (row for rows in self.rows for row in rows)
 
 
-class Table(Input):
+class TableInput(Input):
     """A Delta table of one file per version, read one file per batch."""
 
     def make(self, ask: Ask) -> None:
@@ -112,7 +112,7 @@ class Table(Input):
                 yield Record(source=0, place=str(version), position=0, fields=as_fields(row))
 
 
-class Counter(Input):
+class RateInput(Input):
     """The source `rate-micro-batch`, which makes its rows itself: numbers from zero, so many per batch. It gives one
     batch per start, and never ends."""
 
@@ -149,6 +149,6 @@ def input_of(kind: SourceKind, place: JobPlace, rows: Rows, schema: str | None, 
     if kind == "kafka":
         if broker is None:
             raise Refused("the job reads from Kafka, and no broker is given", "give --bootstrap-server")
-        return Topic(place, rows, schema, broker, f"ckpt-crash-{uuid.uuid4().hex[:12]}")
-    kinds: dict[str, type[Input]] = {"file": Files, "delta": Table, "rate-micro-batch": Counter}
+        return TopicInput(place, rows, schema, broker, f"ckpt-crash-{uuid.uuid4().hex[:12]}")
+    kinds: dict[str, type[Input]] = {"file": FileInput, "delta": TableInput, "rate-micro-batch": RateInput}
     return kinds[kind](place, rows, schema)

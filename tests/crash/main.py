@@ -26,7 +26,7 @@ from ckpttool.harness.judge import Judged, judge
 from ckpttool.harness.report import report_document
 from ckpttool.harness.scenarios import SCENARIOS, Scenario
 from ckpttool.harness.scratch import Scratch
-from ckpttool.harness.settings import Settings
+from ckpttool.harness.settings import TrialSettings
 from ckpttool.releases import parse_release
 from ckpttool.report.layout import table
 from ckpttool.report.style import plain
@@ -62,7 +62,7 @@ OLDER = (
 class Tier:
     """One Spark, and what came of its scenarios."""
 
-    settings: Settings
+    settings: TrialSettings
     folder: Path | None
     began: float
     judged: list[Judged]
@@ -126,7 +126,7 @@ def try_all(spark: str, chosen: Sequence[Scenario], folder: Path | None) -> Tier
     path = [ensure_python_state(spark)] if any(one.packages for one in chosen) else []
     with Broker() if any("kafka" in one.jars for one in chosen) else nullcontext() as broker:
         driver = Driver(ensure_spark(spark), jars, path=path)
-        settings = Settings(driver, spark, broker=broker.address if broker else None)
+        settings = TrialSettings(driver, spark, broker=broker.address if broker else None)
         tier = Tier(settings, folder, time.monotonic(), [], [])
         with ThreadPoolExecutor(AT_ONCE) as pool:
             for each in [pool.submit(tier.try_some, *some) for some in enumerate(portions(chosen))]:

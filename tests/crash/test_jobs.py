@@ -18,7 +18,7 @@ from ckpttool.harness.pyspark_job import PySparkJob
 from ckpttool.harness.scenarios import job_scenario
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.session import Session
-from ckpttool.harness.settings import Settings
+from ckpttool.harness.settings import TrialSettings
 from ckpttool.harness.trial import Trial
 from ckpttool.harness.victim import asker, watched
 from tests.conftest import run_ckpt
@@ -40,8 +40,8 @@ BAD = {
 
 
 @pytest.fixture(scope="module")
-def victim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Scratch, Settings, Session, Controller]]:
-    settings = Settings(Driver(ensure_spark(SPARK)), SPARK)
+def victim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Scratch, TrialSettings, Session, Controller]]:
+    settings = TrialSettings(Driver(ensure_spark(SPARK)), SPARK)
     groups = job_scenario(JOBS / "sound.py").groups
     with Scratch(tmp_path_factory.mktemp("jobs") / "scratch") as scratch:
         start = partial(settings.driver.start, scratch, "victim")
@@ -50,7 +50,7 @@ def victim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Scratch, 
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_job_is_refused(victim: tuple[Scratch, Settings, Session, Controller], name: str) -> None:
+def test_a_bad_job_is_refused(victim: tuple[Scratch, TrialSettings, Session, Controller], name: str) -> None:
     scratch, settings, session, controller = victim
     if name == "never_ends":
         settings = replace(settings, seconds=4)  # a third of the time that the run gets

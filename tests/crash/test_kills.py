@@ -13,7 +13,7 @@ from ckpttool.harness.history import Case, Histories
 from ckpttool.harness.judge import judge_case
 from ckpttool.harness.scenarios import SCENARIOS
 from ckpttool.harness.scratch import Scratch
-from ckpttool.harness.settings import Settings
+from ckpttool.harness.settings import TrialSettings
 from tests.parts.spark import ensure_jars, ensure_spark
 
 pytestmark = [pytest.mark.spark, pytest.mark.crash]
@@ -24,7 +24,7 @@ NAME = "file-windows-changelog-to-delta"
 
 @pytest.fixture(scope="module")
 def tried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Histories]:
-    settings = Settings(Driver(ensure_spark(SPARK), ensure_jars(SPARK, "delta")), SPARK)
+    settings = TrialSettings(Driver(ensure_spark(SPARK), ensure_jars(SPARK, "delta")), SPARK)
     with Scratch(tmp_path_factory.mktemp("kills") / "scratch") as scratch:
         (histories,) = try_scenarios(scratch, [SCENARIOS[NAME]], settings, extras=Extras(kills=2), images=False)
         yield histories
@@ -32,7 +32,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Histories]:
 
 def test_the_loss_of_an_executor_changes_nothing(tmp_path: Path) -> None:
     """One of two is killed while the sink writes a batch; no restart, and everything is there once."""
-    settings = Settings(Driver(ensure_spark(SPARK), ensure_jars(SPARK, "delta")), SPARK)
+    settings = TrialSettings(Driver(ensure_spark(SPARK), ensure_jars(SPARK, "delta")), SPARK)
     with Scratch(tmp_path / "scratch") as scratch:
         (histories,) = try_scenarios(scratch, [SCENARIOS[NAME]], settings, extras=Extras(executors=1), images=False)
         (case,) = (case for case in histories.cases if case.crashes and case.crashes[0].mode == "executor")

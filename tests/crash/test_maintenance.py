@@ -11,7 +11,7 @@ from ckpttool.harness.driver import Driver
 from ckpttool.harness.judge import Judged, Valid, judge
 from ckpttool.harness.scenarios import SCENARIOS
 from ckpttool.harness.scratch import Scratch
-from ckpttool.harness.settings import Settings
+from ckpttool.harness.settings import TrialSettings
 from tests.parts.spark import ensure_jars, ensure_spark
 
 pytestmark = [pytest.mark.spark, pytest.mark.crash]
@@ -22,7 +22,7 @@ NAMES = ("file-dedup-maintained-to-delta", "file-dedup-maintained-rocksdb-to-del
 
 @pytest.fixture(scope="module")
 def tried() -> Iterator[dict[str, Judged]]:
-    settings = Settings(Driver(ensure_spark(SPARK), ensure_jars(SPARK, "delta")), SPARK, batches=(4,))
+    settings = TrialSettings(Driver(ensure_spark(SPARK), ensure_jars(SPARK, "delta")), SPARK, batches=(4,))
     with Scratch() as scratch:
         scenarios = [SCENARIOS[name] for name in NAMES]
         yield {one.run.scenario: judge(one) for one in try_scenarios(scratch, scenarios, settings)}

@@ -15,7 +15,7 @@ from ckpttool.harness.history_json import parse_histories
 from ckpttool.harness.judge import Judged, judge
 from ckpttool.harness.scenarios import SCENARIOS, SMOKE
 from ckpttool.harness.scratch import Scratch
-from ckpttool.harness.settings import Settings
+from ckpttool.harness.settings import TrialSettings
 from tests.parts.spark import ensure_jars, ensure_spark
 
 pytestmark = pytest.mark.spark
@@ -29,7 +29,7 @@ def tried(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tuple[
     """By scenario; the histories as the file has them, since that is what the judge works on."""
     began = time.monotonic()
     folder = tmp_path_factory.mktemp("smoke") / "scratch"
-    settings = Settings(Driver(ensure_spark(SPARK), ensure_jars(SPARK, "delta")), SPARK)
+    settings = TrialSettings(Driver(ensure_spark(SPARK), ensure_jars(SPARK, "delta")), SPARK)
     with Scratch(folder) as scratch:
         for _ in try_scenarios(scratch, [SCENARIOS[name] for name in SMOKE], settings):
             pass

@@ -11,7 +11,7 @@ from ckpttool.harness.driver import Driver
 from ckpttool.harness.judge import Judgement, judge
 from ckpttool.harness.scenarios import SCENARIOS
 from ckpttool.harness.scratch import Scratch
-from ckpttool.harness.settings import Settings
+from ckpttool.harness.settings import TrialSettings
 from tests.parts.spark import ensure_jars, ensure_spark
 
 pytestmark = [pytest.mark.spark, pytest.mark.crash]
@@ -22,7 +22,7 @@ SCENARIOS_OPERATED = ("file-to-delta", "file-windows-hdfs-to-delta")
 
 @pytest.fixture(scope="module")
 def operated() -> Iterator[list[Judgement]]:
-    settings = Settings(Driver(ensure_spark(SPARK), ensure_jars(SPARK, "delta")), SPARK)
+    settings = TrialSettings(Driver(ensure_spark(SPARK), ensure_jars(SPARK, "delta")), SPARK)
     with Scratch() as scratch:
         scenarios = [SCENARIOS[name] for name in SCENARIOS_OPERATED]
         tried = list(try_scenarios(scratch, scenarios, settings, extras=Extras(ways_out=True), images=False))

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from ckpttool.harness.fold import Folded, fold
-from ckpttool.harness.history import Disk, Operator, Record, Run, Sink, Source
+from ckpttool.harness.history import Disk, QuerySource, Record, Run, Sink, Transformation
 from ckpttool.harness.judge.base import canonical
 from ckpttool.harness.judge.state import leaves
 from ckpttool.harness.reading import Reading, read_batches
@@ -87,12 +87,12 @@ def read_disk(root: Path) -> Disk:
 @pytest.mark.parametrize("name", QUERIES)
 def test_the_fold_does_what_spark_does(running: SparkProcess, tmp_path: Path, name: str) -> None:
     kind, settings = QUERIES[name]
-    operator = Operator(kind=kind, settings=settings)
+    operator = Transformation(kind=kind, settings=settings)
     run = Run(
         scenario=name,
         seed=0,
         spark_version="",
-        sources=(Source(index=0, kind="file"),),
+        sources=(QuerySource(index=0, kind="file"),),
         operator=operator,
         sink=Sink(kind="foreachBatch", path="", ledger=False),
         guarantee="at-least-once",

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Literal
 
 from ckpttool.harness.fold import Folded, fold
-from ckpttool.harness.history import Case, Crash, Disk, Fields, Run, SinkCommit
-from ckpttool.harness.reading import Batch, Reading, last_commit, last_planned, read_batches
+from ckpttool.harness.history import Case, Crash, Disk, Fields, ObservedCommit, Run
+from ckpttool.harness.reading import BatchInput, Reading, last_commit, last_planned, read_batches
 
 # The ways out that give the query another id.
 NEW_ID = ("new-query-id",)
@@ -107,7 +107,7 @@ class Facts:
         unread = self.crash is not None and self.crash.disk.sink is None and self.case.after.sink is None
         return self.is_damaged and self.run.sink.ledger and unread and not self.case.drained
 
-    def batch(self, batch_id: int | None) -> Batch | None:
+    def batch(self, batch_id: int | None) -> BatchInput | None:
         return None if isinstance(self.reading, str) else self.reading.batch_of(batch_id)
 
     def disks(self) -> Iterator[tuple[str, Disk]]:
@@ -138,10 +138,10 @@ def canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-def live_commits(commits: Iterable[SinkCommit]) -> tuple[SinkCommit, ...]:
+def live_commits(commits: Iterable[ObservedCommit]) -> tuple[ObservedCommit, ...]:
     """Those whose rows are in the table: a RESTORE takes out what came after the version it goes back to. Itself it
     adds nothing."""
-    live: list[SinkCommit] = []
+    live: list[ObservedCommit] = []
     for commit in commits:
         if commit.restored_to is None:
             live.append(commit)

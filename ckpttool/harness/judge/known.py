@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ckpttool.errors import NotFound
 from ckpttool.formats import layout
-from ckpttool.harness.history import Failure
+from ckpttool.harness.history import ObservedFailure
 from ckpttool.harness.judge.base import Facts, Invalid, Outcome
 from ckpttool.releases import OLDEST_CRASHED, Release, parse_release, since
 
@@ -33,7 +33,7 @@ def known_defect(facts: Facts, outcomes: Outcomes) -> Defect | None:
     return next((defect for defect in DEFECTS if release >= defect.since and defect.shows(facts, outcomes)), None)
 
 
-def _first_failure(facts: Facts) -> Failure | None:
+def _first_failure(facts: Facts) -> ObservedFailure | None:
     return next((restart.failure for restart in facts.case.restarts if restart.failure), None)
 
 

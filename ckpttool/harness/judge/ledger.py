@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.metadata import parse_metadata
 from ckpttool.harness.fold import Folded
-from ckpttool.harness.history import Fields, SinkCommit
+from ckpttool.harness.history import Fields, ObservedCommit
 from ckpttool.harness.judge.base import (
     NEW_ID,
     UNREADABLE,
@@ -65,7 +65,7 @@ def _app_ids(facts: Facts) -> set[str]:
     return found
 
 
-def _own_commits(facts: Facts, commits: Sequence[SinkCommit]) -> list[SinkCommit]:
+def _own_commits(facts: Facts, commits: Sequence[ObservedCommit]) -> list[ObservedCommit]:
     """The batches whose rows are in the table. A commit without rows that only lowers the record is none."""
     live = [commit for commit in live_commits(commits) if commit.batch_id is not None]
     if facts.case.way_out is None:
@@ -73,11 +73,11 @@ def _own_commits(facts: Facts, commits: Sequence[SinkCommit]) -> list[SinkCommit
     return [commit for commit in live if commit.rows or commit.files or not _is_in_another(commit, live)]
 
 
-def _is_in_another(commit: SinkCommit, commits: Sequence[SinkCommit]) -> bool:
+def _is_in_another(commit: ObservedCommit, commits: Sequence[ObservedCommit]) -> bool:
     return any(one is not commit and one.batch_id == commit.batch_id for one in commits)
 
 
-def _strangers(facts: Facts, commits: Sequence[SinkCommit]) -> Iterator[Anomaly]:
+def _strangers(facts: Facts, commits: Sequence[ObservedCommit]) -> Iterator[Anomaly]:
     if facts.run.sink.kind == "file":
         return
     known = _app_ids(facts)
@@ -91,9 +91,9 @@ def _strangers(facts: Facts, commits: Sequence[SinkCommit]) -> Iterator[Anomaly]
             yield Anomaly("write-of-another-query", message, rows, commit.batch_id, versions)
 
 
-def _order(facts: Facts, commits: Sequence[SinkCommit]) -> Iterator[Anomaly]:
-    seen: dict[int, SinkCommit] = {}
-    highest: SinkCommit | None = None
+def _order(facts: Facts, commits: Sequence[ObservedCommit]) -> Iterator[Anomaly]:
+    seen: dict[int, ObservedCommit] = {}
+    highest: ObservedCommit | None = None
     for commit in commits:
         assert commit.batch_id is not None
         if first := seen.get(commit.batch_id):
@@ -108,7 +108,7 @@ def _order(facts: Facts, commits: Sequence[SinkCommit]) -> Iterator[Anomaly]:
         highest = commit if highest is None or commit.batch_id > (highest.batch_id or 0) else highest
 
 
-def _missing(facts: Facts, commits: Sequence[SinkCommit]) -> Iterator[Anomaly]:
+def _missing(facts: Facts, commits: Sequence[ObservedCommit]) -> Iterator[Anomaly]:
     recorded = {commit.batch_id for commit in commits}
     rows = facts.folded.rows if isinstance(facts.folded, Folded) else {}
     for batch in sorted(set(facts.case.after.commits) - recorded):
@@ -123,7 +123,7 @@ def _missing(facts: Facts, commits: Sequence[SinkCommit]) -> Iterator[Anomaly]:
             yield Anomaly("batch-never-planned", message, commit.rows or (), commit.batch_id, (commit.version,))
 
 
-def _paths_twice(commits: Sequence[SinkCommit]) -> Iterator[Anomaly]:
+def _paths_twice(commits: Sequence[ObservedCommit]) -> Iterator[Anomaly]:
     places: dict[str, int] = {}
     for commit in commits:
         for path in commit.files:
@@ -134,7 +134,7 @@ def _paths_twice(commits: Sequence[SinkCommit]) -> Iterator[Anomaly]:
             places.setdefault(path, commit.version)
 
 
-def _rows_of_others(facts: Facts, commits: Sequence[SinkCommit]) -> Iterator[Anomaly]:
+def _rows_of_others(facts: Facts, commits: Sequence[ObservedCommit]) -> Iterator[Anomaly]:
     """What a version adds is what the batch of its number gives, no more and no less. What a way out has changed in
     the offset log no longer tells what the batches were made of."""
     if not isinstance(facts.folded, Folded) or facts.run.sink.effect == "upsert":

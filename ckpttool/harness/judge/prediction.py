@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ckpttool.harness.history import Failure, Fields, Prediction, Restart
+from ckpttool.harness.history import Fields, ObservedFailure, ObservedRestart, Prediction
 from ckpttool.harness.judge.base import (
     Facts,
     Invalid,
@@ -94,7 +94,7 @@ def observe(facts: Facts) -> tuple[str, int | None]:
     return "fresh_start" if fresh else "new_batch", first.first_batch
 
 
-def _difference_of_restart(prediction: Prediction, restart: Restart, facts: Facts) -> str | None:
+def _difference_of_restart(prediction: Prediction, restart: ObservedRestart, facts: Facts) -> str | None:
     failure = restart.failure
     if prediction.outcome == "error":
         return _difference_of_failure(prediction, failure)
@@ -108,7 +108,7 @@ def _difference_of_restart(prediction: Prediction, restart: Restart, facts: Fact
     return None
 
 
-def _difference_of_failure(prediction: Prediction, failure: Failure | None) -> str | None:
+def _difference_of_failure(prediction: Prediction, failure: ObservedFailure | None) -> str | None:
     """What the recorder could not tell is not held against the prediction."""
     if failure is None:
         return f"predicted to fail with {prediction.condition or prediction.class_name}, and goes on"
@@ -121,7 +121,7 @@ def _difference_of_failure(prediction: Prediction, failure: Failure | None) -> s
     return None
 
 
-def _is_told(prediction: Prediction, restart: Restart) -> bool:
+def _is_told(prediction: Prediction, restart: ObservedRestart) -> bool:
     """A batch that ran to its commit before the failure: what comes after it is a finding, not the outcome."""
     return restart.first_batch is not None and restart.first_batch == prediction.batch_id
 

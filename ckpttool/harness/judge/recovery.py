@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ckpttool.harness.history import Case, Crash, Failure
+from ckpttool.harness.history import Case, Crash, ObservedFailure
 from ckpttool.harness.judge.base import Anomaly, Facts, Outcome, Unknown, Valid, conclude, some
 from ckpttool.words import counted
 
@@ -29,7 +29,7 @@ def first_restart_succeeds(facts: Facts) -> Outcome:
     return conclude([Anomaly("restart-failed", message, batch_id=failures[0].batch_id)])
 
 
-def spell_failure(failure: Failure) -> str:
+def spell_failure(failure: ObservedFailure) -> str:
     named = failure.condition or failure.class_name
     where = "" if failure.batch_id is None else f" in batch {failure.batch_id}"
     return f"{named}{where}: {failure.message}" if failure.message else f"{named}{where}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from ckpttool.harness.history import Guarantee, Operator, Sink
+from ckpttool.harness.history import Guarantee, Sink, Transformation
 from ckpttool.harness.points import PLACES, Group
 from ckpttool.harness.sources import SourceKind
 from ckpttool.releases import OLDEST_CRASHED, Release
@@ -42,7 +42,7 @@ class Scenario:
     title: str
     job: Path
     source: SourceKind = "file"
-    operator: Operator
+    operator: Transformation
     sink: Sink
     guarantee: Guarantee
     control: Literal["duplicates", "loss"] | None = None
@@ -75,14 +75,14 @@ def _job(name: str) -> Path:
     return Path(__file__).with_name(f"{name}.py")
 
 
-NUMBERS = Operator(kind="map")
-WINDOWS = Operator(
+NUMBERS = Transformation(kind="map")
+WINDOWS = Transformation(
     kind="window",
     settings={"event_time": "at", "delay_ms": 5_000, "window_ms": 10_000, "keys": ["name"], "value": "id"},
 )
-COUNTS = Operator(kind="count", settings={"keys": ["name"], "value": "id"})
-FIRSTS = Operator(kind="dedup", settings={"keys": ["id", "at"], "event_time": "at", "delay_ms": 5_000})
-ALL_FIRSTS = Operator(kind="dedup", settings={"keys": ["id"]})
+COUNTS = Transformation(kind="count", settings={"keys": ["name"], "value": "id"})
+FIRSTS = Transformation(kind="dedup", settings={"keys": ["id", "at"], "event_time": "at", "delay_ms": 5_000})
+ALL_FIRSTS = Transformation(kind="dedup", settings={"keys": ["id"]})
 
 TABLE = Sink(kind="delta", path="sink", ledger=True)
 NUMBERED_TABLE = Sink(kind="delta", path="sink", ledger=True, app_id="ckpt-crash-test")
@@ -96,7 +96,7 @@ def job_scenario(job: Path) -> Scenario:
         name=job.stem,
         title=str(job),
         job=job,
-        operator=Operator(kind="job"),
+        operator=Transformation(kind="job"),
         sink=Sink(kind="foreachBatch", path="sink", ledger=False),
         guarantee="exactly-once",
         groups=("files", *groups),
@@ -292,7 +292,7 @@ _LIST = (
         title="Kafka → applyInPandasWithState (HDFS state) → Delta",
         job=_job("groups_delta"),
         source="kafka",
-        operator=Operator(kind="running", settings={"keys": ["name"], "order": "id", "value": "id"}),
+        operator=Transformation(kind="running", settings={"keys": ["name"], "order": "id", "value": "id"}),
         sink=TABLE,
         guarantee="exactly-once",
         groups=("kafka-source", "hdfs-state", "delta-sink", "delta-table"),
@@ -326,7 +326,9 @@ _LIST = (
         title="Kafka → transformWithState in Python (RocksDB) → Delta",
         job=_job("running_delta"),
         source="kafka",
-        operator=Operator(kind="running", settings={"keys": ["name"], "order": "id", "value": "id", "store": "totals"}),
+        operator=Transformation(
+            kind="running", settings={"keys": ["name"], "order": "id", "value": "id", "store": "totals"}
+        ),
         sink=TABLE,
         guarantee="exactly-once",
         groups=("kafka-source", "rocksdb-state", "delta-sink", "delta-table"),

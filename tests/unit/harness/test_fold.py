@@ -7,21 +7,21 @@ from typing import Any
 import pytest
 
 from ckpttool.harness.fold import Folded, fold
-from ckpttool.harness.history import Operator, Record
-from ckpttool.harness.reading import Batch
+from ckpttool.harness.history import Record, Transformation
+from ckpttool.harness.reading import BatchInput
 
 Row = dict[str, Any]
 
 
-def batches(*contents: list[Row], **changes: Any) -> list[Batch]:
+def batches(*contents: list[Row], **changes: Any) -> list[BatchInput]:
     return [
-        Batch(number, tuple(Record(source=0, place="", position=0, fields=row) for row in rows), 0, **changes)
+        BatchInput(number, tuple(Record(source=0, place="", position=0, fields=row) for row in rows), 0, **changes)
         for number, rows in enumerate(contents)
     ]
 
 
 def folded(kind: str, *contents: list[Row], **settings: Any) -> Folded:
-    found = fold(Operator(kind=kind, settings=settings), batches(*contents))
+    found = fold(Transformation(kind=kind, settings=settings), batches(*contents))
     assert isinstance(found, Folded)
     return found
 
@@ -99,7 +99,9 @@ def test_a_row_between_the_two_watermarks_still_counts() -> None:
 
 def test_where_one_watermark_does_both_the_same_row_is_late() -> None:
     settings = {"event_time": "at", "delay_ms": 10, "window_ms": 10}
-    found = fold(Operator(kind="window", settings=settings), batches(at(25), at(3), drops_late_by_batch_before=False))
+    found = fold(
+        Transformation(kind="window", settings=settings), batches(at(25), at(3), drops_late_by_batch_before=False)
+    )
     assert isinstance(found, Folded)
     assert found.rows[1] == ()
 
@@ -134,12 +136,12 @@ def test_running_numbers_follow_the_order_within_a_batch() -> None:
     ],
 )
 def test_what_does_not_fit_is_told(kind: str, settings: Row, told: str) -> None:
-    found = fold(Operator(kind=kind, settings=settings), batches(at(1)))
+    found = fold(Transformation(kind=kind, settings=settings), batches(at(1)))
     assert isinstance(found, str)
     assert told in found
 
 
 def test_joint_batches_will_do_only_where_their_ends_do_not_count() -> None:
     joint = batches([{"k": 1}], is_joint=True)
-    assert isinstance(fold(Operator(kind="dedup", settings={"keys": ["k"]}), joint), Folded)
-    assert isinstance(fold(Operator(kind="count", settings={"keys": ["k"]}), joint), str)
+    assert isinstance(fold(Transformation(kind="dedup", settings={"keys": ["k"]}), joint), Folded)
+    assert isinstance(fold(Transformation(kind="count", settings={"keys": ["k"]}), joint), str)

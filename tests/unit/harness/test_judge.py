@@ -9,12 +9,22 @@ from typing import Any
 
 import pytest
 
-from ckpttool.harness.history import Case, Crash, Disk, Failure, Prediction, Released, Restart, SinkCommit, Window
+from ckpttool.harness.history import (
+    Case,
+    Crash,
+    Disk,
+    ObservedCommit,
+    ObservedFailure,
+    ObservedRestart,
+    Prediction,
+    Released,
+    Window,
+)
 from ckpttool.harness.judge import Invalid, Judgement, Unknown, Valid, judge_case
 from tests.history_builders import QUERY_ID, History, Shape, sound_history
 
 NO_STATE = "STATE_STORE_COMMIT_VALIDATION_FAILED.MISSING"
-FAILURE = Failure(class_name="java.lang.IllegalStateException", condition=None, message="no", phase="init")
+FAILURE = ObservedFailure(class_name="java.lang.IllegalStateException", condition=None, message="no", phase="init")
 
 
 def judged(history: History, **changes: Any) -> Judgement:
@@ -38,8 +48,8 @@ def rewound() -> History:
     history = sound_history(Shape(window="done", crash_batch=3))
     log = history.case.after.sink or ()
     again = [replace(commit, version=commit.version + 4, files=(f"again-{commit.version}",)) for commit in log[2:]]
-    lowered = SinkCommit(version=5, app_id=QUERY_ID, batch_id=1, operation="WRITE", rows=())
-    restored = SinkCommit(version=4, operation="RESTORE", restored_to=1)
+    lowered = ObservedCommit(version=5, app_id=QUERY_ID, batch_id=1, operation="WRITE", rows=())
+    restored = ObservedCommit(version=4, operation="RESTORE", restored_to=1)
     after = replace(history.case.after, sink=(*log, restored, lowered, *again))
     case = replace(history.case, after=after, way_out="rewind-to-batch", rewound_to=1, prediction=None)
     return replace(history, case=case)
@@ -74,7 +84,7 @@ def test_a_new_id_is_allowed_to_the_way_out_that_gives_it() -> None:
 
 def test_a_way_out_may_begin_with_a_failure() -> None:
     history = sound_history(Shape())
-    failed = Restart(run_id="run-x", first_batch=None, failure=FAILURE)
+    failed = ObservedRestart(run_id="run-x", first_batch=None, failure=FAILURE)
     restarts = (failed, *history.case.restarts)
     assert names(judged(history, restarts=restarts)) == {"restart-failed"}
     assert names(judged(history, restarts=restarts, way_out="skip-batch")) == set()
@@ -104,10 +114,10 @@ def test_where_offsets_were_written_anew_windows_cannot_be_judged() -> None:
 # -- files that were torn ----------------------------------------------------------------------------------------------
 
 
-def torn(history: History, disk: Disk, *failures: Failure) -> Case:
+def torn(history: History, disk: Disk, *failures: ObservedFailure) -> Case:
     """The query does not start, and nothing changes any more."""
     restarts = tuple(
-        Restart(run_id=f"r{number}", first_batch=None, failure=each) for number, each in enumerate(failures)
+        ObservedRestart(run_id=f"r{number}", first_batch=None, failure=each) for number, each in enumerate(failures)
     )
     crashes = with_crash(history.case, mode="torn", edit="offsets/2 cut", disk=disk)
     return replace(
@@ -170,7 +180,9 @@ def test_where_nobody_can_read_a_torn_sink_and_the_query_stops_all_is_said() -> 
     case = torn(history, disk, FAILURE)
     judgement = judge_case(history.run, replace(case, prediction=None))
     assert (judgement.verdict, names(judgement)) == ("valid", set())
-    taken = replace(case, drained=True, restarts=(Restart(run_id="r", first_batch=2, failure=None),), prediction=None)
+    taken = replace(
+        case, drained=True, restarts=(ObservedRestart(run_id="r", first_batch=2, failure=None),), prediction=None
+    )
     assert isinstance(judge_case(history.run, taken).outcomes["P1"], Unknown)
 
 
@@ -277,7 +289,7 @@ def test_a_duplicate_tells_its_batch_and_the_versions_that_have_it() -> None:
     history = sound_history(Shape())
     log = history.case.after.sink or ()
     row = (log[1].rows or ())[0]
-    again = SinkCommit(version=4, operation="WRITE", rows=(row,))
+    again = ObservedCommit(version=4, operation="WRITE", rows=(row,))
     after = replace(history.case.after, sink=(*log, again), visible=(*(history.case.after.visible or ()), row))
     (anomaly,) = [one for one in judged(history, after=after).anomalies if one.name == "row-duplicated"]
     assert (anomaly.batch_id, anomaly.versions, anomaly.rows) == (1, (1, 4), (row,))
@@ -374,7 +386,9 @@ def test_nobody_restarted_is_unknown() -> None:
 
 def test_a_restart_of_which_nothing_is_known_is_unknown() -> None:
     history = sound_history(Shape())
-    assert judged(history, restarts=(Restart(run_id=None, first_batch=None, failure=None),)).verdict == "unknown"
+    assert (
+        judged(history, restarts=(ObservedRestart(run_id=None, first_batch=None, failure=None),)).verdict == "unknown"
+    )
 
 
 def test_garbage_is_judged_where_somebody_looked_for_it() -> None:
@@ -440,7 +454,7 @@ def test_a_torn_log_of_the_sink_is_not_held_against_the_prediction() -> None:
 
 def test_a_batch_that_did_not_come_did_not_fail() -> None:
     history = sound_history(Shape(window="done", crash_batch=3))
-    nothing = (Restart(run_id="run-x", first_batch=None, failure=None),)
+    nothing = (ObservedRestart(run_id="run-x", first_batch=None, failure=None),)
     for phase, agreement in (("batch", "unknown"), ("init", "differs")):
         said = Prediction(outcome="error", phase=phase, class_name="x")
         assert judged(history, restarts=nothing, prediction=said).prediction.agreement == agreement
@@ -461,14 +475,14 @@ def test_a_batch_that_did_not_come_did_not_fail() -> None:
 )
 def test_a_failure_is_compared_by_phase_class_and_condition(prediction: Prediction, agreement: str) -> None:
     history = sound_history(Shape())
-    failed = Restart(run_id="run-x", first_batch=None, failure=FAILURE)
+    failed = ObservedRestart(run_id="run-x", first_batch=None, failure=FAILURE)
     judgement = judged(history, restarts=(failed, *history.case.restarts), prediction=prediction)
     assert judgement.prediction.agreement == agreement
 
 
 def test_a_failure_after_the_commit_is_a_finding_of_the_prediction() -> None:
     history = sound_history(Shape())
-    failed = Restart(run_id="run-x", first_batch=2, failure=FAILURE)
+    failed = ObservedRestart(run_id="run-x", first_batch=2, failure=FAILURE)
     told = Prediction(outcome="replay", batch_id=2, findings=("fails-after-commit",))
     judgement = judged(history, restarts=(failed, *history.case.restarts), prediction=told)
     assert judgement.prediction.agreement == "agrees"
@@ -489,8 +503,10 @@ def test_the_wrong_outcome_of_a_fresh_start_shows() -> None:
 )
 def test_a_defect_is_named_in_the_releases_that_have_it(version: str, defect: str | None) -> None:
     history = sound_history(Shape())
-    failure = Failure(class_name="org.apache.spark.SparkException", condition=NO_STATE, message="Expected 2 commits")
-    restarts = (Restart(run_id="run-x", first_batch=2, failure=failure), *history.case.restarts)
+    failure = ObservedFailure(
+        class_name="org.apache.spark.SparkException", condition=NO_STATE, message="Expected 2 commits"
+    )
+    restarts = (ObservedRestart(run_id="run-x", first_batch=2, failure=failure), *history.case.restarts)
     judgement = judge_case(replace(history.run, spark_version=version), replace(history.case, restarts=restarts))
     assert judgement.verdict == "invalid"
     assert (judgement.defect.id if judgement.defect else None) == defect
@@ -499,8 +515,8 @@ def test_a_defect_is_named_in_the_releases_that_have_it(version: str, defect: st
 def test_a_query_that_never_gets_past_a_skipped_batch() -> None:
     history = sound_history(Shape())
     message = "assertion failed: CheckpointInfo length: 0, numPartitions: 2"
-    failure = Failure(class_name="java.lang.AssertionError", condition=None, message=message, batch_id=2)
-    restart = Restart(run_id="run-x", first_batch=2, failure=failure)
+    failure = ObservedFailure(class_name="java.lang.AssertionError", condition=None, message=message, batch_id=2)
+    restart = ObservedRestart(run_id="run-x", first_batch=2, failure=failure)
     after = history.case.crashes[0].disk
     judgement = judged(history, restarts=(restart,), drained=False, after=after)
     assert names(judgement) == {"restart-failed"}
@@ -529,9 +545,9 @@ def test_a_commit_whose_offsets_are_lost_repeats_the_batch_before() -> None:
     run = replace(history.run, guarantee="exactly-once", control=None)
     disk = history.case.crashes[0].disk
     edited = replace(disk, commits={**disk.commits, 3: "v1\n{}"})
-    failure = Failure(class_name="x", condition="CONCURRENT_STREAM_LOG_UPDATE", message="")
+    failure = ObservedFailure(class_name="x", condition="CONCURRENT_STREAM_LOG_UPDATE", message="")
     crashes = with_crash(history.case, mode="torn", edit="offsets/3 lost", disk=edited)
-    restarts = (Restart(run_id="run-x", first_batch=2, failure=failure),)
+    restarts = (ObservedRestart(run_id="run-x", first_batch=2, failure=failure),)
     judgement = judge_case(run, replace(history.case, crashes=crashes, restarts=restarts, drained=False))
     assert isinstance(judgement.outcomes["P1"], Invalid)
     assert judgement.defect is not None

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ckpttool.harness.history import STEPS, Disk, SinkCommit, Window
+from ckpttool.harness.history import STEPS, Disk, ObservedCommit, Window
 from ckpttool.harness.points import PLACES, Standings, breakpoints, drifted, stops, witness
 
 ORDER: list[Window] = ["rebuilt", "replayed", "in-effect", "doubled", "done"]
@@ -43,8 +43,8 @@ def test_a_method_that_has_moved_is_told() -> None:
     assert drifted(chosen, armed | {"offset-log-end": 2}) == []
 
 
-BATCH = SinkCommit(version=7, app_id="query", batch_id=2)
-PLANNED = Disk(offsets={1: "", 2: ""}, commits={1: ""}, sink=(SinkCommit(version=6, app_id="query", batch_id=1),))
+BATCH = ObservedCommit(version=7, app_id="query", batch_id=2)
+PLANNED = Disk(offsets={1: "", 2: ""}, commits={1: ""}, sink=(ObservedCommit(version=6, app_id="query", batch_id=1),))
 WRITTEN = replace(PLANNED, sink=(*(PLANNED.sink or ()), BATCH))
 DISKS = {
     "rebuilt": replace(PLANNED, offsets={1: ""}),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ckpttool.harness.history import Disk, Record, Run, Source
+from ckpttool.harness.history import Disk, QuerySource, Record, Run
 from ckpttool.harness.reading import Reading, read_batches
 from tests.history_builders import Shape, sound_history
 
@@ -29,7 +29,7 @@ def disk(*ends: Any, **more: Any) -> Disk:
 
 
 def read(kind: str, records: list[Record], found: Disk, first: Any = None) -> Reading | str:
-    run: Run = replace(RUN, sources=(Source(index=0, kind=kind, first=first),), records=tuple(records))
+    run: Run = replace(RUN, sources=(QuerySource(index=0, kind=kind, first=first),), records=tuple(records))
     return read_batches(run, found)
 
 
@@ -84,7 +84,9 @@ def test_the_initial_snapshot_of_a_delta_table_counts_all_its_files() -> None:
 def test_two_sources_are_read_side_by_side() -> None:
     records = [record("", 0), record("", 1), record("t/0", 0, source=1)]
     run = replace(
-        RUN, sources=(Source(index=0, kind="rate-micro-batch"), Source(index=1, kind="kafka")), records=tuple(records)
+        RUN,
+        sources=(QuerySource(index=0, kind="rate-micro-batch"), QuerySource(index=1, kind="kafka")),
+        records=tuple(records),
     )
     found = disk(({"offset": 1, "timestamp": 1}, None), ({"offset": 2, "timestamp": 1}, {"t": {"0": 1}}))
     assert ids(read_batches(run, found)) == [[":0"], [":1", "t/0:0"], []]

@@ -16,7 +16,7 @@ from ckpttool.harness.history_json import encode_histories, parse_histories
 from ckpttool.harness.images import Image, Images
 from ckpttool.harness.place import JobPlace
 from ckpttool.harness.replay import image_of_seed
-from ckpttool.harness.settings import Settings, save_settings
+from ckpttool.harness.settings import TrialSettings, save_settings
 from tests.conftest import run_ckpt
 from tests.history_builders import Shape, sound_history
 
@@ -26,7 +26,7 @@ LOST = Path(__file__).parents[2] / "known_bad" / "row-lost.jsonl"
 def trial(root: Path, seed: int, *names: str) -> Path:
     """As a run leaves it, with a loss in each of these scenarios and none in another."""
     (root / "histories").mkdir(parents=True)
-    save_settings(root, Settings(Driver(Path("python3")), "4.2.0", seed), [])
+    save_settings(root, TrialSettings(Driver(Path("python3")), "4.2.0", seed), [])
     sound = sound_history(Shape())
     (root / "histories" / "a-sound.jsonl").write_text(encode_histories(Histories(sound.run, (sound.case,))))
     bad = parse_histories(LOST.read_text())
@@ -73,7 +73,7 @@ def test_a_seed_with_nothing_to_show(tmp_path: Path) -> None:
 
 def test_a_spark_that_is_gone_is_no_verdict(tmp_path: Path) -> None:
     root = trial(tmp_path / "trial", 7, "file-to-append")
-    save_settings(root, Settings(Driver(Path("/bin/false")), "4.2.0", 7), [])
+    save_settings(root, TrialSettings(Driver(Path("/bin/false")), "4.2.0", 7), [])
     (root / ".ckpttool-scratch").touch()
     image = Image(1, "commit-log-begin", "commit-log-begin", 8, "doubled", 2, 1, "main")
     place = JobPlace(root / "work" / "file-to-append")
