@@ -59,9 +59,9 @@ class CrashAt:
     def check(self) -> None:
         """Fail unless everything is there exactly once after each."""
         for judgement in self.judgements:
-            told = [anomaly.message for anomaly in judgement.anomalies] or list(judgement.reasons)
+            messages = [anomaly.message for anomaly in judgement.anomalies] or list(judgement.reasons)
             where = f"{judgement.case.name}, seed {self.seed}, image {judgement.case.image}"
-            assert judgement.verdict == "valid", f"{judgement.verdict}: {'; '.join(told)} ({where})"
+            assert judgement.verdict == "valid", f"{judgement.verdict}: {'; '.join(messages)} ({where})"
 
 
 class Sweep:
@@ -72,7 +72,7 @@ class Sweep:
 
         from ckpttool.harness.campaign import run_victims
         from ckpttool.harness.driver import Driver
-        from ckpttool.harness.preflight import look
+        from ckpttool.harness.preflight import require_for_job
         from ckpttool.harness.pyspark_job import PySparkJob
         from ckpttool.harness.scenarios import job_scenario
         from ckpttool.harness.scratch import Scratch
@@ -81,7 +81,8 @@ class Sweep:
         python = shutil.which(options.getoption("--ckpt-python")) or options.getoption("--ckpt-python")
         jars = [Path(jar).resolve() for jar in options.getoption("--ckpt-jars").split(",") if jar]
         driver = Driver(Path(python).absolute(), jars)
-        settings = TrialSettings(driver, look(driver, [], folder).require(), options.getoption("--ckpt-seed"))
+        release = require_for_job(driver, [], folder)
+        settings = TrialSettings(driver, release, options.getoption("--ckpt-seed"))
         job = PySparkJob(stack.enter_context(Scratch(folder)), job_scenario(path), settings)
         ((self.trial, self.victim, _),), self.spark = run_victims(stack, [job])
 

@@ -150,7 +150,7 @@ def run_trials(scenarios: tuple[str, ...], output: Output, **given: Any) -> int:
 def _try_jobs(names: Sequence[str], folder: Path | None, given: dict[str, Any]) -> Trials:
     """Everything is looked at before the scratch directory is made."""
     from ckpttool.harness.campaign import Extras, try_scenarios
-    from ckpttool.harness.preflight import look
+    from ckpttool.harness.preflight import require_for_job
     from ckpttool.harness.settings import TrialSettings, save_settings
     from ckpttool.harness.smallest import smallest_failures
 
@@ -158,7 +158,7 @@ def _try_jobs(names: Sequence[str], folder: Path | None, given: dict[str, Any]) 
     chosen = _chosen(names, given["job"], input_given=rows is not None)
     driver = _driver(given)
     connectors = {jar for one in chosen for jar in one.jars}
-    release = look(driver, connectors, folder or Path(tempfile.gettempdir()), given["broker"]).require()
+    release = require_for_job(driver, connectors, folder or Path(tempfile.gettempdir()), given["broker"])
     batches = _batches(given["batches"])
     settings = TrialSettings(driver, release, given["seed"], given["seconds"], batches, given["broker"], rows)
     extras = Extras(given["torn"], given["kills"], given["again"], given["ways_out"], given["executors"])
@@ -173,7 +173,7 @@ def _try_jobs(names: Sequence[str], folder: Path | None, given: dict[str, Any]) 
 
 def _try_command(_: Sequence[str], folder: Path | None, given: dict[str, Any]) -> Trials:
     from ckpttool.harness.campaign import try_command
-    from ckpttool.harness.preflight import look_for_command
+    from ckpttool.harness.preflight import require_for_command
     from ckpttool.harness.settings import TrialSettings, save_settings
     from ckpttool.harness.smallest import smallest_of_command
 
@@ -182,7 +182,7 @@ def _try_command(_: Sequence[str], folder: Path | None, given: dict[str, Any]) -
         typed = context.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
         if typed and option.name not in WITH_SPEC:
             raise click.UsageError(f"--spec says all of its command; it does not go with {option.opts[-1]}")
-    look_for_command(folder or Path(tempfile.gettempdir())).require()
+    require_for_command(folder or Path(tempfile.gettempdir()))
     spec = Path(given["spec"]).resolve()
     settings = TrialSettings(_driver(given), "", given["seed"], batches=_batches(given["batches"]))
 

@@ -35,10 +35,11 @@ class DiskReader:
         self._rows: dict[str, Rows] = {}
 
     def read(self, place: JobPlace, kind: SinkKind, visible: Rows | None = None) -> Disk:
-        """`visible`: the sink's rows, where somebody else has read them."""
+        """`visible`: the sink's rows, where somebody else has read them, as of Kafka."""
         checkpoint = place.checkpoint
         try:
-            sink, shown = self._sink_log(place.sink, kind), self._visible(place.sink, kind)
+            sink = self._sink_log(place.sink, kind)
+            shown = None if kind == "kafka" else self._rows_of(place.sink, self.live_files(place.sink, kind))
         except MalformedFile:  # its log was torn
             sink, shown = None, None
         return Disk(
@@ -86,11 +87,6 @@ class DiskReader:
             files = tuple(name for name in listed if path.suffix != layout.COMPACT_SUFFIX or name not in known)
             known.update(files)
             yield ObservedCommit(version=batch, batch_id=batch, files=files, rows=self._rows_of(sink, files))
-
-    def _visible(self, sink: Path, kind: SinkKind) -> Rows | None:
-        if kind == "kafka":
-            return None  # somebody else reads it
-        return self._rows_of(sink, self.live_files(sink, kind))
 
     def live_files(self, sink: Path, kind: SinkKind) -> list[str]:
         """Those that a reader of the sink reads."""

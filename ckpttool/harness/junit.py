@@ -61,11 +61,11 @@ def _add_test(suite: ElementTree.Element, judgement: Judgement) -> None:
     )
     if judgement.verdict == "valid":
         return
-    told = [f"{anomaly.name}: {anomaly.message}" for anomaly in judgement.anomalies] + list(judgement.reasons)
+    messages = [f"{anomaly.name}: {anomaly.message}" for anomaly in judgement.anomalies] + list(judgement.reasons)
     kind = "failure" if judgement.verdict == "invalid" else "error"
     name = judgement.anomalies[0].name if judgement.anomalies else "unknown"
-    trouble = ElementTree.SubElement(test, kind, message=_text(told[0]), type=name)
-    trouble.text = _text("\n".join([*told, f"again: {judgement.case.replay}"]))
+    trouble = ElementTree.SubElement(test, kind, message=_text(messages[0]), type=name)
+    trouble.text = _text("\n".join([*messages, f"again: {judgement.case.replay}"]))
 
 
 def _text(text: str) -> str:

@@ -16,7 +16,7 @@ from ckpttool.harness.jdwp import Hit
 from ckpttool.harness.scratch import members
 from ckpttool.harness.shrink import At
 from ckpttool.harness.trial import Trial
-from ckpttool.harness.victim import drive, watched
+from ckpttool.harness.victim import MARGIN, drive, watched
 
 EXECUTOR = b"CoarseGrainedExecutorBackend"
 CLUSTER = {"spark.master": "local-cluster[2,1,1024]", "spark.executor.memory": "1g"}
@@ -35,7 +35,7 @@ def lose_executor(trial: Trial, at: At) -> Case:
 
     start = partial(driver.start, trial.job.scratch, "cluster")
     with watched(trial.job.scenario.groups, start) as (session, controller):
-        answer = drive(session, controller, trial.request() | {"seconds": seconds}, stopped, seconds + 30)
+        answer = drive(session, controller, trial.request() | {"seconds": seconds}, stopped, seconds + MARGIN)
         controller.close()
         after, state, why = trial.look(session.ask)
     disk, dead = lost[0] if lost else (Disk(), False)

@@ -8,7 +8,6 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from ckpttool.errors import Refused
@@ -20,37 +19,29 @@ PORTS = ("spark.driver.port", "spark.blockManager.port", "spark.driver.blockMana
 JARS = {"delta": "delta-spark", "kafka": "spark-sql-kafka"}
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """`spark`: the release that the given Python has, None: none. `lacks`: a line for each thing that is missing."""
-
-    spark: str | None
-    lacks: tuple[str, ...]
-
-    def require(self) -> str:
-        """The release; refused if anything is missing."""
-        if self.lacks or self.spark is None:
-            raise Refused("; ".join(self.lacks), "see docs/exactly-once.md, What it needs")
-        return self.spark
-
-
-def look(driver: Driver, connectors: Collection[str], scratch: Path, broker: str | None = None) -> Found:
-    """`broker`: of Kafka, where one is given."""
+def require_for_job(driver: Driver, connectors: Collection[str], scratch: Path, broker: str | None = None) -> str:
+    """The release of the Spark that the given Python has; refused if anything is missing. `broker`: of Kafka, where one
+    is given."""
     spark = _spark(driver.python)
-    lacks = [
+    _refuse(
         *_java(),
         *([] if spark else [f"{driver.python} has no pyspark: pip install pyspark, or give --python"]),
         *_jars(driver.jars, connectors),
         *_ports(driver.conf),
         *(_broker(broker) if broker and "kafka" in connectors else ()),
         *_disk(scratch),
-    ]
-    return Found(spark, tuple(lacks))
+    )
+    return spark or ""
 
 
-def look_for_command(scratch: Path) -> Found:
+def require_for_command(scratch: Path) -> None:
     """Which Spark it starts, is seen when it does."""
-    return Found("", (*_java(), *_disk(scratch)))
+    _refuse(*_java(), *_disk(scratch))
+
+
+def _refuse(*lacks: str) -> None:
+    if lacks:
+        raise Refused("; ".join(lacks), "see docs/exactly-once.md, What it needs")
 
 
 def _java() -> Iterator[str]:

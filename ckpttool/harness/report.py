@@ -257,7 +257,7 @@ def _blocks(reports: Sequence[Judged], smallest: Sequence[Smallest]) -> Iterator
         yield ["No crash was recorded."]
     for judged in reports:
         yield from _sections(judged)
-    yield from map(_told_smaller, smallest)
+    yield from map(_smaller_lines, smallest)
 
 
 def _sections(judged: Judged) -> Iterator[Section]:
@@ -270,8 +270,8 @@ def _sections(judged: Judged) -> Iterator[Section]:
     changed = [one for one in judged.judgements if one.case.crashes and _variant(one.case)]
     for crash, some in _by(changed, lambda case: f"{case.crashes[-1].point}, batch {case.crashes[-1].batch_id}"):
         yield [f"By hand, on what is left at {crash}", _variants(some)]
-    for number, alike in enumerate(_to_be_told(judged), 1):
-        yield _told(number, alike)
+    for number, alike in enumerate(_not_as_expected(judged), 1):
+        yield _lines(number, alike)
 
 
 _TONES: dict[Word, Tone] = {"valid": "good", "invalid": "error", "unknown": "notice"}
@@ -361,7 +361,7 @@ def _without_repetition(rows: list[list[str]]) -> list[list[str]]:
     return [["" if row[0] == before else row[0], *row[1:]] for row, before in zip(rows, firsts, strict=False)]
 
 
-def _to_be_told(judged: Judged) -> list[list[Judgement]]:
+def _not_as_expected(judged: Judged) -> list[list[Judgement]]:
     """What is not valid, the worst first; and predictions that were wrong. What reads the same is told once."""
     order = {"invalid": 0, "unknown": 1, "valid": 2}
     wanted = [one for one in judged.judgements if one.verdict != "valid" or one.prediction.agreement == "differs"]
@@ -390,7 +390,7 @@ def _message(anomaly: Anomaly) -> str:
     )
 
 
-def _told(number: int, alike: Sequence[Judgement]) -> Iterator[Line]:
+def _lines(number: int, alike: Sequence[Judgement]) -> Iterator[Line]:
     first, *more = alike
     word = "void" if first.void else first.verdict
     yield f"{number}. {_where(first.case)}: ", Toned(word, _TONES[first.verdict])
@@ -418,7 +418,7 @@ def _where(case: Case) -> str:
     return ", ".join(filter(None, (crash.point, f"batch {crash.batch_id}", hit, _variant(case), mode)))
 
 
-def _told_smaller(smallest: Smallest) -> Iterator[Line]:
+def _smaller_lines(smallest: Smallest) -> Iterator[Line]:
     schedule, tried = smallest.shrunk.schedule, smallest.shrunk.tried
     least = "" if smallest.shrunk.finished else ", and smaller ones may fail too"
     yield Toned(f"The smallest that still fails with {smallest.anomaly}", "title"), f" ({tried} tried{least}):"

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -159,13 +160,7 @@ def signal_session(session: int, number: signal.Signals) -> None:
 
 def freeze_session(session: int, seconds: float = 10) -> None:
     """Stop every process of it, and wait until each has stopped."""
-    deadline = time.monotonic() + seconds
-    signal_session(session, signal.SIGSTOP)
-    while any(_runs(pid) for pid in members(session)):
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"a process of session {session} does not stop")
-        time.sleep(0.001)
-        signal_session(session, signal.SIGSTOP)
+    _signal_while(session, signal.SIGSTOP, lambda: any(map(_runs, members(session))), "does not stop", seconds)
 
 
 def thaw_session(session: int) -> None:
@@ -174,13 +169,18 @@ def thaw_session(session: int) -> None:
 
 def kill_session(session: int, seconds: float = 10) -> None:
     """SIGKILL to every process of it; returns when nobody is left."""
+    _signal_while(session, signal.SIGKILL, lambda: bool(members(session)), "survives SIGKILL", seconds)
+
+
+def _signal_while(session: int, number: signal.Signals, left: Callable[[], bool], what: str, seconds: float) -> None:
+    """Again and again: whom it has started in the meantime has not got it yet."""
     deadline = time.monotonic() + seconds
-    signal_session(session, signal.SIGKILL)
-    while members(session):
+    signal_session(session, number)
+    while left():
         if time.monotonic() > deadline:
-            raise TimeoutError(f"a process of session {session} survives SIGKILL")
-        time.sleep(0.005)
-        signal_session(session, signal.SIGKILL)
+            raise TimeoutError(f"a process of session {session} {what}")
+        time.sleep(0.001)
+        signal_session(session, number)
 
 
 def _runs(pid: int) -> bool:

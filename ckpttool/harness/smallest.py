@@ -57,13 +57,8 @@ def smallest_failures(
     with suppress(Unavailable), watched(groups, start) as (session, controller):
         for scenario in chosen:
             failure = failing[scenario.name]
-
-            def attempt(schedule: Schedule, scenario: Scenario = scenario) -> Histories:
-                job = PySparkJob(scratch, *_with_less(scenario, settings, schedule))
-                with closing(job.sink):
-                    return _crash_job(job, session, controller, schedule.crashes)
-
             schedule = _schedule_of(failure, scenario)
+            attempt = partial(_crash_job, scratch, scenario, settings, session, controller)
             if smallest := _smaller(scenario.name, failure, schedule, attempt, progress, TRIES):
                 yield smallest
 
@@ -95,43 +90,43 @@ def smallest_of_command(
         files, lines = size_of_input(job.folder / job.spec.input)
         at = _crashes_of(failure.case)
         schedule = Schedule(at, max(files, at[0].batch_id + 1), rows=lines)
-
-        def attempt(schedule: Schedule) -> Histories:
-            (at,) = schedule.crashes
-            fewer = replace(settings, batches=(at.batch_id,), only=(schedule.batches, schedule.rows))
-            return _crash_command(CommandJob(scratch, spec, fewer, SMALLEST), at)
-
+        attempt = partial(_crash_command, scratch, spec, settings)
         if smallest := _smaller(judged.run.scenario, failure, schedule, attempt, progress, TRIES_OF_A_COMMAND):
             yield smallest
 
 
-def _crash_command(job: CommandJob, at: At) -> Histories:
+def _crash_command(scratch: Scratch, spec: Path, settings: TrialSettings, schedule: Schedule) -> Histories:
+    (at,) = schedule.crashes
+    settings = replace(settings, batches=(at.batch_id,), only=(schedule.batches, schedule.rows))
+    job = CommandJob(scratch, spec, settings, SMALLEST)
     trial, victim = run_command(job)
     case = trial.recover_image(job.ask, _image_at(trial.images, at), victim)
     return Histories(trial.run, (trial.keep(case),))
 
 
-def _with_less(scenario: Scenario, settings: TrialSettings, schedule: Schedule) -> tuple[Scenario, TrialSettings]:
+def _crash_job(
+    scratch: Scratch,
+    scenario: Scenario,
+    settings: TrialSettings,
+    session: Session,
+    controller: Controller,
+    schedule: Schedule,
+) -> Histories:
+    first, *more = schedule.crashes
     conf = {**scenario.conf, PARTITIONS: str(schedule.partitions)}
-    batches = (schedule.crashes[0].batch_id,)
-    return (
-        replace(scenario, name=scenario.name + SMALLEST, conf=conf, batches=schedule.batches),
-        replace(settings, batches=batches, only=(schedule.batches, schedule.rows)),
-    )
-
-
-def _crash_job(job: PySparkJob, session: Session, controller: Controller, crashes: Sequence[At]) -> Histories:
-    first, *more = crashes
-    ask = asker(session, controller)
-    trial = Trial(job, job.prepare(ask))
-    victim = trial.run_victim(session, controller)
-    image = _image_at(trial.images, first)
-    case = trial.recover_image(ask, image, victim)
-    for at in more:
-        crashed = crash_recovery(trial, session, controller, image)
-        wanted = _image_at(crashed.victim.images, at)
-        case = next(one for one in cases_of_second_crashes(trial, ask, crashed) if one.name.endswith(wanted.id))
-    return Histories(trial.run, (trial.keep(case),))
+    scenario = replace(scenario, name=scenario.name + SMALLEST, conf=conf, batches=schedule.batches)
+    settings = replace(settings, batches=(first.batch_id,), only=(schedule.batches, schedule.rows))
+    job, ask = PySparkJob(scratch, scenario, settings), asker(session, controller)
+    with closing(job.sink):
+        trial = Trial(job, job.prepare(ask))
+        victim = trial.run_victim(session, controller)
+        image = _image_at(trial.images, first)
+        case = trial.recover_image(ask, image, victim)
+        for at in more:
+            crashed = crash_recovery(trial, session, controller, image)
+            wanted = _image_at(crashed.victim.images, at)
+            case = next(one for one in cases_of_second_crashes(trial, ask, crashed) if one.name.endswith(wanted.id))
+        return Histories(trial.run, (trial.keep(case),))
 
 
 def _smaller(

@@ -90,11 +90,9 @@ class SinkTopic:
             raise Unavailable(f"{self._broker} does not take what the topic held")
 
     def _ends(self, name: str) -> dict[str, int]:
-        found = {}
-        for partition in range(PARTITIONS):
-            place = self._kafka.TopicPartition(name, partition)
-            found[str(partition)] = self._reading().get_watermark_offsets(place, timeout=SECONDS)[1]
-        return found
+        places = {str(partition): self._kafka.TopicPartition(name, partition) for partition in range(PARTITIONS)}
+        ends = self._reading().get_watermark_offsets
+        return {partition: ends(place, timeout=SECONDS)[1] for partition, place in places.items()}
 
     def _values(self, name: str, ends: Mapping[str, int]) -> Iterator[tuple[int, bytes]]:
         """The values up to these ends. Offsets may have gaps only where transactions are used: Spark uses none."""

@@ -78,9 +78,8 @@ class Trial:
     ) -> VictimRun:
         """The images take the place of those that are there."""
         clear(self.job.scratch.inside(images.folder))
-        seconds, place = 3 * self.job.seconds, self.job.place  # it runs under the debugger
-        request = self.request(conf) | {"seconds": seconds}
-        return run_stopped(process, controller, request, self.chosen, images, place, batches, seconds + 30)
+        request = self.request(conf) | {"seconds": 3 * self.job.seconds}  # it runs under the debugger
+        return run_stopped(process, controller, request, self.chosen, images, self.job.place, batches)
 
     def _planted(self) -> Case:
         """The run without a crash, from whose sink rows are taken out: the judge has to miss them."""

@@ -20,6 +20,7 @@ from ckpttool.harness.wire import JdwpError
 
 OF_OTHER_THREADS = 2  # so many images in a batch: they pass by as time goes on, however often
 GRACE = 10.0  # seconds for a process whose JVM has ended
+MARGIN = 30.0  # more seconds than the session has been given, which says itself what took too long
 P = TypeVar("P", bound=Process)
 
 
@@ -36,8 +37,7 @@ class VictimRun:
 
     @property
     def run_id(self) -> str:
-        run_id: str = self.answer["run_id"]
-        return run_id
+        return str(self.answer["run_id"])
 
     def has_armed(self, point: str) -> bool:
         return self.armed.get(point, 0) > 0
@@ -51,7 +51,6 @@ def run_stopped(
     images: Images,
     place: JobPlace,
     batches: Collection[int],
-    seconds: float,
 ) -> VictimRun:
     """Run a query to its end, and copy its disk at every point of these batches."""
     standings = Standings(chosen)
@@ -82,7 +81,7 @@ def run_stopped(
         finally:
             process.thaw()
 
-    answer = drive(process, controller, request, stopped, seconds)
+    answer = drive(process, controller, request, stopped, request["seconds"] + MARGIN)
     watched = any(stop.place.releases and controller.armed[name] for name, stop in chosen.items())
     return VictimRun(answer, images, dict(controller.armed), passed, released_by if watched else {})
 

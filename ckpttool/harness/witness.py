@@ -39,7 +39,7 @@ def state_after(
         failed = str(error)[-300:]
     if failed:
         return None, f"the state of batch {batch} cannot be read: {failed[:200]}"
-    theirs = tuple(map(_state_row, answer["rows"]))
+    theirs = tuple(_state_row(row["operator"], row["store"], row["partition_id"], row) for row in answer["rows"])
     if ours is not None and not say_the_same(ours, theirs):
         return None, f"Spark and ckpt state show different state of batch {batch}"
     return {batch: theirs}, None
@@ -55,14 +55,8 @@ def stores_of(state_files: Iterable[str], variable: str | None = None) -> list[d
     ]
 
 
-def _state_row(row: Mapping[str, Any]) -> StateRow:
-    return StateRow(
-        operator=row["operator"],
-        store=row["store"],
-        partition=row["partition_id"],
-        key=row.get("key"),
-        value=row.get("value"),
-    )
+def _state_row(operator: int, store: str, partition: int, row: Mapping[str, Any]) -> StateRow:
+    return StateRow(operator=operator, store=store, partition=partition, key=row.get("key"), value=row.get("value"))
 
 
 def read_state(place: JobPlace, batch: int, store: str) -> tuple[tuple[StateRow, ...] | None, str | None]:
@@ -76,12 +70,8 @@ def read_state(place: JobPlace, batch: int, store: str) -> tuple[tuple[StateRow,
         reader = open_state(open_store(str(place.checkpoint)), batch)
         for table in (one for one in reader.tables if one.name == store):
             render = line_renderer(table)
-            for row in reader.rows(table):
-                shown = json.loads(render(row))
-                key, value = shown.get("key"), shown.get("value")
-                found.append(
-                    StateRow(operator=table.operator, store=store, partition=row.partition, key=key, value=value)
-                )
+            rows = ((row.partition, json.loads(render(row))) for row in reader.rows(table))
+            found += [_state_row(table.operator, store, partition, shown) for partition, shown in rows]
     except CkptError as error:
         return None, f"the state of batch {batch} cannot be read: {error.message}"
     if reader.findings:

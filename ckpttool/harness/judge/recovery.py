@@ -83,19 +83,19 @@ def is_void(case: Case) -> bool:
 
 def _void(crash: Crash, which: str) -> Iterator[Anomaly]:
     proof = crash.proof
-    told = f" ({proof.note})" if proof.note else ""
+    note = f" ({proof.note})" if proof.note else ""
     # A point in a thread of its own may be passed at any time: the disk then need not show where it was.
     needs_witness = crash.mode in ("image", "kill", "torn") and (crash.window is not None or proof.witness is not None)
     missing = {
-        "never-armed": (proof.armed is True, f"{which}: no code was found for {crash.point}{told}"),
-        "not-reached": (proof.hit is True, f"{which}: {crash.point} was not reached{told}"),
+        "never-armed": (proof.armed is True, f"{which}: no code was found for {crash.point}{note}"),
+        "not-reached": (proof.hit is True, f"{which}: {crash.point} was not reached{note}"),
         "not-dead": (
             proof.dead is True or (crash.mode in ("image", "torn") and proof.dead is None),
-            f"{which}: what was to be killed lives on{told}",
+            f"{which}: what was to be killed lives on{note}",
         ),
         "not-witnessed": (
             proof.witness is True or not needs_witness,
-            f"{which}: the disk is not what it has to be at {crash.point}{told}",
+            f"{which}: the disk is not what it has to be at {crash.point}{note}",
         ),
     }
     for name, (holds, message) in missing.items():

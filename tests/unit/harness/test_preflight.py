@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -36,16 +37,22 @@ def python(tmp_path: Path) -> Path:
     return program(tmp_path / "python", "echo 4.2.0")
 
 
-def lacks(tmp_path: Path, python: Path, *jars: str, connectors: tuple[str, ...] = ()) -> tuple[str, ...]:
-    driver = Driver(python, [tmp_path / jar for jar in jars])
-    return preflight.look(driver, connectors, tmp_path / "not" / "there").lacks
+def lacks(tmp_path: Path, python: Path, *jars: str, connectors: tuple[str, ...] = ()) -> list[str]:
+    return lacks_of(Driver(python, [tmp_path / jar for jar in jars]), connectors, tmp_path / "not" / "there")
+
+
+def lacks_of(driver: Driver, connectors: Collection[str], scratch: Path, broker: str | None = None) -> list[str]:
+    with pytest.raises(Refused) as refused:
+        preflight.require_for_job(driver, connectors, scratch, broker)
+    assert refused.value.exit_code == 6
+    return refused.value.message.split("; ")
 
 
 def test_nothing_is_missing(tmp_path: Path, java: Path, python: Path) -> None:  # noqa: ARG001
     (tmp_path / "delta-spark_4.2_2.13-4.4.0.jar").touch()
-    found = preflight.look(Driver(python, [tmp_path / "delta-spark_4.2_2.13-4.4.0.jar"]), ["delta"], tmp_path)
-    assert found.lacks == ()
-    assert found.require() == "4.2.0"
+    driver = Driver(python, [tmp_path / "delta-spark_4.2_2.13-4.4.0.jar"])
+    assert preflight.require_for_job(driver, ["delta"], tmp_path) == "4.2.0"
+    preflight.require_for_command(tmp_path)
 
 
 def test_java_is_missing(tmp_path: Path, python: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,29 +88,28 @@ def test_jars_are_missing(tmp_path: Path, java: Path, python: Path) -> None:  # 
 
 def test_the_disk_is_full(tmp_path: Path, java: Path, python: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
     monkeypatch.setattr(preflight, "FREE_BYTES", 1 << 62)
-    found = preflight.look(Driver(python), [], tmp_path)
-    assert "MB free" in found.lacks[0]
-    with pytest.raises(Refused, match="MB free") as refused:
-        found.require()
-    assert refused.value.exit_code == 6
+    (line,) = lacks_of(Driver(python), [], tmp_path)
+    assert "MB free" in line
+    with pytest.raises(Refused, match="MB free"):
+        preflight.require_for_command(tmp_path)
 
 
 def test_a_port_is_taken(tmp_path: Path, java: Path, python: Path) -> None:  # noqa: ARG001
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         driver = Driver(python, conf={"spark.driver.port": str(port), "spark.driver.blockManager.port": "0"})
-        (line,) = preflight.look(driver, [], tmp_path).lacks
+        (line,) = lacks_of(driver, [], tmp_path)
     assert line.startswith(f"port {port}, which spark.driver.port names, is taken")
-    assert preflight.look(driver, [], tmp_path).lacks == ()
+    assert preflight.require_for_job(driver, [], tmp_path)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:9", "broker.invalid:9092", "9092x"])
 def test_no_broker_answers(tmp_path: Path, java: Path, python: Path, address: str) -> None:  # noqa: ARG001
     (tmp_path / "spark-sql-kafka-0-10.jar").touch()
     driver = Driver(python, [tmp_path / "spark-sql-kafka-0-10.jar"])
-    (line,) = preflight.look(driver, ["kafka"], tmp_path, address).lacks
+    (line,) = lacks_of(driver, ["kafka"], tmp_path, address)
     assert line.startswith(f"no broker answers at {address}")
-    assert preflight.look(driver, [], tmp_path, address).lacks == ()
+    assert preflight.require_for_job(driver, [], tmp_path, address)
 
 
 def test_everything_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
