@@ -124,6 +124,17 @@ def test_death_is_told_with_the_end_of_the_log(scratch: Scratch) -> None:
         session.answer(30)
 
 
+def test_what_a_process_has_left_behind_ends_too(scratch: Scratch) -> None:
+    program = "import subprocess; child = subprocess.Popen(['sleep', '600'], stdout=subprocess.DEVNULL)"
+    program += """; print('{"pid": %s}' % child.pid, flush=True)"""
+    with scratch, Session(scratch, [sys.executable, "-c", program], os.environ) as session:
+        left = session.answer(30)["pid"]
+        assert session.process.wait() == 0
+        assert is_alive(left)
+        assert session.kill() == session.kill() == 0
+        assert not is_alive(left)
+
+
 def test_other_places_are_refused(tmp_path: Path, scratch: Scratch) -> None:
     data = tmp_path / "data"
     data.mkdir()
