@@ -84,13 +84,13 @@ class Sweep:
         release = require_for_job(driver, [], folder)
         settings = TrialSettings(driver, release, options.getoption("--ckpt-seed"))
         job = PySparkJob(stack.enter_context(Scratch(folder)), job_scenario(path), settings)
-        ((self.trial, self.victim, _),), self.spark = run_victims(stack, [job])
+        ((self.trial, _),), self.spark = run_victims(stack, [job])
 
     def at(self, point: str) -> list[Judgement]:
         from ckpttool.harness.judge import judge_case
 
         images = [image for image in self.trial.images if image.point == point]
-        cases = [self.trial.recover_image(self.spark.ask, image, self.victim) for image in images]
+        cases = [self.trial.recover_image(self.spark.ask, image) for image in images]
         return [judge_case(self.trial.run, case) for case in cases]
 
 

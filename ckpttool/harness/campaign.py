@@ -22,7 +22,7 @@ from ckpttool.harness.settings import TrialSettings
 from ckpttool.harness.shrink import At
 from ckpttool.harness.tears import REORDERED, cases_of_tears
 from ckpttool.harness.trial import Progress, Trial
-from ckpttool.harness.victim import VictimRun, asker, watched
+from ckpttool.harness.victim import asker, watched
 from ckpttool.harness.ways_out import cases_of_ways_out
 
 
@@ -55,8 +55,8 @@ def try_scenarios(
     jobs = [PySparkJob(scratch, scenario, settings) for scenario in scenarios]
     with ExitStack() as stack:
         victims, spark = run_victims(stack, jobs, progress, again=extras.again)
-        for trial, victim, crashed in victims:
-            cases = list(trial.cases(spark.ask, victim, list(trial.images) if images else ()))
+        for trial, crashed in victims:
+            cases = list(trial.cases(spark.ask, list(trial.images) if images else ()))
             for number, case in enumerate(_extra_cases(trial, spark.ask, extras, crashed), 1):
                 progress(trial.run.scenario, number, 0, 0.0)
                 cases.append(case)
@@ -65,7 +65,7 @@ def try_scenarios(
 
 def run_victims(
     stack: ExitStack, jobs: Sequence[PySparkJob], progress: Progress = lambda *_: None, *, again: bool = False
-) -> tuple[list[tuple[Trial, VictimRun, CrashedRecovery | None]], WarmSession]:
+) -> tuple[list[tuple[Trial, CrashedRecovery | None]], WarmSession]:
     """All of them in one JVM, one after the other. Then the controller lets go of it, and the same JVM is there for the
     recoveries. `again`: one recovery of each is a victim too."""
     for job in jobs:
@@ -75,9 +75,9 @@ def run_victims(
     victims = []
     for job in jobs:
         trial = Trial(job, job.prepare(asker(session, controller)), progress)
-        victim = trial.run_victim(session, controller)
+        trial.run_victim(session, controller)
         first = _last(trial, "doubled") if again else None
-        victims.append((trial, victim, crash_recovery(trial, session, controller, first) if first else None))
+        victims.append((trial, crash_recovery(trial, session, controller, first) if first else None))
     controller.close()
     return victims, stack.enter_context(WarmSession(partial(start, "recovery"), session))
 
@@ -132,15 +132,16 @@ def try_command(
     """Its victim, then a recovery from every image: of the last batch that was committed, unless batches were asked
     for, since nobody knows how many there are."""
     job = CommandJob(scratch, path, settings)
-    trial, victim = run_command(job, progress)
+    trial = run_command(job, progress)
     last = max((image.batch_id or 0 for image in trial.images if image.window == "done"), default=None)
     images = [image for image in trial.images if settings.batches or image.batch_id == last]
-    return Histories(trial.run, tuple(trial.cases(job.ask, victim, images)))
+    return Histories(trial.run, tuple(trial.cases(job.ask, images)))
 
 
-def run_command(job: CommandJob, progress: Progress = lambda *_: None) -> tuple[Trial, VictimRun]:
-    """The victim. A command runs as soon as it is started: its input is there before that."""
+def run_command(job: CommandJob, progress: Progress = lambda *_: None) -> Trial:
+    """With its victim. A command runs as soon as it is started: its input is there before that."""
     run = job.prepare()
     with watched(job.scenario.groups, partial(job.start, run.scenario), job.await_jvm) as (process, controller):
         trial = Trial(job, replace(run, spark_version=job.spark_of(process, controller)), progress)
-        return trial, trial.run_victim(process, controller)
+        trial.run_victim(process, controller)
+    return trial

@@ -99,8 +99,8 @@ def _crash_command(scratch: Scratch, spec: Path, settings: TrialSettings, schedu
     (at,) = schedule.crashes
     settings = replace(settings, batches=(at.batch_id,), only=(schedule.batches, schedule.rows))
     job = CommandJob(scratch, spec, settings, SMALLEST)
-    trial, victim = run_command(job)
-    case = trial.recover_image(job.ask, _image_at(trial.images, at), victim)
+    trial = run_command(job)
+    case = trial.recover_image(job.ask, _image_at(trial.images, at))
     return Histories(trial.run, (trial.keep(case),))
 
 
@@ -119,9 +119,9 @@ def _crash_job(
     job, ask = PySparkJob(scratch, scenario, settings), asker(session, controller)
     with closing(job.sink):
         trial = Trial(job, job.prepare(ask))
-        victim = trial.run_victim(session, controller)
+        trial.run_victim(session, controller)
         image = _image_at(trial.images, first)
-        case = trial.recover_image(ask, image, victim)
+        case = trial.recover_image(ask, image)
         for at in more:
             crashed = crash_recovery(trial, session, controller, image)
             wanted = _image_at(crashed.victim.images, at)

@@ -29,7 +29,8 @@ Progress = Callable[[str, int, int, float], None]  # scenario, done, of (0: nobo
 
 
 class Trial:
-    """One job in one scratch directory. `run`: what is known of it, more after it has run than before."""
+    """One job in one scratch directory. `run`: what is known of it, more after it has run than before. `victim`: that
+    run; None before it, and in a replay, where nobody has it any more."""
 
     def __init__(self, job: Job, run: Run, progress: Progress = lambda *_: None) -> None:
         self.job, self.run = job, run
@@ -37,6 +38,7 @@ class Trial:
         self.images = self.images_in(name)
         self.history = job.scratch.folder("histories") / f"{name}.jsonl"
         self.chosen, self.required = stops(job.scenario.groups), stops(job.scenario.required)
+        self.victim: VictimRun | None = None
         self.controls: list[Case] = []
         self._progress = progress
 
@@ -45,7 +47,7 @@ class Trial:
 
     # -- the victim
 
-    def run_victim(self, process: Process, controller: Controller) -> VictimRun:
+    def run_victim(self, process: Process, controller: Controller) -> None:
         """A run to the end, from which all images are. It says what could not be known of the job before, and begins
         the history."""
         name = self.job.scenario.name
@@ -66,7 +68,7 @@ class Trial:
             raise Refused(f"this Spark has no code for the points {', '.join(moved)}", "its methods have moved")
         self.history.write_text(encode_run(self.run), encoding="utf-8")
         self.controls = [self.keep(case) for case in (self._planted(), *self._never_reached(victim))]
-        return victim
+        self.victim = victim
 
     def run_stopped(
         self,
@@ -97,37 +99,40 @@ class Trial:
 
     # -- the recoveries
 
-    def cases(self, ask: Ask, victim: VictimRun, images: Sequence[Image]) -> Iterator[Case]:
+    def cases(self, ask: Ask, images: Sequence[Image]) -> Iterator[Case]:
         """The controls first, then a case per image; each is appended to the history."""
         yield from self.controls
         began, known = time.monotonic(), dict[str, Case]()
         for number, image in enumerate(images, 1):
-            case = replace(self._recover_once(ask, image, victim, known), released=victim.released.get(image.number))
+            case = self._recover_once(ask, image, known)
             self._progress(self.job.scenario.name, number, len(images), number / (time.monotonic() - began))
             yield self.keep(case)
 
-    def _recover_once(self, ask: Ask, image: Image, victim: VictimRun, known: dict[str, Case]) -> Case:
+    def _recover_once(self, ask: Ask, image: Image, known: dict[str, Case]) -> Case:
         """Crashes at different points often leave the same files. A process that starts anew knows nothing but these,
         and takes its time: one recovery stands for all."""
         if not self.job.starts_anew:
-            return self.recover_image(ask, image, victim)
+            return self.recover_image(ask, image)
         files = str(sorted(contents(self.images.path(image)).items()))
         if files not in known:
-            known[files] = self.recover_image(ask, image, victim)
+            known[files] = self.recover_image(ask, image)
             return known[files]
-        crash = crash_of(image, known[files].crashes[0].disk, victim.has_armed(image.point))
+        crash = self._crash_of(image, known[files].crashes[0].disk)
         return self._of_image(replace(known[files], name=name_of(crash), crashes=(crash,), seconds=0.0), image)
 
-    def recover_image(self, ask: Ask, image: Image, victim: VictimRun | None = None) -> Case:
-        """`victim`: the run that the image is from; None: nobody has it any more."""
+    def recover_image(self, ask: Ask, image: Image) -> Case:
         self.put_back(image)
-        crash = crash_of(image, self.read(), armed=victim is None or victim.has_armed(image.point))
-        case = self.recover_disk(ask, crash)
-        return self._of_image(replace(case, run_ids=(victim.run_id,) if victim else ()), image)
+        return self._of_image(self.recover_disk(ask, self._crash_of(image, self.read())), image)
+
+    def _crash_of(self, image: Image, disk: Disk) -> Crash:
+        return crash_of(image, disk, armed=self.victim is None or bool(self.victim.armed.get(image.point)))
 
     def _of_image(self, case: Case, image: Image) -> Case:
         path = self.images.path(image)
-        return replace(case, image=str(path), replay=f"ckpt crash-test replay {path}")
+        case = replace(case, image=str(path), replay=f"ckpt crash-test replay {path}")
+        if self.victim is None:
+            return case
+        return replace(case, run_ids=(self.victim.run_id,), released=self.victim.released.get(image.number))
 
     def recover_disk(self, ask: Ask, crash: Crash, conf: Mapping[str, str] = NO_CONF) -> Case:
         """What lies on the disk now is what the crash left. `conf`: settings that the restart needs besides."""

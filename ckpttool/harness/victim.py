@@ -39,9 +39,6 @@ class VictimRun:
     def run_id(self) -> str:
         return str(self.answer["run_id"])
 
-    def has_armed(self, point: str) -> bool:
-        return self.armed.get(point, 0) > 0
-
 
 def run_stopped(
     process: Process,

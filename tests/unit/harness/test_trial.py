@@ -76,8 +76,8 @@ def tried(job: Scripted) -> list[Case]:
             (job.place.sink / "b.json").write_text('{"id": 2}\n')
         trial.images.take(Image(number, point, point, 7, "replayed", 1, 1, "main"), job.place.root)
     trial.history.write_text(encode_run(trial.run))
-    victim = VictimRun({"run_id": "first"}, trial.images, {"offset-log-end": 1})
-    return list(trial.cases(job.ask, victim, list(trial.images)))
+    trial.victim = VictimRun({"run_id": "first"}, trial.images, {"offset-log-end": 1})
+    return list(trial.cases(job.ask, list(trial.images)))
 
 
 def trial_of(job: Scripted) -> Trial:
