@@ -112,7 +112,7 @@ def test_a_command_that_is_no_job_is_refused(tmp_path: Path, script: str, told: 
 def test_a_command_that_never_ends_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, told: str
 ) -> None:
-    monkeypatch.setattr("ckpttool.harness.run.GRACE", 0.5)
+    monkeypatch.setattr("ckpttool.harness.victim.GRACE", 0.5)
     outcome = run(tmp_path, f"echo $$ > {{scratch}}/../pid; {script}", timeout_s=1 if "java" not in script else 3)
     assert outcome.code == 6
     assert told in outcome.err
