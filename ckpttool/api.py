@@ -4,11 +4,12 @@ does a restart do with all that it depends on, and which ways out are there. Bot
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ckpttool.diagnosis import Diagnosis, diagnose
-from ckpttool.frozen import frozen, replace
 from ckpttool.laws.restart import choose_release, possible_releases
 from ckpttool.model import Checkpoint
 from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
 _READ = 100  # of each log, as everywhere
 
 
-@frozen
-class Restarted:
+class Restarted(Struct, frozen=True):
     """How the query will be started again, as far as the user says it. `sinks`: URLs, or kinds without a record.
 
     `full_listing`: of logs however long. `state`: None for whole files where they are local, else for names and sizes.
@@ -38,8 +38,8 @@ class Restarted:
 
     release: Release | None = None
     trigger: Trigger | None = None
-    conf: Mapping[str, str] = field(default_factory=dict)
-    options: Mapping[str, str] = field(default_factory=dict)
+    conf: Mapping[str, str] = {}
+    options: Mapping[str, str] = {}
     sinks: Sequence[str] = ()
     txn_app_id: str | None = None
     state: Mode | None = None

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.errors import Refused
-from ckpttool.frozen import frozen, replace
 from ckpttool.laws.book import told_by_files
 from ckpttool.laws.restart import GOES_ON, Choice, Restart, choose_release, possible_releases, predict_restart, stopped
 from ckpttool.laws.sinks.failures import what_stops
@@ -37,8 +39,7 @@ UNREACHABLE = ("sink-unreachable", "source-unreachable")
 REFUSALS: tuple[Reason, ...] = ("missing_extra", "unsupported")
 
 
-@frozen
-class Diagnosis:
+class Diagnosis(Struct, frozen=True, dict=True):
     """`prediction`: under the scene's release; `chosen`: why that one, and of "any" what all agree on that may have
     written the files (`possible`). `kafka`: the Kafka sources beside their brokers."""
 

@@ -6,35 +6,31 @@ Names are Spark's own: batch, offset log, commit log, operator, partition, state
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from itertools import pairwise
 from typing import Any, Literal
 
-from ckpttool.frozen import frozen
+from msgspec import Struct
 
 Json = Any  # what json.loads returns: None, bool, int, float, str, list, dict
 Severity = Literal["error", "warning", "info"]
 Mode = Literal["microbatch", "async", "continuous", "realtime", "dstreams"]
 
 
-@frozen
-class Position:
+class Position(Struct, frozen=True):
     """A place in a file: 1-based line, 0-based byte within that line (or within the file where it has no lines)."""
 
     line: int | None = None
     byte: int | None = None
 
 
-@frozen
-class SparkError:
+class SparkError(Struct, frozen=True):
     """What Spark raises when it meets this: the root cause's class, and its error condition where it has one."""
 
     class_name: str
     condition: str | None = None
 
 
-@frozen
-class Finding:
+class Finding(Struct, frozen=True):
     """Something about the checkpoint that a person should know. `id` is stable and documented in docs/findings.md."""
 
     id: str
@@ -47,8 +43,7 @@ class Finding:
     spark: SparkError | None = None
 
 
-@frozen
-class VersionRange:
+class VersionRange(Struct, frozen=True):
     """Which Spark releases could have written what we see; None where the evidence has no bound."""
 
     min: str | None
@@ -56,8 +51,7 @@ class VersionRange:
     evidence: tuple[str, ...] = ()
 
 
-@frozen
-class QueryMetadata:
+class QueryMetadata(Struct, frozen=True):
     """The file `metadata`: the identity that sinks use to recognise the query's batches."""
 
     id: str
@@ -67,8 +61,7 @@ class QueryMetadata:
 # -- the two logs ------------------------------------------------------------------------------------------------------
 
 
-@frozen
-class SourceOffset:
+class SourceOffset(Struct, frozen=True):
     """One source's line in `offsets/<batch>`: text verbatim, None where the source had no offset yet (`-`).
 
     `name` is the key of an OffsetMap line (log version 2): the position, or the source's name."""
@@ -78,16 +71,14 @@ class SourceOffset:
     text: str | None
 
 
-@frozen
-class OffsetMetadata:
+class OffsetMetadata(Struct, frozen=True):
     watermark_ms: int
     timestamp_ms: int
     conf: Mapping[str, str]
-    unknown_fields: Mapping[str, Json] = field(default_factory=dict)
+    unknown_fields: Mapping[str, Json] = {}
 
 
-@frozen
-class OffsetLogEntry:
+class OffsetLogEntry(Struct, frozen=True):
     """`offsets/<batch>`: the end offsets of a planned batch. No metadata: written by continuous processing."""
 
     batch_id: int
@@ -96,8 +87,7 @@ class OffsetLogEntry:
     sources: tuple[SourceOffset, ...]
 
 
-@frozen
-class SinkCommit:
+class SinkCommit(Struct, frozen=True):
     """One sink in a version 3 commit."""
 
     name: str
@@ -107,8 +97,7 @@ class SinkCommit:
     is_active: bool
 
 
-@frozen
-class CommitLogEntry:
+class CommitLogEntry(Struct, frozen=True):
     """`commits/<batch>`: the batch is finished. `state_unique_ids`: operator → partition → ids of its stores."""
 
     batch_id: int
@@ -118,8 +107,7 @@ class CommitLogEntry:
     sinks: tuple[SinkCommit, ...] = ()
 
 
-@frozen
-class LogNames:
+class LogNames(Struct, frozen=True):
     """The names in one log directory, sorted out by what Spark makes of them.
 
     `ids` ascends and holds canonical names only; with `compact_ids` the log is a file source's or a file sink's.
@@ -160,8 +148,7 @@ class LogNames:
 # -- what sources and sinks keep ---------------------------------------------------------------------------------------
 
 
-@frozen
-class FileLogEntry:
+class FileLogEntry(Struct, frozen=True):
     """One input file in `sources/<n>/<id>` (file source): `batch_id` is the log's own id, not the query's batch."""
 
     path: str
@@ -169,8 +156,7 @@ class FileLogEntry:
     batch_id: int
 
 
-@frozen
-class SinkFileEntry:
+class SinkFileEntry(Struct, frozen=True):
     """One output file in `_spark_metadata/<batch>` (file sink)."""
 
     path: str
@@ -182,8 +168,7 @@ class SinkFileEntry:
     action: str = "add"
 
 
-@frozen
-class InitialOffset:
+class InitialOffset(Struct, frozen=True):
     """`sources/<n>/0` of Kafka, Event Hubs, rate and others: where the query began."""
 
     version: int | None
@@ -191,8 +176,7 @@ class InitialOffset:
     leading_byte: int | None
 
 
-@frozen
-class DeltaSchemaLogEntry:
+class DeltaSchemaLogEntry(Struct, frozen=True):
     """`_schema_log_<table>/<seq>` of a Delta source: the schema it reads with from `delta_commit_version` on.
 
     Schemas and protocol are JSON texts, verbatim; `source_metadata_path` is its own `sources/<n>`, absolute."""
@@ -210,16 +194,14 @@ class DeltaSchemaLogEntry:
 # -- checksum files ----------------------------------------------------------------------------------------------------
 
 
-@frozen
-class HadoopCrc:
+class HadoopCrc(Struct, frozen=True):
     """`.<name>.crc` of Hadoop's local file system: one CRC-32 for each chunk of the file beside it."""
 
     chunk_bytes: int
     checksums: tuple[int, ...]
 
 
-@frozen
-class SparkChecksum:
+class SparkChecksum(Struct, frozen=True):
     """`<name>.crc`, Spark's own sidecar of a state file (4.1+): `value` is signed and covers the whole stored file."""
 
     algorithm: str
@@ -233,8 +215,7 @@ class SparkChecksum:
 # -- DStreams, before Structured Streaming -----------------------------------------------------------------------------
 
 
-@frozen
-class DStreamCheckpoint:
+class DStreamCheckpoint(Struct, frozen=True):
     """The `checkpoint-<ms>` files of a StreamingContext: batch times, ascending; `backup_times_ms` have a `.bk`."""
 
     times_ms: tuple[int, ...]
@@ -250,16 +231,14 @@ class DStreamCheckpoint:
         return self.times_ms[-1] if self.times_ms else None
 
 
-@frozen
-class WalSegment:
+class WalSegment(Struct, frozen=True):
     """`log-<start>-<stop>`: the records a write-ahead log of DStreams took in that span."""
 
     start_ms: int
     stop_ms: int
 
 
-@frozen
-class DStreamsDirectory:
+class DStreamsDirectory(Struct, frozen=True):
     """A StreamingContext's checkpoint directory, as far as names and first bytes tell."""
 
     checkpoints: DStreamCheckpoint
@@ -272,8 +251,7 @@ class DStreamsDirectory:
 # -- state, as far as names and headers tell ---------------------------------------------------------------------------
 
 
-@frozen
-class StoreMetadata:
+class StoreMetadata(Struct, frozen=True):
     """One store of `state/<operator>/_metadata`."""
 
     name: str
@@ -282,19 +260,17 @@ class StoreMetadata:
     schema_paths: tuple[str, ...] = ()
 
 
-@frozen
-class OperatorMetadata:
+class OperatorMetadata(Struct, frozen=True):
     """`state/<operator>/_metadata/metadata` (v1) or `_metadata/v2/<batch>` (v2), since Spark 4.0."""
 
     version: int
     operator_id: int
     name: str
     stores: tuple[StoreMetadata, ...]
-    properties: Mapping[str, Json] = field(default_factory=dict)
+    properties: Mapping[str, Json] = {}
 
 
-@frozen
-class ColumnFamilySchema:
+class ColumnFamilySchema(Struct, frozen=True):
     """Key and value schema of one column family, as Spark's JSON."""
 
     name: str
@@ -306,8 +282,7 @@ class ColumnFamilySchema:
     user_key: Json = None
 
 
-@frozen
-class StateSchema:
+class StateSchema(Struct, frozen=True):
     """The header of a state schema file: version 1 (3.1), 2 (3.2) or 3 (4.0)."""
 
     version: int
@@ -317,8 +292,7 @@ class StateSchema:
 # -- the checkpoint as a whole -----------------------------------------------------------------------------------------
 
 
-@frozen
-class SourceLog:
+class SourceLog(Struct, frozen=True):
     """What a source keeps under `sources/<name>`. `kind`: what the files prove it to be, None if they do not.
 
     `entries` holds the newest files of a file source's log, by log id; `unread`: how many more Spark reads."""
@@ -327,20 +301,18 @@ class SourceLog:
     kind: str | None
     names: LogNames
     initial: InitialOffset | None = None
-    entries: Mapping[int, tuple[FileLogEntry, ...]] = field(default_factory=dict)
+    entries: Mapping[int, tuple[FileLogEntry, ...]] = {}
     unread: int = 0
 
 
-@frozen
-class OperatorStore:
+class OperatorStore(Struct, frozen=True):
     name: str
     partitions: int | None
     provider: str | None
     schema: StateSchema | None = None
 
 
-@frozen
-class Operator:
+class Operator(Struct, frozen=True):
     """A directory `state/<id>`. `name` None: written before Spark 4.0, and the stores do not give it away.
 
     `versions`: those that partition 0 of the first store has files of; batch N writes version N+1."""
@@ -353,8 +325,7 @@ class Operator:
     versions: tuple[int, ...] = ()
 
 
-@frozen
-class SinkLedger:
+class SinkLedger(Struct, frozen=True):
     """A sink's own record of batches, found beside the checkpoint. `keyed`: it names this query by its id."""
 
     kind: str
@@ -364,8 +335,7 @@ class SinkLedger:
     note: str
 
 
-@frozen
-class Checkpoint:
+class Checkpoint(Struct, frozen=True):
     """Everything read from one checkpoint directory. `faults` are the files that could not be read or understood.
 
     `offsets` and `commits` hold the newest batches; the `*_names` cover all. `modified_ms` is by path."""
@@ -375,14 +345,14 @@ class Checkpoint:
     root_names: tuple[str, ...] = ()
     offset_names: LogNames = LogNames()
     commit_names: LogNames = LogNames()
-    offsets: Mapping[int, OffsetLogEntry] = field(default_factory=dict)
-    commits: Mapping[int, CommitLogEntry] = field(default_factory=dict)
+    offsets: Mapping[int, OffsetLogEntry] = {}
+    commits: Mapping[int, CommitLogEntry] = {}
     source_logs: tuple[SourceLog, ...] = ()
     operators: tuple[Operator, ...] = ()
     has_state_directory: bool = False
     ledgers: tuple[SinkLedger, ...] = ()
-    modified_ms: Mapping[str, int] = field(default_factory=dict)
-    raw: Mapping[str, bytes] = field(default_factory=dict)
+    modified_ms: Mapping[str, int] = {}
+    raw: Mapping[str, bytes] = {}
     faults: tuple[Finding, ...] = ()
     unreachable: bool = False
     dstreams: DStreamsDirectory | None = None

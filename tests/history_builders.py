@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from ckpttool.harness.history import (
     Case,
@@ -36,8 +37,7 @@ KEYS = "abc"
 STEP_OF: dict[Window, int] = {"rebuilt": 2, "replayed": 4, "in-effect": 7, "doubled": 7, "done": 8}
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """A query and its crash. `sizes`: rows per batch. A window that closes needs the event times of the rows, which
     are their numbers in seconds."""
 
@@ -58,13 +58,12 @@ class Shape:
         return range(len(self.sizes))
 
 
-@dataclass(frozen=True)
-class History:
+class History(Struct, frozen=True):
     """The parts that a test may replace."""
 
     run: Run
     case: Case
-    shape: Shape = field(default_factory=Shape)
+    shape: Shape = Shape()
 
 
 def sound_history(shape: Shape) -> History:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from ckpttool.harness.history import Disk, ObservedCommit, ObservedFailure, ObservedRestart
 from tests.history_builders import History, Row

@@ -180,14 +180,13 @@ def test_pyspark_stays_in_its_rooms(path: Path) -> None:
 HEAVY = ("pyspark", "numpy", "pyarrow", "fsspec", "s3fs", "adlfs", "gcsfs", "aiohttp", "asyncio", "importlib.metadata",
          "deltalake", "confluent_kafka", "pandas", "botocore", "rocksdict", "tabulate", "tempfile")  # fmt: skip
 OF_OTHER_COMMANDS = {
-    "help": ("dataclasses", "json", "ckpttool.model", "ckpttool.report", "ckpttool.formats"),
+    "help": ("dataclasses", "msgspec", "json", "ckpttool.model", "ckpttool.report", "ckpttool.formats"),
     "inspect-json": ("ckpttool.report.text", "ckpttool.state",
                      "ckpttool.reading.state_bodies"),
     "inspect-text": ("ckpttool.report.json", "ckpttool.state",
                      "ckpttool.reading.state_bodies"),
     "count": ("ckpttool.laws", "ckpttool.connectors", "ckpttool.scene.evidence", "ckpttool.state.stores",
-              "ckpttool.reading.state_bodies", "ckpttool.formats.state.layouts", "ckpttool.reading.ledger", "decimal",
-              "csv"),
+              "ckpttool.reading.state_bodies", "ckpttool.formats.state.layouts", "ckpttool.reading.ledger", "csv"),
 }  # fmt: skip
 TO_DRAW_TABLES = {"inspect-text": {"tabulate", "importlib.metadata", "tempfile"}}  # it asks for its own version
 

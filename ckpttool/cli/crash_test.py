@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from ckpttool.cli.options import pairs_option
 from ckpttool.cli.output import Output, output_options
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from ckpttool.harness.shrink import Smallest
 
 
-@dataclass(frozen=True)
-class Trials:
+class Trials(Struct, frozen=True):
     """What was asked for, with everything that it needs: to run it, and to make what fails smaller."""
 
     run: Callable[[Scratch], Iterator[Histories]]

@@ -6,13 +6,13 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from ckpttool.cli.brokers import broker_options, given_brokers, open_scene
 from ckpttool.cli.kafka_starting import starting_offsets
 from ckpttool.cli.options import restart_options, storage_options
 from ckpttool.cli.output import Output, output_options
 from ckpttool.errors import NotFound
-from ckpttool.frozen import replace
 
 if TYPE_CHECKING:
     from ckpttool.kafka.base import SourceView

@@ -54,7 +54,7 @@ def _connector(module: str) -> Connector:
     return cast(Connector, import_module(f"ckpttool.connectors.{module}"))
 
 
-class UnknownOffset(OpaqueOffset):
+class UnknownOffset(OpaqueOffset, frozen=True):
     kind: ClassVar[str] = "unknown"
 
     def summary(self) -> str:

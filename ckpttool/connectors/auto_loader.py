@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from ckpttool.connectors.base import CounterOffset, is_long, longs_of
-from ckpttool.frozen import frozen
 from ckpttool.model import Json
 from ckpttool.words import shown
 
@@ -22,8 +21,7 @@ EXAMPLES: tuple[str, ...] = (
 )
 
 
-@frozen
-class AutoLoaderOffset(CounterOffset):
+class AutoLoaderOffset(CounterOffset, frozen=True):
     kind: ClassVar[str] = KIND
     name: ClassVar[str] = "seqNum"
     unit: ClassVar[str] = "files"

@@ -1,19 +1,19 @@
 """What a connector is: the knowledge of one outside system's offsets, in one file.
 
-A connector is a module listed in `connectors.ALL` that satisfies `Connector`. Its offsets are frozen dataclasses that
+A connector is a module listed in `connectors.ALL` that satisfies `Connector`. Its offsets are frozen structs that
 inherit `Offset`. This half is pure: text in, values out. Halves that ask a living system are named `probe_*`.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from enum import Enum
 from typing import ClassVar, Literal, Protocol, TypeGuard, TypeVar
 
+from msgspec import Struct
+
 from ckpttool.formats.envelope import INT_MAX, LONG_MAX, LONG_MIN
-from ckpttool.frozen import frozen
 from ckpttool.model import Json
 from ckpttool.words import counted, shown
 
@@ -30,8 +30,7 @@ class Order(Enum):
     UNKNOWN = "unknown"
 
 
-@frozen
-class Step:
+class Step(Struct, frozen=True):
     """What lies between two offsets. `amount` None: the offsets do not tell, `note` says why.
 
     `exact` False: an upper bound (compaction, transaction markers). `parts`: the same per partition, shard or topic;
@@ -41,14 +40,13 @@ class Step:
     unit: str
     exact: bool = False
     note: str | None = None
-    parts: Mapping[str, int | None] = field(default_factory=dict)
+    parts: Mapping[str, int | None] = {}
     backwards: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
 
 
-@frozen
-class Offset(ABC):
+class Offset(Struct, frozen=True):
     """One source's position. Subclasses add the fields; comparisons are between offsets of the same class only."""
 
     kind: ClassVar[str]
@@ -208,8 +206,7 @@ def certainty_by(hint: str | None, kind: str, otherwise: Certainty) -> Certainty
 # -- shapes that several systems share ---------------------------------------------------------------------------------
 
 
-@frozen
-class CounterOffset(Offset):
+class CounterOffset(Offset, frozen=True):
     """One number. The class says what it counts; `first`: where all sources of the kind begin, None if it varies."""
 
     name: ClassVar[str]
@@ -237,7 +234,7 @@ class CounterOffset(Offset):
         return [(self.name, str(self.position))]
 
 
-class VectorOffset(Offset):
+class VectorOffset(Offset, frozen=True):
     """A number for each partition."""
 
     exact: ClassVar[bool]
@@ -265,8 +262,7 @@ class VectorOffset(Offset):
         return [(shown(name, 200), str(position)) for name, position in self.positions().items()]
 
 
-@frozen
-class TopicOffset(VectorOffset):
+class TopicOffset(VectorOffset, frozen=True):
     """Topic → partition → the next position to read: a batch is `[start, end)` in every partition."""
 
     exact: ClassVar[bool] = False
@@ -287,8 +283,7 @@ class TopicOffset(VectorOffset):
         return f"{topics} {counted(partitions, 'partition')}, {total:,}"
 
 
-@frozen
-class OpaqueOffset(Offset):
+class OpaqueOffset(Offset, frozen=True):
     """A text that only its writer understands: it can be compared for equality, and shown."""
 
     text: str

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from ckpttool.connectors.base import OTHER_KIND, START_UNKNOWN, Offset, Order, Step, is_long, order_of_parts, went_down
-from ckpttool.frozen import frozen
 from ckpttool.model import Json
 from ckpttool.words import counted, shown
 
@@ -30,8 +29,7 @@ IDS = (
 )
 
 
-@frozen
-class CosmosOffset(Offset):
+class CosmosOffset(Offset, frozen=True):
     """`end_lsns`: range → its `endLsn`, None where it has none; the whole None: no readable `partitions`."""
 
     kind: ClassVar[str] = KIND

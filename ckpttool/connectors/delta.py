@@ -12,7 +12,6 @@ from typing import ClassVar
 
 from ckpttool.connectors.base import OTHER_KIND, START_UNKNOWN, Offset, Order, Step, longs_of, order_of_parts, went_down
 from ckpttool.formats.envelope import LONG_MAX
-from ckpttool.frozen import frozen
 from ckpttool.model import Json
 from ckpttool.words import shown
 
@@ -33,8 +32,7 @@ BEFORE_EVERYTHING = -100  # what index -1 becomes in memory: it sorts before the
 END_OF_VERSION = LONG_MAX - 100  # an in-memory position that is never written
 
 
-@frozen
-class DeltaOffset(Offset):
+class DeltaOffset(Offset, frozen=True):
     kind: ClassVar[str] = KIND
     source_version: int
     table_id: str

@@ -18,7 +18,7 @@ TITLE = "Azure Event Hubs"
 EXAMPLES: tuple[str, ...] = ('{"ehName1":{"0":456,"1":789}}', '{"ehName1":{"0":500,"1":789}}')
 
 
-class EventHubsOffset(TopicOffset):
+class EventHubsOffset(TopicOffset, frozen=True):
     kind: ClassVar[str] = KIND
 
     def problems(self) -> list[str]:

@@ -19,7 +19,7 @@ TITLE = "Files in a directory"
 EXAMPLES: tuple[str, ...] = ('{"logOffset":345}', '{"logOffset":0}')
 
 
-class FileOffset(CounterOffset):
+class FileOffset(CounterOffset, frozen=True):
     kind: ClassVar[str] = KIND
     name: ClassVar[str] = "logOffset"
     unit: ClassVar[str] = "log entries"

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ckpttool.connectors.base import OTHER_KIND, START_UNKNOWN, Offset, Order, Step, uncountable_step
-from ckpttool.frozen import frozen
 from ckpttool.model import Json
 from ckpttool.words import shown
 
@@ -22,8 +21,7 @@ EXAMPLES: tuple[str, ...] = (
 )
 
 
-@frozen
-class HudiOffset(Offset):
+class HudiOffset(Offset, frozen=True):
     kind: ClassVar[str] = KIND
     field: str
     instant: str

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ckpttool.connectors.base import OTHER_KIND, START_UNKNOWN, Offset, Order, Step, longs_of, order_of, step_of_number
-from ckpttool.frozen import frozen
 from ckpttool.model import Json
 from ckpttool.words import counted
 
@@ -25,8 +24,7 @@ EXAMPLES: tuple[str, ...] = (
 NO_SNAPSHOT = -1
 
 
-@frozen
-class IcebergOffset(Offset):
+class IcebergOffset(Offset, frozen=True):
     kind: ClassVar[str] = KIND
     version: int
     snapshot_id: int

@@ -22,7 +22,7 @@ EXAMPLES: tuple[str, ...] = (
 )
 
 
-class KafkaOffset(TopicOffset):
+class KafkaOffset(TopicOffset, frozen=True):
     kind: ClassVar[str] = KIND
 
     def problems(self) -> list[str]:

@@ -25,7 +25,6 @@ from ckpttool.connectors.base import (
     uncountable_step,
     went_down,
 )
-from ckpttool.frozen import frozen
 from ckpttool.model import Json
 from ckpttool.words import counted, shown
 
@@ -48,8 +47,7 @@ LONGEST_SEQUENCE_NUMBER = 129  # digits, by the service's own definition
 WHOLE_RECORD = 2**64  # above every sub-sequence number: the aggregated record is finished
 
 
-@frozen
-class KinesisOffset(Offset):
+class KinesisOffset(Offset, frozen=True):
     """`shards`: shard → the fields of its position, by name, as written."""
 
     kind: ClassVar[str] = KIND
@@ -102,8 +100,7 @@ class KinesisOffset(Offset):
         return {shard: rank for shard, rank in ranks.items() if rank is not None}
 
 
-@frozen
-class DatabricksKinesisOffset(Offset):
+class DatabricksKinesisOffset(Offset, frozen=True):
     """`shards`: stream and shard → the fields of its position, by name, as written."""
 
     kind: ClassVar[str] = KIND

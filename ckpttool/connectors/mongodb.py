@@ -19,7 +19,6 @@ from ckpttool.connectors.base import (
     order_of,
     uncountable_step,
 )
-from ckpttool.frozen import frozen
 from ckpttool.model import Json
 from ckpttool.words import shown
 
@@ -33,8 +32,7 @@ EXAMPLES: tuple[str, ...] = (
 )
 
 
-@frozen
-class MongoOffset(Offset):
+class MongoOffset(Offset, frozen=True):
     """Either a time (seconds, ordinal within the second) or a resume token; `version` None: the older bare token."""
 
     kind: ClassVar[str] = KIND

@@ -16,7 +16,7 @@ TITLE = "Spark's rate, socket or memory source"
 EXAMPLES: tuple[str, ...] = ("7", "4", "-1")
 
 
-class OrdinalOffset(CounterOffset):
+class OrdinalOffset(CounterOffset, frozen=True):
     kind: ClassVar[str] = KIND
     name: ClassVar[str] = "number"
     unit: ClassVar[str] = "seconds, rows or data sets"

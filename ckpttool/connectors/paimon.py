@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ckpttool.connectors.base import OTHER_KIND, START_UNKNOWN, Offset, Order, Step, is_long, longs_of, order_of
-from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 KIND = "paimon"
@@ -22,8 +21,7 @@ EXAMPLES: tuple[str, ...] = (
 )
 
 
-@frozen
-class PaimonOffset(Offset):
+class PaimonOffset(Offset, frozen=True):
     kind: ClassVar[str] = KIND
     snapshot_id: int
     index: int

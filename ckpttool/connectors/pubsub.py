@@ -18,7 +18,6 @@ from ckpttool.connectors.base import (
     order_of,
     uncountable_step,
 )
-from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 KIND = "pubsub"
@@ -29,8 +28,7 @@ EXAMPLES: tuple[str, ...] = (
 )
 
 
-@frozen
-class PubSubOffset(Offset):
+class PubSubOffset(Offset, frozen=True):
     kind: ClassVar[str] = KIND
     sequence_number: int
     source_version: int

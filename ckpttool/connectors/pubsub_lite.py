@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from ckpttool.connectors.base import VectorOffset, certainty_by, partitions_of
-from ckpttool.frozen import frozen
 from ckpttool.model import Json
 from ckpttool.words import counted, listed
 
@@ -19,8 +18,7 @@ TITLE = "Google Pub/Sub Lite"
 EXAMPLES: tuple[str, ...] = ('{"1":5,"2":8,"3":10}', '{"1":9,"2":8,"3":-1}')
 
 
-@frozen
-class PubSubLiteOffset(VectorOffset):
+class PubSubLiteOffset(VectorOffset, frozen=True):
     kind: ClassVar[str] = KIND
     exact: ClassVar[bool] = False
     partitions: Mapping[str, int]

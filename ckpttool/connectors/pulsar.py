@@ -21,7 +21,6 @@ from ckpttool.connectors.base import (
     went_down,
 )
 from ckpttool.formats.envelope import LONG_MAX
-from ckpttool.frozen import frozen
 from ckpttool.model import Json
 from ckpttool.words import counted, shown
 
@@ -54,8 +53,7 @@ class MessageId(NamedTuple):
         return f"ledger {self.ledger}, entry {self.entry}{partition}{batch}"
 
 
-@frozen
-class PulsarOffset(Offset):
+class PulsarOffset(Offset, frozen=True):
     kind: ClassVar[str] = KIND
     topics: Mapping[str, MessageId]
 

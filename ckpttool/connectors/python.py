@@ -19,7 +19,7 @@ TITLE = "Python data source"
 EXAMPLES: tuple[str, ...] = ('{"cursor": "2024-05-01", "page": 3}', '{"position": 17}')
 
 
-class PythonOffset(OpaqueOffset):
+class PythonOffset(OpaqueOffset, frozen=True):
     kind: ClassVar[str] = KIND
 
     def summary(self) -> str:

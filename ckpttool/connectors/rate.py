@@ -17,7 +17,7 @@ TITLE = "Spark's rate source"
 EXAMPLES: tuple[str, ...] = ("7", "12")
 
 
-class RateOffset(CounterOffset):
+class RateOffset(CounterOffset, frozen=True):
     kind: ClassVar[str] = KIND
     name: ClassVar[str] = "seconds"
     unit: ClassVar[str] = "seconds"

@@ -20,7 +20,6 @@ from ckpttool.connectors.base import (
     order_of_parts,
     went_down,
 )
-from ckpttool.frozen import frozen
 from ckpttool.model import Json
 from ckpttool.words import counted
 
@@ -32,8 +31,7 @@ EXAMPLES: tuple[str, ...] = (
 )
 
 
-@frozen
-class RateContinuousOffset(Offset):
+class RateContinuousOffset(Offset, frozen=True):
     kind: ClassVar[str] = KIND
     values: Mapping[str, int]
     run_times_ms: Mapping[str, int]

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ckpttool.connectors.base import CounterOffset, certainty_by, longs_of
-from ckpttool.frozen import frozen
 from ckpttool.model import Json
 from ckpttool.words import counted
 
@@ -17,8 +16,7 @@ TITLE = "Spark's rate-micro-batch source"
 EXAMPLES: tuple[str, ...] = ('{"offset":6,"timestamp":2000}', '{"offset":10,"timestamp":3000}')
 
 
-@frozen
-class RateMicroBatchOffset(CounterOffset):
+class RateMicroBatchOffset(CounterOffset, frozen=True):
     kind: ClassVar[str] = KIND
     name: ClassVar[str] = "offset"
     unit: ClassVar[str] = "rows"

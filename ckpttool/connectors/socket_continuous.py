@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ckpttool.connectors.base import VectorOffset, certainty_by, is_long
-from ckpttool.frozen import frozen
 from ckpttool.model import Json
 from ckpttool.words import counted
 
@@ -14,8 +13,7 @@ TITLE = "Spark's socket source, continuous"
 EXAMPLES: tuple[str, ...] = ("[3,2]", "[3,4]", "[4,1]")
 
 
-@frozen
-class SocketContinuousOffset(VectorOffset):
+class SocketContinuousOffset(VectorOffset, frozen=True):
     kind: ClassVar[str] = KIND
     exact: ClassVar[bool] = True
     rows: tuple[int, ...]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from msgspec import Struct
+
 from ckpttool.connectors.base import Step
 from ckpttool.diagnosis import Diagnosis
 from ckpttool.formats import layout
-from ckpttool.frozen import frozen
 from ckpttool.scene.batches import Batch, SourceProgress
 
 
-@frozen
-class Difference:
+class Difference(Struct, frozen=True):
     """One thing that is not the same; None: it is not there on that side. `step` leads from the first to the second."""
 
     what: str

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from msgspec import Struct
+
 from ckpttool.api import inspect_checkpoint
 from ckpttool.diagnosis import Diagnosis
 from ckpttool.errors import CkptError
 from ckpttool.formats import layout
-from ckpttool.frozen import frozen
 from ckpttool.model import Finding
 from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
 from ckpttool.reading.recognise import is_any_checkpoint
@@ -26,8 +27,7 @@ _WITHIN_TABLES = ("_checkpoint", "_checkpoints", "checkpoint", "checkpoints")
 _RANKS = {1: 0, 5: 1, 4: 2, 6: 2, 3: 3}
 
 
-@frozen
-class Sighting:
+class Sighting(Struct, frozen=True):
     """One checkpoint in few plain values, which travel between machines; or (`error`) a directory that could not be
     looked at, of which nothing else is known."""
 
@@ -45,8 +45,7 @@ class Sighting:
     next_step: str | None = None
 
 
-@frozen
-class Scan:
+class Scan(Struct, frozen=True):
     """The worst first."""
 
     url: str

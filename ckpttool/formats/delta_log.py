@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import field
 from typing import Any
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from ckpttool.connectors.base import is_long
 from ckpttool.errors import MalformedFile, Refused
 from ckpttool.formats.envelope import parse_json, parse_json_object
-from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 RETENTION = "delta.setTransactionRetentionDuration"
@@ -27,8 +27,7 @@ _CHECKPOINT = re.compile(r"([0-9]{20})\.checkpoint(?:\.([0-9]{10})\.([0-9]{10})|
 _CAN_TELL = (b'"txn"', b'"metaData"')
 
 
-@frozen
-class DeltaTransaction:
+class DeltaTransaction(Struct, frozen=True):
     """`txn`: the application `app_id` has written up to `version`, for a streaming query its batch."""
 
     app_id: str
@@ -36,18 +35,16 @@ class DeltaTransaction:
     last_updated_ms: int | None = None
 
 
-@frozen
-class DeltaMetadata:
+class DeltaMetadata(Struct, frozen=True):
     """`metaData`: what the table is from a version on. `schema`: Spark's JSON of it, verbatim."""
 
     table_id: str
     schema: str | None = None
     partition_columns: tuple[str, ...] = ()
-    configuration: Mapping[str, str] = field(default_factory=dict)
+    configuration: Mapping[str, str] = {}
 
 
-@frozen
-class DeltaCommit:
+class DeltaCommit(Struct, frozen=True):
     """One version. `rewrites`: its files hold the rows of those it removes (`dataChange` is false everywhere).
 
     `configuration`: the table's properties, where this commit sets them. `new_data`: the files that a stream reads, in
@@ -56,8 +53,8 @@ class DeltaCommit:
     version: int
     timestamp_ms: int | None = None
     operation: str | None = None
-    parameters: Mapping[str, Json] = field(default_factory=dict)
-    metrics: Mapping[str, Json] = field(default_factory=dict)
+    parameters: Mapping[str, Json] = {}
+    metrics: Mapping[str, Json] = {}
     transactions: tuple[DeltaTransaction, ...] = ()
     added: frozenset[str] = frozenset()
     removed: frozenset[str] = frozenset()
@@ -73,8 +70,7 @@ class DeltaCommit:
         return int(text) if text.isdecimal() and len(text) < 20 else None
 
 
-@frozen
-class DeltaState:
+class DeltaState(Struct, frozen=True):
     """What a checksum or a checkpoint says is in force at its version. None: it does not tell."""
 
     transactions: tuple[DeltaTransaction, ...] | None = None
@@ -82,13 +78,12 @@ class DeltaState:
     metadata: DeltaMetadata | None = None
 
 
-@frozen
-class DeltaLogNames:
+class DeltaLogNames(Struct, frozen=True):
     """The names in `_delta_log/`. `checkpoints`: version → the files to read, of those that are all there."""
 
     commits: tuple[int, ...] = ()
     checksums: frozenset[int] = frozenset()
-    checkpoints: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    checkpoints: Mapping[int, tuple[str, ...]] = {}
 
     def up_to(self, version: int) -> DeltaLogNames:
         """The log as it was when this version was the newest, as far as its files are still there."""

@@ -10,12 +10,13 @@ import re
 import zlib
 from collections.abc import Collection, Iterable, Mapping
 
+from msgspec import Struct
+
 from ckpttool.connectors.base import is_long
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.envelope import parse_json_object
 from ckpttool.formats.names import parse_long
 from ckpttool.formats.values import decode_utf8
-from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 HINT = "version-hint.text"
@@ -27,8 +28,7 @@ _CATALOG = re.compile(r"([0-9]{1,10})-[0-9a-f-]{36}(?:\.gz)?\.metadata\.json(?:\
 _UNPACKED_AT_MOST = 256 * 2**20
 
 
-@frozen
-class IcebergSnapshot:
+class IcebergSnapshot(Struct, frozen=True):
     id: int
     parent_id: int | None
     timestamp_ms: int
@@ -45,8 +45,7 @@ class IcebergSnapshot:
         return parse_long(self.summary.get(name, ""))
 
 
-@frozen
-class IcebergHistory:
+class IcebergHistory(Struct, frozen=True):
     """The current snapshot and its ancestors, newest first; `cut`: older ones were expired."""
 
     snapshots: tuple[IcebergSnapshot, ...] = ()

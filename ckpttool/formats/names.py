@@ -11,9 +11,10 @@ import json
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from msgspec.structs import replace
+
 from ckpttool.formats.envelope import LONG_MAX, LONG_MIN
 from ckpttool.formats.layout import COMPACT_SUFFIX
-from ckpttool.frozen import replace
 from ckpttool.model import LogNames
 
 

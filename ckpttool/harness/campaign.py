@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ckpttool.harness.command_job import CommandJob
 from ckpttool.harness.crashed_recovery import CrashedRecovery, cases_of_second_crashes, crash_recovery
@@ -26,8 +28,7 @@ from ckpttool.harness.victim import asker, watched
 from ckpttool.harness.ways_out import cases_of_ways_out
 
 
-@dataclass(frozen=True, slots=True)
-class Extras:
+class Extras(Struct, frozen=True):
     """What is tried beside a recovery from each image. `torn`: the tears of two images. `kills`: so many real ones.
     `again`: a second crash, at every point of the recovery from one. `ways_out`: all that are offered for two images,
     one of them also torn, where the sink is Delta with a record of batches. `executors`: how often one is lost."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from ckpttool.connectors import recognise_offset
 from ckpttool.errors import MalformedFile, NotFound, Refused

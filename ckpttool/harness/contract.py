@@ -10,9 +10,11 @@ import ast
 import json
 import os
 import shlex
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ckpttool.errors import NotFound, Refused
 from ckpttool.harness.history_json import revive
@@ -23,14 +25,12 @@ SCRATCH = "{scratch}"
 FIELDS = "command, checkpoint, sink {kind: delta or file, path}, identity, input, timeout_s"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadableSink:
+class ReadableSink(Struct, frozen=True, kw_only=True):
     kind: Literal["delta", "file"]
     path: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spec:
+class Spec(Struct, frozen=True, kw_only=True):
     """Any command. `input`: a directory that is copied to the scratch directory first."""
 
     command: tuple[str, ...]

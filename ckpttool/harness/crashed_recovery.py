@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ckpttool.harness.crashes import crash_of
 from ckpttool.harness.history import Case, Crash
@@ -14,8 +16,7 @@ from ckpttool.harness.trial import Trial
 from ckpttool.harness.victim import VictimRun
 
 
-@dataclass(frozen=True, slots=True)
-class CrashedRecovery:
+class CrashedRecovery(Struct, frozen=True):
     """`victim`: the recovery from the first crash."""
 
     first: Crash

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ckpttool.harness.history import Case, Crash, Disk, Mode, Proof
 from ckpttool.harness.images import Image

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct
 
 import ckpttool
 from ckpttool.harness.scratch import Scratch
@@ -31,13 +32,12 @@ QUICK_SPARK = {
 }
 
 
-@dataclass(frozen=True)
-class Driver:
+class Driver(Struct, frozen=True):
     """`python`: of an environment that has pyspark. `jars`: connectors, Delta among them or not."""
 
     python: Path
     jars: Sequence[Path] = ()
-    conf: Mapping[str, str] = field(default_factory=dict)
+    conf: Mapping[str, str] = {}
     cores: int = 2
     path: Sequence[Path] = ()
 

@@ -10,8 +10,10 @@ Every operator's rows may be given other names and fewer columns: `rename`, old 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ckpttool.harness.history import Fields, Transformation
 from ckpttool.harness.reading import BatchInput
@@ -26,8 +28,7 @@ Leaves = tuple[Json, ...]
 Stored = Mapping[Leaves, Leaves]
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
+class Folded(Struct, frozen=True):
     """`rows`: batch → what it gives to the sink. `state`: batch → the store after it; None: there is no state.
     `watermarks`: batch → the watermark it runs with; None: the query has none."""
 
@@ -37,8 +38,7 @@ class Folded:
     watermarks: Mapping[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Timed:
+class Timed(Struct, frozen=True):
     """A batch with the two watermarks that count in it: the one that rows are late by, and the one that evicts."""
 
     batch: BatchInput

@@ -8,8 +8,9 @@ are recorded. Whoever records writes down what was seen and concludes nothing; w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct
 
 from ckpttool.model import Json
 
@@ -37,8 +38,7 @@ STEPS = {
 # -- what goes in ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(Struct, frozen=True, kw_only=True):
     """One input row, and where in its source it stands, in the source's own terms.
 
     kafka: `place` `<topic>/<partition>`, `position` the offset. file: `place` the file's name, `position` the line.
@@ -51,8 +51,7 @@ class Record:
     fields: Fields
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuerySource:
+class QuerySource(Struct, frozen=True, kw_only=True):
     """`kind` as in `connectors`: file, kafka, rate-micro-batch, delta. `first`: the JSON of the offset at which batch 0
     begins, where that is not the beginning of everything."""
 
@@ -61,16 +60,14 @@ class QuerySource:
     first: Json = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transformation:
+class Transformation(Struct, frozen=True, kw_only=True):
     """What the query does with its input: the name of a fold in `fold.py`, and its parameters."""
 
     kind: str
-    settings: Fields = field(default_factory=dict)
+    settings: Fields = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sink:
+class Sink(Struct, frozen=True, kw_only=True):
     """`app_id`: the txnAppId of foreachBatch with Delta; None: the query's id. `ledger`: it records batch ids.
     `effect`: rows are added, or put in place of those with the same identity (MERGE)."""
 
@@ -81,8 +78,7 @@ class Sink:
     effect: Literal["append", "upsert"] = "append"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(Struct, frozen=True, kw_only=True):
     """What the cases of one file share.
 
     `identity`: the columns that name a row in the sink. `control`: what must be seen, or the judge is blind.
@@ -92,7 +88,7 @@ class Run:
     scenario: str
     seed: int
     spark_version: str
-    connectors: Mapping[str, str] = field(default_factory=dict)
+    connectors: Mapping[str, str] = {}
     sources: tuple[QuerySource, ...]
     operator: Transformation
     sink: Sink
@@ -100,7 +96,7 @@ class Run:
     control: Literal["duplicates", "loss"] | None = None
     identity: tuple[str, ...]
     batch_column: str | None = None
-    conf: Mapping[str, str] = field(default_factory=dict)
+    conf: Mapping[str, str] = {}
     records: tuple[Record, ...]
     undisturbed: tuple[Fields, ...] | None = None
 
@@ -108,8 +104,7 @@ class Run:
 # -- what lay on the disk ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObservedCommit:
+class ObservedCommit(Struct, frozen=True, kw_only=True):
     """One entry of the sink's own log: a version of the Delta table, or a file of `_spark_metadata`.
 
     `rows`: what it added, None: not read. `files`: the paths that it added. `operation`: commitInfo's (`STREAMING
@@ -125,8 +120,7 @@ class ObservedCommit:
     rows: tuple[Fields, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Disk:
+class Disk(Struct, frozen=True, kw_only=True):
     """The checkpoint and the sink at one moment, every process frozen or gone.
 
     `metadata`, `offsets`, `commits`: the files' texts, batch → text (bytes that are not UTF-8 with backslash escapes).
@@ -136,9 +130,9 @@ class Disk:
     names. `state_files`: paths below `state/`."""
 
     metadata: str | None = None
-    offsets: Mapping[int, str] = field(default_factory=dict)
-    commits: Mapping[int, str] = field(default_factory=dict)
-    source_logs: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    offsets: Mapping[int, str] = {}
+    commits: Mapping[int, str] = {}
+    source_logs: Mapping[str, Mapping[int, str]] = {}
     sink: tuple[ObservedCommit, ...] | None = None
     visible: tuple[Fields, ...] | None = None
     garbage: tuple[str, ...] | None = None
@@ -148,8 +142,7 @@ class Disk:
 # -- the crash, and what came of it ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proof:
+class Proof(Struct, frozen=True, kw_only=True):
     """That the crash was where it is said to be. None: does not apply to this mode.
 
     `armed`: code was found for the point. `hit`: the point was reached, with this batch and count. `dead`: the process
@@ -162,8 +155,7 @@ class Proof:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Crash:
+class Crash(Struct, frozen=True, kw_only=True):
     """One crash. `step`: 1–8 of `STEPS`. `window`: where in the life of batch `batch_id` the point stands, for a sink
     with this scenario's effect; None: another thread's point, which may stand anywhere.
 
@@ -183,8 +175,7 @@ class Crash:
     disk: Disk
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObservedFailure:
+class ObservedFailure(Struct, frozen=True, kw_only=True):
     """Why a restart ended: the root cause's class, the most specific condition in the chain, the message's beginning.
     `phase` and `batch_id` as in `ckpt plan-recovery`."""
 
@@ -195,8 +186,7 @@ class ObservedFailure:
     batch_id: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObservedRestart:
+class ObservedRestart(Struct, frozen=True, kw_only=True):
     """One start after the crash. `first_batch`: the batch that ran first, None: none did. `by_hand`: what a person did
     before it (a way out)."""
 
@@ -206,8 +196,7 @@ class ObservedRestart:
     by_hand: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Released:
+class Released(Struct, frozen=True, kw_only=True):
     """A source was told that a batch is done with, while `committed` was the newest file of the commit log.
     `batch_id`: whose offsets had been looked up for it; None: nobody knows."""
 
@@ -216,8 +205,7 @@ class Released:
     committed: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateRow:
+class StateRow(Struct, frozen=True, kw_only=True):
     """A row of a state store as Spark's `statestore` source shows it; `store` "default" where there is only one."""
 
     operator: int
@@ -227,8 +215,7 @@ class StateRow:
     value: Json
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prediction:
+class Prediction(Struct, frozen=True, kw_only=True):
     """What our own plan-recovery said of the crash's disk. The words are those of `ckpt.plan-recovery/1`; `sinks` are
     its verdicts, `findings` the ids of those of severity error."""
 
@@ -242,8 +229,7 @@ class Prediction:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class Case(Struct, frozen=True, kw_only=True):
     """One crash, or several in a row (the second in the recovery of the first), and what came of it.
 
     `name` is unique in its file. `drained`: the last restart read all there was and ended by itself. `after`: the disk
@@ -274,8 +260,7 @@ class Case:
     seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Histories:
+class Histories(Struct, frozen=True):
     """A file of histories. `torn`: its last line was cut, as when the harness itself was killed."""
 
     run: Run

@@ -6,9 +6,11 @@ from __future__ import annotations
 import json
 import types
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+
+from msgspec import NODEFAULT, Struct
+from msgspec.structs import FieldInfo, fields
 
 from ckpttool.errors import MalformedFile
 from ckpttool.harness.history import SCHEMA, Case, Histories, Run
@@ -49,8 +51,8 @@ def parse_histories(text: str) -> Histories:
 
 def plain(value: Any) -> Json:
     """A value of `history` as JSON. What a field has by default is left out."""
-    if is_dataclass(value):
-        named = ((each, getattr(value, each.name)) for each in fields(value))
+    if isinstance(value, Struct):
+        named = ((each, getattr(value, each.name)) for each in _fields(type(value)))
         return {each.name: plain(content) for each, content in named if not _is_default(each, content)}
     if isinstance(value, Mapping):
         return {str(key): plain(content) for key, content in value.items()}
@@ -64,7 +66,7 @@ def revive(kind: Any, value: Json, where: str = "") -> Any:
     origin, arguments = get_origin(kind), get_args(kind)
     if kind is Any:
         return value
-    if is_dataclass(kind):
+    if isinstance(kind, type) and issubclass(kind, Struct):
         return _revive_fields(kind, value, where)
     if origin in (Union, types.UnionType):
         options = [option for option in arguments if option is not types.NoneType]
@@ -90,18 +92,17 @@ _NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true o
 
 
 @cache
-def _types(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind)
+def _fields(kind: Any) -> tuple[FieldInfo, ...]:
+    return fields(kind)
 
 
 def _revive_fields(kind: Any, value: Json, where: str) -> Any:
     given = dict(_checked(value, isinstance(value, dict), where, "an object"))
-    hints = _types(kind)
     found = {}
-    for each in fields(kind):
+    for each in _fields(kind):
         if each.name in given:
-            found[each.name] = revive(hints[each.name], given.pop(each.name), f"{where}.{each.name}")
-        elif each.default is MISSING and each.default_factory is MISSING:
+            found[each.name] = revive(each.type, given.pop(each.name), f"{where}.{each.name}")
+        elif each.required:
             raise ValueError(f"`{where}.{each.name}` is missing")
     if given:
         raise ValueError(f"`{where}.{min(given)}` is not a field of it")
@@ -121,9 +122,9 @@ def _checked(value: Json, fits: bool, where: str, expected: str) -> Any:
 
 
 def _is_default(each: Any, content: Any) -> bool:
-    if each.default_factory is not MISSING:
+    if each.default_factory is not NODEFAULT:
         return bool(content == each.default_factory())
-    return each.default is not MISSING and content == each.default and type(content) is type(each.default)
+    return each.default is not NODEFAULT and content == each.default and type(content) is type(each.default)
 
 
 def _line(value: Json) -> str:

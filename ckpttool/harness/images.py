@@ -11,16 +11,17 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from ckpttool.harness.history import Window
 
 INDEX = "index.jsonl"
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(Struct, frozen=True):
     """`point`: its name in the table; `name`: with the places that it stood in."""
 
     number: int

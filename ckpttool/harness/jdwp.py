@@ -22,8 +22,9 @@ import struct
 import time
 from collections import Counter, deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from ckpttool.harness.wire import (
     ABSTRACT,
@@ -66,8 +67,7 @@ class NotReached(JdwpError):
     """The JVM ended, or the time was up, before the point was reached."""
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """A place in a query's life. `classes` is a name with at most one `*`, at its beginning or its end.
 
     `this` is the simple name of the object's class, where several logs share one method; `caller` is that of the class
@@ -81,8 +81,7 @@ class Point:
     caller: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A point was reached for the n-th time in this batch: the one that is being planned or run. `looked_up`: the batch
     whose offsets Spark has read last."""
 
@@ -112,8 +111,7 @@ TRACKERS = (
 # -- the controller ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """A point in one loaded class: where it stopped, and where its batch id is."""
 
     point: Point

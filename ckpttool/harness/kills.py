@@ -6,9 +6,10 @@ What the kill leaves must be what the copy has: that is why images stand for cra
 from __future__ import annotations
 
 import signal
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from ckpttool.harness.crashes import crash_of, never_reached
 from ckpttool.harness.history import Case, Crash

@@ -6,9 +6,10 @@ import os
 import signal
 import time
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from ckpttool.harness.crashes import crash_at
 from ckpttool.harness.history import Case, Disk, Proof

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, Literal
+
+from msgspec import Struct
 
 EPOCH = 1_700_000_000  # input files are stamped with seconds from here, one apart
 
 
-@dataclass(frozen=True, slots=True)
-class JobPlace:
+class JobPlace(Struct, frozen=True):
     """`names`: of the checkpoint and of the sink, below the root."""
 
     root: Path

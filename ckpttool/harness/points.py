@@ -9,8 +9,9 @@ any file (`rename`) stands where the place stands that called it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from ckpttool.harness.history import Disk, Window
 from ckpttool.harness.jdwp import Point
@@ -22,8 +23,7 @@ Group = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """`before` and `after`: the windows at entry and at return; None at return: no point there.
 
     `inside`: it stands where its caller stands. `apart`: another thread's, which may stand anywhere. `optional`: not
@@ -128,8 +128,7 @@ PLACES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Struct, frozen=True):
     """A point of the table: a place, and which end of it. `window` None: it stands where its caller does."""
 
     place: Place
@@ -187,8 +186,7 @@ def witness(window: Window | None, batch_id: int | None, disk: Disk, before: Dis
 # -- which windows a run's hits stand in -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """Where a hit stands: the step and the window, for a point inside another place those of that place; and its name,
     in which the places it stands in come first."""
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ckpttool.errors import Refused
 from ckpttool.harness.contract import check_input

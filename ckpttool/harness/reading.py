@@ -7,9 +7,10 @@ whose end offset includes it. How an offset includes a row is the source's busin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from posixpath import basename
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from ckpttool.connectors import recognise_offset
 from ckpttool.connectors.base import Offset
@@ -30,8 +31,7 @@ ALLOW_MULTIPLE = "spark.sql.streaming.statefulOperator.allowMultiple"
 Includes = Callable[[Record], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class BatchInput:
+class BatchInput(Struct, frozen=True):
     """What one batch read, and the watermark that its offset log has.
 
     `drops_late_by_batch_before`: rows are late by the watermark of the batch before, as from Spark 3.4 on.
@@ -44,8 +44,7 @@ class BatchInput:
     is_joint: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """The batches of an offset log, oldest first, and the rows that none of them read."""
 
     batches: tuple[BatchInput, ...]

@@ -6,8 +6,10 @@ import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ckpttool.errors import NotFound
 from ckpttool.harness.driver import Driver
@@ -18,8 +20,7 @@ FILE = "trial.json"
 SMALLEST = "-smallest"  # behind the name of a scenario whose failure was made smaller
 
 
-@dataclass(frozen=True)
-class TrialSettings:
+class TrialSettings(Struct, frozen=True):
     """`release` of the Spark; `seconds` for one recovery; `batches` that are crashed, None: those of the scenario.
     `broker`: of Kafka, where a scenario needs one. `input`: a directory of JSON
     lines, a file for each batch, in place of what the job makes. `only`: so many batches of the input, and so many rows
@@ -51,8 +52,7 @@ def save_settings(root: Path, settings: TrialSettings, scenarios: Sequence[Scena
     (root / FILE).write_text(json.dumps(kept, indent=1), encoding="utf-8")
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """What a trial has left of how it was run. `jobs`: the files of jobs that do not ship, by their names."""
 
     root: Path

@@ -7,13 +7,14 @@ fewer partitions, fewer rows, an earlier hit. A step that does not fail any more
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ckpttool.harness.history import Case
 
 
-@dataclass(frozen=True, slots=True)
-class At:
+class At(Struct, frozen=True):
     """Where one crash is: the n-th time that the point is reached in this batch."""
 
     point: str
@@ -21,8 +22,7 @@ class At:
     nth: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(Struct, frozen=True):
     """`crashes`: the first in the run itself, each further one in the recovery of the one before. `rows`: per batch."""
 
     crashes: tuple[At, ...]
@@ -37,8 +37,7 @@ class Schedule:
             raise ValueError("a crash is in a batch that the schedule does not have")
 
 
-@dataclass(frozen=True, slots=True)
-class Shrunk:
+class Shrunk(Struct, frozen=True):
     """`tried`: how often it was asked. `finished`: nothing smaller by one step fails; else the tries were used up."""
 
     schedule: Schedule
@@ -46,8 +45,7 @@ class Shrunk:
     finished: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Smallest:
+class Smallest(Struct, frozen=True):
     """`anomaly`: what is wrong, now as before it was made smaller."""
 
     scenario: str

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import uuid
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from ckpttool.errors import Refused
 from ckpttool.harness.disk import as_fields
@@ -26,8 +27,7 @@ PARTITIONS = 2
 SECONDS = 120.0  # to make an input
 
 
-@dataclass(frozen=True)
-class Input(ABC):
+class Input(Struct, frozen=True):
     """One source of a job at its place. `rows`: by batch; `schema`: their columns, None: to be found out."""
 
     place: JobPlace
@@ -47,7 +47,7 @@ class Input(ABC):
         """Every row, in the source's own terms."""
 
 
-class FileInput(Input):
+class FileInput(Input, frozen=True):
     def make(self, ask: Ask) -> None:  # noqa: ARG002
         self.place.write_input(self.rows)
 
@@ -61,8 +61,7 @@ class FileInput(Input):
                 yield Record(source=0, place=f"{number:05}.json", position=line, fields=as_fields(row))
 
 
-@dataclass(frozen=True)
-class TopicInput(Input):
+class TopicInput(Input, frozen=True):
     """Rows as JSON, in turn over the partitions; so many per batch as the first batch has."""
 
     broker: str
@@ -92,7 +91,7 @@ class TopicInput(Input):
         return (row for rows in self.rows for row in rows)
 
 
-class TableInput(Input):
+class TableInput(Input, frozen=True):
     """A Delta table of one file per version, read one file per batch."""
 
     def make(self, ask: Ask) -> None:
@@ -112,7 +111,7 @@ class TableInput(Input):
                 yield Record(source=0, place=str(version), position=0, fields=as_fields(row))
 
 
-class RateInput(Input):
+class RateInput(Input, frozen=True):
     """The source `rate-micro-batch`, which makes its rows itself: numbers from zero, so many per batch. It gives one
     batch per start, and never ends."""
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ckpttool.formats import layout
 from ckpttool.formats.state.names import SST_DIRECTORY
@@ -54,8 +56,7 @@ LOGS = ("offsets", "offsets-before", "commits", "commits-before", "source-log")
 STATES = ("state-delta", "state-changelog", "state-zip")
 
 
-@dataclass(frozen=True, slots=True)
-class Tear:
+class Tear(Struct, frozen=True):
     target: str
     action: Action
     keeps_crc: bool

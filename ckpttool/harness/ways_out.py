@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ckpttool.errors import Refused
 from ckpttool.formats import layout
@@ -30,8 +32,7 @@ TORN = ("metadata", "offsets", "offsets-before", "commits", "commits-before", "s
 HOW = ("gone", "cut")
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(Struct, frozen=True):
     """Why somebody asks for a way out: a file is torn, or one wants to go back; or the restart fails as it is."""
 
     tear: Tear | None = None

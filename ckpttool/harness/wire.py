@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 HANDSHAKE = b"JDWP-Handshake"
 HEADER = struct.Struct(">IIBBB")  # length, id, flags, command set, command; in a reply the last two are an error code
@@ -30,8 +31,7 @@ class JdwpError(Exception):
     """The JVM refused a command, or went away."""
 
 
-@dataclass(frozen=True, slots=True)
-class Packet:
+class Packet(Struct, frozen=True):
     """A command, or the reply to one; in a reply the two last bytes of the header are an error code."""
 
     id: int

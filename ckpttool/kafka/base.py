@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from typing import Literal
 
-from ckpttool.frozen import frozen
+from msgspec import Struct
 
 EARLIEST, LATEST = -2, -1  # words of `startingOffsets`, which belong in no checkpoint
 
@@ -36,8 +35,7 @@ WORST_FIRST: tuple[Status, ...] = (
 )  # fmt: skip
 
 
-@frozen
-class Fault:
+class Fault(Struct, frozen=True):
     """Why something could not be asked. Messages never hold a password."""
 
     reason: Reason
@@ -48,8 +46,7 @@ class Fault:
 # -- the checkpoint's side ---------------------------------------------------------------------------------------------
 
 
-@frozen
-class SourcePosition:
+class SourcePosition(Struct, frozen=True):
     """Where the next batch begins in one source; `end`: where it ends, if it is one that runs again.
 
     `start` None: where the source begins is not in the checkpoint. `reached_ms`: a time at which every record below
@@ -66,8 +63,7 @@ class SourcePosition:
         return tuple(dict.fromkeys((*(self.start or ()), *(self.end or ()))))
 
 
-@frozen
-class Subscription:
+class Subscription(Struct, frozen=True):
     """What the restarted source reads, as its options say. Nothing given: the topics of the checkpoint, by name."""
 
     topics: tuple[str, ...] | None = None
@@ -79,8 +75,7 @@ class Subscription:
         return self.topics is not None or self.pattern is not None or self.assigned is not None
 
 
-@frozen
-class Question:
+class Question(Struct, frozen=True):
     """What to ask one cluster for one source. `newer_than_ms`: for the first record from then on, if given."""
 
     index: int
@@ -93,8 +88,7 @@ class Question:
 # -- the broker's side -------------------------------------------------------------------------------------------------
 
 
-@frozen
-class PartitionAnswer:
+class PartitionAnswer(Struct, frozen=True):
     """`newer_from`: the first record that is not older than the time asked for, the end if all are; None: not asked."""
 
     earliest: int | None = None
@@ -103,10 +97,9 @@ class PartitionAnswer:
     fault: Fault | None = None
 
 
-@frozen
-class TopicAnswer:
+class TopicAnswer(Struct, frozen=True):
     topic_id: str | None = None
-    partitions: Mapping[int, PartitionAnswer] = field(default_factory=dict)
+    partitions: Mapping[int, PartitionAnswer] = {}
     fault: Fault | None = None
 
     @property
@@ -114,12 +107,11 @@ class TopicAnswer:
         return self.fault is None or self.fault.reason != "unknown_topic"
 
 
-@frozen
-class BrokerAnswer:
+class BrokerAnswer(Struct, frozen=True):
     """What one cluster said. `fault`: why it said nothing at all."""
 
     servers: str
-    topics: Mapping[str, TopicAnswer] = field(default_factory=dict)
+    topics: Mapping[str, TopicAnswer] = {}
     fault: Fault | None = None
     isolation: Isolation = "read_uncommitted"
 
@@ -129,8 +121,7 @@ class BrokerAnswer:
 RetentionBy = Literal["settings", "growth", "never"]
 
 
-@frozen
-class PartitionTimes:
+class PartitionTimes(Struct, frozen=True):
     """The times of one partition's records. `retention_ms`: when retention will reach the next offset, by the topic's
     settings or by the growth of the earliest offset; "never": it will not, by age. `why`: what to know of it."""
 
@@ -145,8 +136,7 @@ class PartitionTimes:
 # -- both beside each other --------------------------------------------------------------------------------------------
 
 
-@frozen
-class PartitionView:
+class PartitionView(Struct, frozen=True):
     """One partition. `is_known`: the checkpoint has an offset for it; if not, `next_offset` is where Spark begins.
 
     `lost`: offsets that the query will never read if it goes on from here, None where that cannot be told (`why`);
@@ -166,8 +156,7 @@ class PartitionView:
     times: PartitionTimes | None = None
 
 
-@frozen
-class TopicView:
+class TopicView(Struct, frozen=True):
     """One topic. `read_as`: its name at the broker, if another one was given. `is_subscribed`: the query reads it."""
 
     topic: str
@@ -187,8 +176,7 @@ class TopicView:
         return sum(partition.lag or 0 for partition in self.partitions)
 
 
-@frozen
-class SourceView:
+class SourceView(Struct, frozen=True):
     """One source. `is_replay`: the next batch is one that runs again. `assumes`: what was taken for granted.
 
     `times_fault`: why no times were told, if they were asked for."""
@@ -197,7 +185,7 @@ class SourceView:
     servers: str
     topics: tuple[TopicView, ...] = ()
     is_replay: bool = False
-    subscription: Subscription = field(default_factory=Subscription)
+    subscription: Subscription = Subscription()
     fault: Fault | None = None
     assumes: tuple[str, ...] = ()
     has_start: bool = True
@@ -248,12 +236,11 @@ def spell(topic: str, partition: int) -> str:
     return f"{topic}-{partition}"
 
 
-@frozen
-class Clusters:
+class Clusters(Struct, frozen=True):
     """Which brokers have which source: one address for all, or one by the source's index."""
 
     default: str | None = None
-    by_index: Mapping[int, str] = field(default_factory=dict)
+    by_index: Mapping[int, str] = {}
 
     def of(self, index: int) -> str | None:
         return self.by_index.get(index, self.default)

@@ -12,10 +12,11 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
-from ckpttool.frozen import frozen, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ckpttool.kafka.base import BrokerAnswer, Fault, Isolation, PartitionAnswer, Question, Reason, TopicAnswer
 from ckpttool.kafka.settings import Settings
 
@@ -82,12 +83,11 @@ _ENDS_THE_WAIT = {
 MISSING = Fault("missing_extra", "asking Kafka needs an optional package", "pip install 'ckpttool[kafka]'")
 
 
-@frozen
-class Connection:
+class Connection(Struct, frozen=True):
     """A cluster, and how to reach it. `timeout_s` is for everything together."""
 
     servers: str
-    settings: Settings = field(default_factory=Settings)
+    settings: Settings = Settings()
     timeout_s: float = 10.0
 
 

@@ -8,9 +8,10 @@ the batch was planned, so if all that lies there now is younger than the batch, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 
-from ckpttool.frozen import frozen, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ckpttool.kafka.base import (
     BrokerAnswer,
     Fault,
@@ -31,17 +32,15 @@ from ckpttool.scene.scene import Scene
 KnownIds = Mapping[tuple[int, str], str]  # source and topic → the id that it had
 
 
-@frozen
-class Knowledge:
+class Knowledge(Struct, frozen=True):
     """What is known besides: topics under new names, ids from an earlier look, what the restarted source reads."""
 
     renamed: Mapping[str, str]
     known_ids: KnownIds
-    subscription: Subscription = field(default_factory=Subscription)
+    subscription: Subscription = Subscription()
 
 
-@frozen
-class KafkaEvidence:
+class KafkaEvidence(Struct, frozen=True):
     """What the brokers said, source by source. It stays true whatever is changed in the checkpoint."""
 
     answers: Mapping[int, BrokerAnswer]
@@ -187,8 +186,7 @@ def _all_younger(begun: int, partition: PartitionAnswer) -> bool:
 # -- one partition -----------------------------------------------------------------------------------------------------
 
 
-@frozen
-class _Reader:
+class _Reader(Struct, frozen=True):
     """How the partitions of one topic are looked at. `another`: why it is not the topic that it was."""
 
     position: SourcePosition

@@ -7,22 +7,22 @@ joins meanwhile does no harm.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any
 
-from ckpttool.frozen import frozen, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ckpttool.kafka.base import Fault
 from ckpttool.kafka.client import Call, Connection, Failed
 
 Partition = tuple[str, int]
 
 
-@frozen
-class Group:
+class Group(Struct, frozen=True):
     """What the cluster has of it; one that is not there yet has no members and no offsets."""
 
     members: int = 0
-    offsets: Mapping[Partition, int] = field(default_factory=dict)
+    offsets: Mapping[Partition, int] = {}
 
 
 def ask_group(connection: Connection, name: str) -> Group | Fault:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, TypeVar
 
-from ckpttool.frozen import frozen, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ckpttool.kafka.base import BrokerAnswer, Clusters, Fault, Question, SourceView
 from ckpttool.kafka.client import Connection, ask, first_bytes
 from ckpttool.kafka.diff import KafkaEvidence, Knowledge, KnownIds
@@ -21,17 +22,20 @@ Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
 
 
-@frozen
-class Brokers:
+class Brokers(Struct, frozen=True):
     """Where to ask, and what the user knows besides. `timeout_s`: for all questions to one cluster."""
 
     clusters: Clusters
-    file: Mapping[str, str] = field(default_factory=dict, repr=False)
-    direct: Mapping[str, str] = field(default_factory=dict, repr=False)
-    renamed: Mapping[str, str] = field(default_factory=dict)
-    known_ids: KnownIds = field(default_factory=dict)
-    samples: Samples = field(default_factory=dict)
+    file: Mapping[str, str] = {}
+    direct: Mapping[str, str] = {}
+    renamed: Mapping[str, str] = {}
+    known_ids: KnownIds = {}
+    samples: Samples = {}
     timeout_s: float = 10.0
+
+    def __repr__(self) -> str:
+        """Without what the user knows: there are passwords in it."""
+        return f"Brokers(clusters={self.clusters!r})"
 
 
 def look_at_kafka(

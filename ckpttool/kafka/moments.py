@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 
-from ckpttool.frozen import frozen
+from msgspec import Struct
+
 from ckpttool.kafka.base import Fault
 
 Spot = tuple[str, int, int]  # a topic as the broker names it, a partition, an offset
 
 
-@frozen
-class Moment:
+class Moment(Struct, frozen=True):
     """When the first record from an offset on was made or stored; None: `why` not."""
 
     time_ms: int | None = None
     why: str | None = None
 
 
-@frozen
-class TopicSettings:
+class TopicSettings(Struct, frozen=True):
     """What decides when a topic's records go. `retention_ms`, `retention_bytes` -1: never; None: it was not told."""
 
     retention_ms: int | None = None
@@ -30,17 +28,15 @@ class TopicSettings:
     segment_ms: int | None = None
 
 
-@frozen
-class TimesAnswer:
+class TimesAnswer(Struct, frozen=True):
     """What one cluster said of records' times. `fault`: why it said nothing at all."""
 
-    moments: Mapping[Spot, Moment] = field(default_factory=dict)
-    settings: Mapping[str, TopicSettings | Fault] = field(default_factory=dict)
+    moments: Mapping[Spot, Moment] = {}
+    settings: Mapping[str, TopicSettings | Fault] = {}
     fault: Fault | None = None
 
 
-@frozen
-class Sample:
+class Sample(Struct, frozen=True):
     """Where a partition began at some time before."""
 
     time_ms: int

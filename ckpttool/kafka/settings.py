@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import field
 
-from ckpttool.frozen import frozen
+from msgspec import Struct
+
 from ckpttool.kafka.base import Fault
 
 FirstBytes = Callable[[str], bytes]  # of a local file, empty if it cannot be read
@@ -58,12 +58,15 @@ _JKS = b"\xfe\xed\xfe\xed"
 _SHORTEST_SECRET = 4  # a shorter one would also blot out ordinary words
 
 
-@frozen
-class Settings:
+class Settings(Struct, frozen=True):
     """What librdkafka gets. `ignored`: the keys that were left out."""
 
-    config: Mapping[str, str] = field(default_factory=dict, repr=False)
+    config: Mapping[str, str] = {}
     ignored: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Without `config`, which has passwords in it."""
+        return f"Settings(ignored={self.ignored!r})"
 
     def hide(self, text: str) -> str:
         """The text without anything secret."""

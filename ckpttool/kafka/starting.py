@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 
-from ckpttool.frozen import frozen, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ckpttool.kafka.base import (
     EARLIEST,
     BrokerAnswer,
@@ -26,8 +28,7 @@ from ckpttool.words import counted
 _SAFE: tuple[Status, ...] = ("ok", "added")
 
 
-@frozen
-class Start:
+class Start(Struct, frozen=True):
     """One partition. `next_offset`: the checkpoint's; `offset`: where the new query begins, None: it is left out.
 
     `lost`: offsets between the two that nobody reads, `repeated`: those that are read again; None: nobody can tell."""
@@ -50,8 +51,7 @@ class Start:
         return not self.lost and self.status in (None, *_SAFE)
 
 
-@frozen
-class StartingOffsets:
+class StartingOffsets(Struct, frozen=True):
     """Of one source. `is_asked`: a broker told what there is."""
 
     index: int

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ckpttool.frozen import replace
+from msgspec.structs import replace
+
 from ckpttool.kafka.base import Fault, PartitionTimes, PartitionView, SourceView, TopicView
 from ckpttool.kafka.diff import entries
 from ckpttool.kafka.moments import Moment, Sample, Samples, Spot, TimesAnswer, TopicSettings

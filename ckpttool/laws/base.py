@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal
 
+from msgspec import Struct
+
 from ckpttool.formats.envelope import ILLEGAL_STATE, SPARK_ILLEGAL_STATE
-from ckpttool.frozen import frozen
 from ckpttool.model import Finding, Severity, SparkError
 from ckpttool.releases import OLDEST, Release, since
 from ckpttool.scene.scene import Doubt, Failure, Phase, Scene
@@ -22,8 +23,7 @@ LOCATION_NOT_EMPTY = "org.apache.spark.sql.execution.streaming.state.StateStoreC
 SPARK_RUNTIME = "org.apache.spark.SparkRuntimeException"
 
 
-@frozen
-class Complaint:
+class Complaint(Struct, frozen=True):
     """What a source says when it does not go on. `message`: the fixed part of Spark's text. `finding`: the id under
     which we tell of it."""
 
@@ -44,8 +44,7 @@ Check = Callable[[Scene], Failure | Doubt | None]
 Look = Callable[[Scene], Iterator[Finding]]
 
 
-@frozen
-class Law:
+class Law(Struct, frozen=True):
     """One thing that Spark minds, or that somebody has to act on.
 
     `check` says how it stops a restart, under the releases from `since` up to before `until`, and `source` where that

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE, NULL_POINTER
-from ckpttool.frozen import replace
 from ckpttool.laws.base import ASSERTION, RENAME_REFUSED, SPARK_EXCEPTION, Law, concurrent_use, no_directory
 from ckpttool.laws.pinned import state_settings
 from ckpttool.laws.sources import (

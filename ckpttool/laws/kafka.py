@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 import ckpttool.laws.kafka_errors as errors
 from ckpttool.formats import layout
-from ckpttool.frozen import frozen, replace
 from ckpttool.kafka.base import EARLIEST, PartitionView, SourceView, TopicView, spell
 from ckpttool.kafka.diff import KafkaEvidence, views_of
 from ckpttool.kafka.positions import option
@@ -36,16 +38,14 @@ _ASK_AGAIN = "see that the brokers that lead these partitions are up, and ask ag
 _SET_TO_EARLIEST = "before the restart, set the offsets of its partitions to the earliest there are"
 
 
-@frozen
-class Told:
+class Told(Struct, frozen=True):
     """A trouble, and when Spark comes to it."""
 
     when: int
     trouble: Trouble
 
 
-@frozen
-class KafkaVerdict:
+class KafkaVerdict(Struct, frozen=True):
     """`obstacle`: the first thing that stops the restart at a Kafka source; `findings`: all that is to be told."""
 
     views: tuple[SourceView, ...]
@@ -78,8 +78,7 @@ def judge_views(views: tuple[SourceView, ...], scene: Scene, *, reads: bool = Tr
     return KafkaVerdict(views, obstacle, tuple(dict.fromkeys(one.trouble.finding for one in told)))
 
 
-@frozen
-class Source:
+class Source(Struct, frozen=True):
     """A source, and under what its query is started."""
 
     view: SourceView

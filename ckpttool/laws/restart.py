@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ckpttool.connectors.base import Step
-from ckpttool.frozen import frozen, replace
 from ckpttool.laws.base import ASSERTION, Law
 from ckpttool.laws.book import first_obstacle
 from ckpttool.model import Json
@@ -26,8 +28,7 @@ Outcome = Literal["replay", "new_batch", "fresh_start", "error", "unknown"]
 Choice = Literal["given", "inferred", "default", "any"]
 
 
-@frozen
-class SourceRange:
+class SourceRange(Struct, frozen=True):
     """What the batch reads from one source; `end` None: decided at run time. Offsets as they stand in the log."""
 
     index: int
@@ -38,8 +39,7 @@ class SourceRange:
     step: Step | None
 
 
-@frozen
-class Restart:
+class Restart(Struct, frozen=True):
     """The prediction. `batch_id`: the batch that runs first; for an error the one that is tried, None if none is.
 
     `law`: the one of the checkpoint's own that stops it, or leaves it open."""

@@ -5,8 +5,9 @@ The names in comments are files of Spark's source, below `sql/core/.../execution
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from ckpttool.formats.envelope import ILLEGAL_STATE
-from ckpttool.frozen import frozen
 from ckpttool.model import SparkError
 from ckpttool.releases import ALWAYS, FOREVER, Release, since
 from ckpttool.scene.state_chain import Fault
@@ -24,8 +25,7 @@ _LOAD = "CANNOT_LOAD_STATE_STORE."
 UNREPAIRED = f"{_LOAD}AUTO_SNAPSHOT_REPAIR_FAILED"
 
 
-@frozen
-class Raised:
+class Raised(Struct, frozen=True):
     """What releases from `since` up to before `until` raise. `class_name` None: what the library below them raises.
 
     `message`: the part of what the root cause says that is always the same."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import NULL_POINTER
 from ckpttool.formats.names import parse_long
-from ckpttool.frozen import frozen, replace
 from ckpttool.laws.base import Law
 from ckpttool.laws.state_errors import (
     EOF,
@@ -48,8 +50,7 @@ SIDECAR_CONF = "spark.sql.streaming.checkpoint.fileChecksum.enabled"
 _BEYOND_REPAIR = (NUMBER_FORMAT, NO_SUCH_ELEMENT)  # raised before and after Spark tries one base and then another
 
 
-@frozen
-class StateFailure:
+class StateFailure(Struct, frozen=True):
     """How the batch fails. `error`: the root cause's class, and the condition nearest to it; `message`: the fixed part
     of what the root cause says, empty where all of it varies."""
 
@@ -60,8 +61,7 @@ class StateFailure:
     phase: Literal["batch"] = "batch"
 
 
-@frozen
-class StateVerdict:
+class StateVerdict(Struct, frozen=True):
     """`failures`: one for each store that does not load, or what stops the batch before; Spark's tasks race, so that
     it may report any of them. `why`: what an `unknown` hangs on, and what a `loadable` rests on."""
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ckpttool.formats import layout
-from ckpttool.frozen import frozen, replace
 from ckpttool.laws.restart import GOES_ON, Restart
 from ckpttool.plan.cost import Cost, cost_of
 from ckpttool.plan.fence import fenced, standing
@@ -44,8 +46,7 @@ _REPAIRS_IN_A_ROW = 4
 _SINK, _STATE, _REST = range(3)
 
 
-@frozen
-class WayOut:
+class WayOut(Struct, frozen=True):
     """`rows_*` None: not known. `is_repair` False: the restart goes on without it, and this is a choice."""
 
     id: str
@@ -60,8 +61,7 @@ class WayOut:
     is_repair: bool = True
 
 
-@frozen
-class Plan:
+class Plan(Struct, frozen=True):
     """`options`: the cheapest first. `refused`: what will not be offered, and why. `reach`: how far back one can go."""
 
     options: tuple[WayOut, ...]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ckpttool.frozen import frozen
+from msgspec import Struct
+
 from ckpttool.laws.restart import Restart
 from ckpttool.plan.situation import Situation
 from ckpttool.scene.source_logs import empty_entries
 
 
-@frozen
-class Cost:
+class Cost(Struct, frozen=True):
     """Rows read once more, rows that no sink will have, rows that a sink will have twice. None: not known."""
 
     replayed: int | None = 0

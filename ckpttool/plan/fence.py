@@ -15,9 +15,10 @@ from collections.abc import Sequence
 from hashlib import sha256
 from shlex import quote
 
+from msgspec.structs import replace
+
 from ckpttool.formats import layout
 from ckpttool.formats.metadata import FENCE
-from ckpttool.frozen import replace
 from ckpttool.model import Checkpoint
 from ckpttool.plan.situation import Situation
 from ckpttool.plan.steps import SET_ASIDE, Conf, Manual, SetAside, Step, Write, plain, set_aside_alone, write

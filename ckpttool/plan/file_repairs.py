@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from ckpttool.connectors.kafka import KafkaOffset
 from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, compact_interval, encode_source_log, is_compaction_id
 from ckpttool.formats.offsets import encode_offset_log
-from ckpttool.frozen import replace
 from ckpttool.model import LogNames, SourceLog, SourceOffset
 from ckpttool.plan.cost import UNKNOWN, Cost
 from ckpttool.plan.log_repairs import Proposals, drop_or_rewind, misnamed, newer_version

@@ -10,9 +10,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ckpttool.formats import layout
 from ckpttool.formats.offsets import encode_offset_log
-from ckpttool.frozen import replace
 from ckpttool.plan.cost import Cost, total
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.sink_repairs import drop_batch, skip_batch

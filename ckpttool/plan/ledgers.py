@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from shlex import quote
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ckpttool.errors import MalformedFile
-from ckpttool.frozen import frozen, replace
 from ckpttool.model import LogNames
 from ckpttool.plan.situation import Situation
 from ckpttool.plan.steps import DeltaRestore, DeltaTxn, Manual, Step, of_sink, plain, set_aside
@@ -18,8 +20,7 @@ from ckpttool.storage.urls import is_local
 from ckpttool.words import listed
 
 
-@frozen
-class Rewound:
+class Rewound(Struct, frozen=True):
     steps: tuple[Step, ...]
     sink: SinkEvidence
     preconditions: tuple[str, ...] = ()
@@ -36,8 +37,7 @@ def rewound_sink(situation: Situation, sink: SinkEvidence, batch: int) -> Rewoun
     return _rewound_iceberg(sink, batch)
 
 
-@frozen
-class RewoundSinks:
+class RewoundSinks(Struct, frozen=True):
     steps: tuple[Step, ...]
     sinks: tuple[SinkEvidence, ...]
     preconditions: tuple[str, ...]

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from uuid import NAMESPACE_URL, uuid5
 
+from msgspec.structs import replace
+
 from ckpttool.formats import layout
 from ckpttool.formats.commits import encode_commit_log
 from ckpttool.formats.metadata import encode_metadata
 from ckpttool.formats.names import parse_long
 from ckpttool.formats.offsets import encode_offset_log
-from ckpttool.frozen import replace
 from ckpttool.laws.pinned import PARTITIONS, SWITCHES, WHOLE_NUMBERS
 from ckpttool.model import CommitLogEntry, LogNames, OffsetLogEntry, QueryMetadata
 from ckpttool.plan.cost import UNKNOWN, Cost

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ckpttool.frozen import frozen
+from msgspec import Struct
+
 from ckpttool.plan.ledgers import rewound_sink
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.rewind import rewind, what_is_missing
@@ -13,16 +14,14 @@ from ckpttool.scene.scene import Scene
 ID = "rewind-to-batch"
 
 
-@frozen
-class Wish:
+class Wish(Struct, frozen=True):
     """The state to go back to: after this batch, or as it was at this time. One of the two."""
 
     to_batch: int | None = None
     to_time_ms: int | None = None
 
 
-@frozen
-class Reach:
+class Reach(Struct, frozen=True):
     """The oldest batch to whose end one can go back, and when the batch after it was planned."""
 
     batch_id: int | None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ckpttool.frozen import frozen
+from msgspec import Struct
+
 from ckpttool.plan.cost import FREE, Cost
 from ckpttool.plan.simulation import after_steps
 from ckpttool.plan.situation import Situation
@@ -12,8 +13,7 @@ from ckpttool.plan.steps import Step
 from ckpttool.scene.sinks import SinkEvidence
 
 
-@frozen
-class Repair:
+class Repair(Struct, frozen=True):
     """`sinks`: what the sinks are afterwards, None if as before. `cost`: what the two logs do not show of it."""
 
     id: str
@@ -29,8 +29,7 @@ class Repair:
         return after if self.sinks is None else after.with_sinks(self.sinks)
 
 
-@frozen
-class Refusal:
+class Refusal(Struct, frozen=True):
     """What will not be offered, and why."""
 
     id: str

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby
 from typing import TypeVar
 
+from msgspec.structs import replace
+
 from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.commits import parse_commit_log
@@ -13,7 +15,6 @@ from ckpttool.formats.file_log import parse_source_log
 from ckpttool.formats.metadata import parse_metadata
 from ckpttool.formats.names import parse_log_names
 from ckpttool.formats.offsets import parse_offset_log
-from ckpttool.frozen import replace
 from ckpttool.model import Checkpoint, LogNames, SourceLog
 from ckpttool.plan.situation import Situation
 from ckpttool.plan.states import without

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from ckpttool.formats import layout
 from ckpttool.formats.commits import encode_commit_log
 from ckpttool.formats.offsets import encode_offset_log
-from ckpttool.frozen import replace
 from ckpttool.laws.sinks.failures import what_stops
 from ckpttool.laws.sinks.findings import RESTORE_ENTRIES
 from ckpttool.laws.sinks.skipped import never_committed

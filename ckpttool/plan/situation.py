@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ckpttool.frozen import frozen, replace
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ckpttool.laws.restart import Restart, predict_restart
 from ckpttool.model import Checkpoint
 from ckpttool.plan.states import States, listing
@@ -19,8 +21,7 @@ if TYPE_CHECKING:
 KEEPS_NOTHING = ("noop", "memory")
 
 
-@frozen
-class Situation:
+class Situation(Struct, frozen=True):
     """A scene that a way out starts from or leads to. `files`: the paths of the whole checkpoint, if somebody listed
     them."""
 

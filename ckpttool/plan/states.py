@@ -6,9 +6,10 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
+from msgspec.structs import replace
+
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import LONG_MAX
-from ckpttool.frozen import replace
 from ckpttool.laws.state_verdict import obstacle_of
 from ckpttool.scene.scene import Doubt, Failure, Start
 from ckpttool.scene.state_chain import StateFiles, StoreFiles

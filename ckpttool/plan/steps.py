@@ -6,36 +6,33 @@ the same; what is set aside goes to a folder beside the checkpoint, never inside
 
 from __future__ import annotations
 
-from abc import ABC
 from hashlib import sha256
 from shlex import quote
 from typing import Literal
 
+from msgspec import Struct
+
 from ckpttool.formats import layout
-from ckpttool.frozen import frozen
 from ckpttool.storage.urls import is_local
 
 SET_ASIDE = ".set-aside"
 
 
-@frozen(kw_only=True)
-class Step(ABC):
+class Step(Struct, frozen=True, kw_only=True):
     """Each kind has the fields that docs/cli.md gives it, under the same names."""
 
     why: str
     shell: str
 
 
-@frozen(kw_only=True)
-class SetAside(Step):
+class SetAside(Step, frozen=True, kw_only=True):
     """Take a file or a directory out. What is not there (a checksum that nobody wrote) is already set aside."""
 
     kind: Literal["set_aside"] = "set_aside"
     path: str
 
 
-@frozen(kw_only=True)
-class Write(Step):
+class Write(Step, frozen=True, kw_only=True):
     """Put a file where none is: one that is there is set aside by a step before. Its directory is made if need be.
     `replaces`: in the place of the one that is there, in one go, with no moment without any."""
 
@@ -46,15 +43,13 @@ class Write(Step):
     replaces: Literal[True] | None = None
 
 
-@frozen(kw_only=True)
-class DeltaRestore(Step):
+class DeltaRestore(Step, frozen=True, kw_only=True):
     kind: Literal["delta_restore"] = "delta_restore"
     table: str
     version: int
 
 
-@frozen(kw_only=True)
-class DeltaTxn(Step):
+class DeltaTxn(Step, frozen=True, kw_only=True):
     """Write down that the table has this query's batches up to `version`, and no more."""
 
     kind: Literal["delta_txn"] = "delta_txn"
@@ -63,8 +58,7 @@ class DeltaTxn(Step):
     version: int
 
 
-@frozen(kw_only=True)
-class Conf(Step):
+class Conf(Step, frozen=True, kw_only=True):
     """A setting of the restart, of the session or of the query's writer."""
 
     kind: Literal["conf"] = "conf"
@@ -72,8 +66,7 @@ class Conf(Step):
     v: str
 
 
-@frozen(kw_only=True)
-class Manual(Step):
+class Manual(Step, frozen=True, kw_only=True):
     kind: Literal["manual"] = "manual"
     text: str
     target: Literal["query", "sink", "state"]

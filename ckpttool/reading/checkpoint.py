@@ -12,6 +12,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
+from msgspec.structs import replace
+
 from ckpttool.errors import (
     CkptError,
     LeftUnread,
@@ -31,7 +33,6 @@ from ckpttool.formats.offsets import parse_offset_log
 from ckpttool.formats.state.names import by_batch, parse_state_versions, provider_by_conf, provider_of
 from ckpttool.formats.state.operator import parse_operator_metadata
 from ckpttool.formats.state.schema import parse_state_schema
-from ckpttool.frozen import replace
 from ckpttool.model import (
     Checkpoint,
     CommitLogEntry,

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 
+from msgspec import Struct
+
 from ckpttool.errors import CkptError, MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import LONG_MAX
 from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, compact_interval, live_log_ids
 from ckpttool.formats.names import parse_log_names
-from ckpttool.frozen import frozen
 from ckpttool.model import LogNames
 from ckpttool.storage.store import Store, is_directory
 
@@ -55,8 +56,7 @@ def live_files(names: LogNames, count: int) -> tuple[list[str], int]:
     return files, len(present) - len(chosen)
 
 
-@frozen
-class OperatorNames:
+class OperatorNames(Struct, frozen=True):
     """What the names below `state/<id>` tell. `in_first`: those of the first partition; `joined`: those among them that
     are a join's stores; `in_store`: those of the first store. `in_schemas` None: there is no directory of schemas."""
 

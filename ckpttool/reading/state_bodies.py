@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from ckpttool.errors import CkptError, LeftUnread, MalformedFile, NotFound, Unavailable
 from ckpttool.formats import layout
 from ckpttool.formats.checksums import parse_hadoop_crc, parse_spark_checksum, verify_hadoop_crc
@@ -17,7 +19,6 @@ from ckpttool.formats.state.hdfs import parse_delta, parse_snapshot
 from ckpttool.formats.state.names import LOG_DIRECTORY, SST_DIRECTORY
 from ckpttool.formats.state.records import BadSize
 from ckpttool.formats.state.rocksdb import NoMetadata, WrongVersion, check_sst, parse_snapshot_zip
-from ckpttool.frozen import replace
 from ckpttool.model import Position, SparkError
 from ckpttool.scene.state_chain import NO_FILE, NOT_A_FILE, Fault, FaultKind, StoreFiles, wanted_names
 from ckpttool.storage.store import Store, is_directory, read_whole

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from ckpttool.errors import MalformedFile, NotFound, Unavailable
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE, SPARK_ILLEGAL_STATE
 from ckpttool.formats.state.datatypes import is_struct_type
 from ckpttool.formats.state.names import LOG_DIRECTORY, SST_DIRECTORY, provider_by_conf
-from ckpttool.frozen import replace
 from ckpttool.model import Checkpoint, ColumnFamilySchema, Finding, Operator
 from ckpttool.scene.state_chain import (
     NO_FILE,

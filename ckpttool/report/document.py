@@ -8,11 +8,11 @@ be given raw is for the renderer to know, so that no view can forget it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
+from msgspec import Struct
+
 import ckpttool
-from ckpttool.frozen import frozen
 
 if TYPE_CHECKING:
     from ckpttool.errors import CkptError
@@ -23,8 +23,7 @@ Fields = dict[str, Any]
 Tone = Literal["title", "good", "notice", "error", "faint", "command"]
 
 
-@frozen
-class Toned:
+class Toned(Struct, frozen=True):
     text: str
     tone: Tone
 
@@ -35,8 +34,7 @@ class Aside(str):
     __slots__ = ()
 
 
-@frozen
-class Table:
+class Table(Struct, frozen=True):
     """`right`: the columns that are aligned there."""
 
     head: Sequence[str]
@@ -44,8 +42,7 @@ class Table:
     right: Iterable[int] = ()
 
 
-@frozen
-class Findings:
+class Findings(Struct, frozen=True):
     findings: Sequence[Finding]
 
 
@@ -56,8 +53,7 @@ Block = Line | Table | Findings
 Section = Iterable[Block]
 
 
-@frozen
-class Records:
+class Records(Struct, frozen=True):
     """Things of one kind that are shown one by one, however many they are. Each function is called at most once, and
     `after` when all have been seen.
 
@@ -72,8 +68,7 @@ class Records:
     asides: Callable[[], Iterable[Aside]] = tuple
 
 
-@frozen
-class Document:
+class Document(Struct, frozen=True):
     """`schema`: the name of its fields in docs/cli.md; `checkpoint`: where, without credentials.
 
     `own`: by form, what a form is made from that only this document can be shown in."""
@@ -83,7 +78,7 @@ class Document:
     data: Callable[[], Fields]
     blocks: Callable[[], Iterable[Section]]
     records: Records | None = None
-    own: Mapping[str, Any] = field(default_factory=dict)
+    own: Mapping[str, Any] = {}
 
     def head(self) -> Fields:
         """All fields but those of the records."""

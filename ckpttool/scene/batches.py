@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from ckpttool.connectors import recognise_offset
 from ckpttool.connectors.base import Offset, Step
 from ckpttool.connectors.file import FileOffset
 from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import parse_json
-from ckpttool.frozen import frozen
 from ckpttool.model import Checkpoint, CommitLogEntry, Json, OffsetLogEntry, SourceLog, SourceOffset
 
 
-@frozen
-class SourceProgress:
+class SourceProgress(Struct, frozen=True):
     """One source in one batch. `offset` None: it had none yet. `step` None: the batch before is not in the log."""
 
     index: int
@@ -25,8 +25,7 @@ class SourceProgress:
     step: Step | None
 
 
-@frozen
-class Batch:
+class Batch(Struct, frozen=True):
     """A batch as the two logs tell it. `previous_id`: the batch whose end is this one's start, as far as is known."""
 
     id: int

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from msgspec import Struct
+
 from ckpttool.formats import layout
 from ckpttool.formats.names import holes
-from ckpttool.frozen import frozen
 from ckpttool.model import Checkpoint, Mode, VersionRange
 from ckpttool.releases import WRITERS, Release, last_before, since, spell_release
 from ckpttool.scene.batches import Batch, decode_batches
@@ -48,8 +49,7 @@ PINNED_DEFAULTS: dict[str, tuple[str, ...]] = {
 }
 
 
-@frozen
-class Evidence:
+class Evidence(Struct, frozen=True):
     """A checkpoint together with what follows from its files alone; checks and predictions start here."""
 
     checkpoint: Checkpoint

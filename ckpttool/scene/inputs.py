@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from ckpttool.connectors.base import Offset
 from ckpttool.connectors.delta import END_OF_VERSION, DeltaOffset
@@ -13,15 +14,13 @@ from ckpttool.errors import CkptError
 from ckpttool.formats import layout
 from ckpttool.formats.delta_log import DeltaCommit, DeltaLogNames, DeltaMetadata
 from ckpttool.formats.envelope import LONG_MAX
-from ckpttool.frozen import frozen
 from ckpttool.scene.batches import Batch
 from ckpttool.scene.scene import Scene
 
 OffsetT = TypeVar("OffsetT", bound=Offset)
 
 
-@frozen
-class LastRange(Generic[OffsetT]):
+class LastRange(Struct, Generic[OffsetT], frozen=True):
     """What the newest batch reads from one source; `start` None: from the source's beginning."""
 
     source: str
@@ -33,8 +32,7 @@ class LastRange(Generic[OffsetT]):
         return layout.source(self.source)
 
 
-@frozen
-class Lookup:
+class Lookup(Struct, frozen=True):
     """Files that were looked for. `elsewhere`: folders of a disk that this machine does not have."""
 
     looked_at: int = 0
@@ -43,8 +41,7 @@ class Lookup:
     unreachable: tuple[tuple[str, CkptError], ...] = ()
 
 
-@frozen
-class FileInput:
+class FileInput(Struct, frozen=True):
     """The input files of a batch that runs again. `left_out`: how many more of them were not looked for."""
 
     range: LastRange[FileOffset]
@@ -52,8 +49,7 @@ class FileInput:
     left_out: int = 0
 
 
-@frozen
-class DeltaInput:
+class DeltaInput(Struct, frozen=True):
     """A Delta table. `metadata` is the current one, `metadata_before` that of the version where the range begins.
 
     `commits` ascend from there on; `unread`: the first version that was not read because they are too many. `data`:
@@ -61,12 +57,12 @@ class DeltaInput:
 
     range: LastRange[DeltaOffset]
     path: str
-    names: DeltaLogNames = field(default_factory=DeltaLogNames)
+    names: DeltaLogNames = DeltaLogNames()
     metadata: DeltaMetadata | None = None
     metadata_before: DeltaMetadata | None = None
     commits: tuple[DeltaCommit, ...] = ()
     unread: int | None = None
-    data: Lookup = field(default_factory=Lookup)
+    data: Lookup = Lookup()
     waiting: str | None = None
     exists: bool = True
     error: CkptError | None = None

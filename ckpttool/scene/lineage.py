@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from ckpttool.formats.delta_log import DeltaCommit
-from ckpttool.frozen import frozen
 
 _REPLACES_WITH_ALL_ROWS = ("UPDATE",)  # changed or not, the rows stay
 _REMOVES_SOME_ROWS = ("DELETE", "MERGE")
 
 
-@frozen
-class Fate:
+class Fate(Struct, frozen=True):
     """Neither: the rows are all there."""
 
     lost: str | None = None

@@ -6,14 +6,14 @@ the steps before it; without one, each step has only its own witness.
 
 from __future__ import annotations
 
-from ckpttool.frozen import frozen
+from msgspec import Struct
+
 from ckpttool.model import Operator, SinkLedger
 from ckpttool.scene.batches import Batch, file_log_position
 from ckpttool.scene.evidence import Evidence
 
 
-@frozen
-class ProtocolStep:
+class ProtocolStep(Struct, frozen=True):
     """`proven` None: the files seen here cannot tell."""
 
     name: str

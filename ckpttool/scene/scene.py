@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct
+
 from ckpttool.formats.names import parse_long
-from ckpttool.frozen import frozen
 from ckpttool.model import Checkpoint, Finding, LogNames, OffsetLogEntry
 from ckpttool.releases import Release
 from ckpttool.scene.batches import Batch
@@ -27,8 +27,7 @@ ASYNC_OPTION = "asyncProgressTrackingEnabled"
 PHASES: tuple[Phase, ...] = ("start", "init", "batch")  # in the order of time
 
 
-@frozen
-class Failure:
+class Failure(Struct, frozen=True):
     """How the start ends: the root cause's class, Spark's condition if it has one, the fixed part of the message."""
 
     phase: Phase
@@ -40,21 +39,19 @@ class Failure:
     sink_written_first: bool = False
 
 
-@frozen
-class Doubt:
+class Doubt(Struct, frozen=True):
     """Why the files do not tell."""
 
     why: str
 
 
-@frozen
-class Start:
+class Start(Struct, frozen=True):
     """Under what the query is started again; what is not given is assumed to be as it was, or Spark's default."""
 
     release: Release
     trigger: Trigger | None = None
-    conf: Mapping[str, str] = field(default_factory=dict)
-    options: Mapping[str, str] = field(default_factory=dict)
+    conf: Mapping[str, str] = {}
+    options: Mapping[str, str] = {}
 
     @property
     def async_progress(self) -> bool | None:
@@ -66,8 +63,7 @@ class Start:
         return next((value for key, value in self.options.items() if key.lower() == name.lower()), None)
 
 
-@frozen
-class Scene:
+class Scene(Struct, frozen=True):
     """What was looked at, and how the query is started again: all that a law, a prediction or a plan goes by.
 
     `states`: by version, the files of those that somebody looked at. `kafka`: what brokers said; None: nobody asked.
@@ -76,7 +72,7 @@ class Scene:
     evidence: Evidence
     start: Start
     sinks: tuple[SinkEvidence, ...] = ()
-    states: Mapping[int, StateFiles] = field(default_factory=dict)
+    states: Mapping[int, StateFiles] = {}
     inputs: tuple[InputEvidence, ...] = ()
     kafka: KafkaEvidence | None = None
     now_ms: int | None = None
@@ -210,8 +206,7 @@ class Scene:
         return self.conf(key, str(default)).strip().lower() == "true"
 
 
-@frozen
-class Trouble:
+class Trouble(Struct, frozen=True):
     """Something at an input. `obstacle`: what it does to the restart, in `phase`; None if it stops nothing."""
 
     phase: Phase

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from msgspec import Struct
+
 from ckpttool.errors import CkptError
-from ckpttool.frozen import frozen
 from ckpttool.model import Finding, LogNames
 
 SinkKind = Literal["delta", "file", "iceberg", "kafka", "jdbc", "foreachBatch", "memory", "noop", "unknown"]
@@ -13,8 +14,7 @@ HAVE_A_RECORD = ("delta", "file", "iceberg")
 Verdict = Literal["written", "skipped_already_written", "skipped_rows_lost", "duplicated", "unknown"]
 
 
-@frozen
-class LedgerEntry:
+class LedgerEntry(Struct, frozen=True):
     """The last batch recorded for one application (None: the record names nobody, as a file sink's).
 
     `native`: the streaming sink itself wrote it; False: an ordinary write that carries a number; None: not seen."""
@@ -25,8 +25,7 @@ class LedgerEntry:
     native: bool | None = True
 
 
-@frozen
-class SinkWrite:
+class SinkWrite(Struct, frozen=True):
     """One write that the sink's log still shows. `app_id` and `batch_id` None: it carries no number.
 
     `place` is the table's version, the snapshot, or the file of the log. `rows_lost`: why its rows are there no longer;
@@ -44,8 +43,7 @@ class SinkWrite:
     rows_unsure: str | None = None
 
 
-@frozen
-class SinkEvidence:
+class SinkEvidence(Struct, frozen=True):
     """What was read of one sink.
 
     `key`: the application whose batches the sink skips; None where the record names nobody. `key_given`: the user named
@@ -77,8 +75,7 @@ class SinkEvidence:
         return next(found, None)
 
 
-@frozen
-class Logs:
+class Logs(Struct, frozen=True):
     """What the checkpoint's logs say of the batch that a restart runs first, as far as a sink is concerned.
 
     `is_replay`: it runs again, with the offsets that are logged. `planned`, `committed`: the newest ids in `offsets/`
@@ -99,8 +96,7 @@ class Logs:
     now_ms: int | None = None
 
 
-@frozen
-class SinkView:
+class SinkView(Struct, frozen=True):
     """A sink beside the logs: what it has of a batch, and whether it skips it. Nobody else answers these."""
 
     sink: SinkEvidence
@@ -179,8 +175,7 @@ class SinkView:
         return next((write for write in found if write), None)
 
 
-@frozen
-class SinkVerdict:
+class SinkVerdict(Struct, frozen=True):
     """What the sink will do with that batch. Findings of severity error: rows are lost or repeated, then or soon."""
 
     kind: SinkKind

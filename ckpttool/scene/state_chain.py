@@ -7,11 +7,11 @@ Spark up to 4.1 takes the first chain or fails; later releases go on to older ba
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct
+
 from ckpttool.formats.names import parse_long
-from ckpttool.frozen import frozen
 from ckpttool.model import Position, SparkError
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ BASE_SUFFIX: dict[Provider, str] = {"hdfs": ".snapshot", "rocksdb": ".zip"}
 CHANGE_SUFFIX: dict[Provider, str] = {"hdfs": ".delta", "rocksdb": ".changelog"}
 
 
-@frozen
-class Fault:
+class Fault(Struct, frozen=True):
     """Why a file cannot be used. `spark`: what the library that Spark reads it with raises, whatever the release."""
 
     kind: FaultKind
@@ -56,8 +55,7 @@ NO_FILE = Fault("missing", "the file is not there", spark=_FILE_NOT_FOUND)
 NOT_A_FILE = Fault("not-a-file", "a directory of that name", expected="a file", spark=_FILE_NOT_FOUND)
 
 
-@frozen
-class StoreFiles:
+class StoreFiles(Struct, frozen=True):
     """One store of one partition of one operator. All names are relative to `path`; SSTs are `SSTs/<name>`.
 
     `opened` holds what was read and decoded, or at least what was asked for its size: of a file outside it, nothing but
@@ -74,10 +72,10 @@ class StoreFiles:
     provider: Provider
     names: frozenset[str] = frozenset()
     unique_id: str | None = None
-    sizes: Mapping[str, int | None] = field(default_factory=dict)
-    faults: Mapping[str, Fault] = field(default_factory=dict)
-    sidecar_faults: Mapping[str, Fault] = field(default_factory=dict)
-    snapshots: Mapping[str, Snapshot] = field(default_factory=dict)
+    sizes: Mapping[str, int | None] = {}
+    faults: Mapping[str, Fault] = {}
+    sidecar_faults: Mapping[str, Fault] = {}
+    snapshots: Mapping[str, Snapshot] = {}
     lineage: tuple[tuple[int, str], ...] | None = None
     ancestry: tuple[tuple[int, str], ...] = ()
     has_families: bool = False
@@ -86,8 +84,7 @@ class StoreFiles:
     opened: frozenset[str] = frozenset()
 
 
-@frozen
-class OperatorFiles:
+class OperatorFiles(Struct, frozen=True):
     """What belongs to an operator as a whole; faults by path. `partitions`: how many there must be.
 
     `metadata_faults`: of metadata of version 2 only, since Spark does without version 1. `orphan_crcs`: checksum files
@@ -95,13 +92,12 @@ class OperatorFiles:
 
     id: int
     partitions: int = 1
-    schema_faults: Mapping[str, Fault] = field(default_factory=dict)
-    metadata_faults: Mapping[str, Fault] = field(default_factory=dict)
+    schema_faults: Mapping[str, Fault] = {}
+    metadata_faults: Mapping[str, Fault] = {}
     orphan_crcs: tuple[str, ...] = ()
 
 
-@frozen
-class StateFiles:
+class StateFiles(Struct, frozen=True):
     """The files that `version` of the state needs. `entries`: how many names are in `state/`, None if it is not there.
 
     `unreachable`: directories that could not be listed.
@@ -120,8 +116,7 @@ class StateFiles:
         return not self.tables_read and any(store.snapshots for store in self.stores)
 
 
-@frozen
-class Chain:
+class Chain(Struct, frozen=True):
     """A base (None: the empty state before version 1) and the changes on top of it that are there, in their order.
 
     `missing` is the first that is not there; what would follow it is not in `changes`. `incomplete`: the ids are not

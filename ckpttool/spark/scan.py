@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from functools import partial
 from threading import Event, Thread
 
+from msgspec.structs import replace
 from pyspark.accumulators import Accumulator
 from pyspark.sql import SparkSession
 
 from ckpttool.errors import Unavailable
 from ckpttool.fleet.scan import AT_ONCE, Inspector, Sighting, inspect_here
-from ckpttool.frozen import replace
 from ckpttool.storage.remote_errors import harmless
 from ckpttool.storage.store import Store, open_store
 from ckpttool.storage.urls import parse_url

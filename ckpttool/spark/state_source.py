@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
@@ -32,8 +32,7 @@ STORAGE_PREFIX = "storage."
 PARTITION = "partition"
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """What of which checkpoint; it goes to the workers."""
 
     path: str
@@ -90,7 +89,7 @@ class StateSourceReader(DataSourceReader):
         return [OnePartition(one, reader.batch) for one in there if self.wanted is None or one in self.wanted]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        from dataclasses import replace
+        from msgspec.structs import replace
 
         from ckpttool.state.batches import partition_batches
 

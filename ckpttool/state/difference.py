@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from ckpttool.errors import CkptError, Refused
 from ckpttool.formats import layout
-from ckpttool.frozen import frozen
 from ckpttool.state.decoding import row_decoder
 from ckpttool.state.reader import StateReader
 from ckpttool.state.replay import Changes, replay_map
@@ -22,8 +23,7 @@ Change = Literal["added", "changed", "removed"]
 Values = tuple[Any, ...]
 
 
-@frozen
-class RowChange:
+class RowChange(Struct, frozen=True):
     """`before` and `after`: the row's values at each batch, None where it was not there."""
 
     change: Change

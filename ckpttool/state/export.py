@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from ckpttool.errors import CkptError, Refused
 from ckpttool.formats import layout
-from ckpttool.frozen import frozen
 from ckpttool.report.csv import csv_line
 from ckpttool.report.state_rows import cell_names, cell_renderer, line_renderer
 from ckpttool.state.reader import Row, StateReader
@@ -29,8 +30,7 @@ _GROUP_ROWS = 2**17  # of a row group of Parquet, which is put together in memor
 Writer = Callable[[str, StateReader, int], int]
 
 
-@frozen
-class Exported:
+class Exported(Struct, frozen=True):
     partition: int
     path: str
     rows: int

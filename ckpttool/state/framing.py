@@ -8,17 +8,17 @@ whatever the guesses were made from. If they do not fit, or the file is short, a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from struct import Struct
+import struct
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 Numbers = Any  # an array of numpy
 Plain = bytes | bytearray | memoryview
 
 END = b"\xff\xff\xff\xff"
-_INT32 = Struct(">i")
+_INT32 = struct.Struct(">i")
 _LANES = 2048
 _WORTH_LANES_BYTES = 2**20
 _HOPS = 3  # that must look like records, where a lane may begin
@@ -37,8 +37,7 @@ class Frames(NamedTuple):
     value_sizes: Numbers
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """Rows in a buffer, which is longer than they need: where each begins, and its size."""
 
     data: memoryview

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ckpttool.errors import CkptError, MalformedFile
 from ckpttool.formats.state.rocksdb import read_zip_entries
-from ckpttool.frozen import replace
 from ckpttool.scene.state_chain import StateFiles, StoreFiles, chains, is_doubtful
 from ckpttool.state import rocksdb
 from ckpttool.storage.store import Store, read_whole

@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ckpttool.errors import CkptError, InFile, MalformedFile, NotFound, Refused, Unavailable
 from ckpttool.formats import layout
 from ckpttool.formats.state.operator import parse_operator_metadata
 from ckpttool.formats.state.schema import parse_state_schema
 from ckpttool.formats.state.types import has_one_size
-from ckpttool.frozen import frozen, replace
 from ckpttool.model import Checkpoint, Finding, Operator, OperatorMetadata, OperatorStore, StateSchema
 from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
 from ckpttool.reading.io_plan import last_run
@@ -32,8 +34,7 @@ STORES_AHEAD = 32  # whose files are fetched together
 T = TypeVar("T")
 
 
-@frozen
-class Row:
+class Row(Struct, frozen=True):
     """One row of a table: its values in the order of the table's columns."""
 
     partition: int

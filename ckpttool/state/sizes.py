@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
+
+from msgspec import Struct
 
 from ckpttool.errors import CkptError
 from ckpttool.formats import layout
 from ckpttool.formats.state.names import SST_DIRECTORY, parse_state_versions
 from ckpttool.formats.state.rocksdb import parse_snapshot_zip
-from ckpttool.frozen import frozen
 from ckpttool.scene.state_chain import BASE_SUFFIX, StoreFiles
 from ckpttool.state.reader import StateReader
 
 DEFAULT_RETAINED = 100  # spark.sql.streaming.minBatchesToRetain
 
 
-@frozen
-class StoreSize:
+class StoreSize(Struct, frozen=True):
     """`changes`: deltas or changelogs since the base. `garbage`: files that Spark's maintenance would delete, if it
     ran. `recorded_keys`: of the newest snapshot with a number, and its version."""
 
@@ -32,7 +31,7 @@ class StoreSize:
     garbage_bytes: int
     recorded_keys: int | None = None
     recorded_version: int | None = None
-    why: str | None = field(default=None)
+    why: str | None = None
 
 
 def measure_stores(reader: StateReader, retained: int = DEFAULT_RETAINED) -> Iterator[StoreSize]:

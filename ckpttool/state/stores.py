@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ckpttool.errors import MalformedFile, NotFound, told_of
 from ckpttool.formats.state.changelog import open_changelog
 from ckpttool.formats.state.compression import Codec, sniff_compression
@@ -15,7 +18,6 @@ from ckpttool.formats.state.entries import Batch, changelog_entries, delta_entri
 from ckpttool.formats.state.hdfs import count_rows_of_one_size, sniffed
 from ckpttool.formats.state.layouts import checked_rocksdb_values
 from ckpttool.formats.state.rocksdb import METADATA, parse_snapshot_metadata, read_zip_entries
-from ckpttool.frozen import frozen, replace
 from ckpttool.scene.state_chain import Chain, StoreFiles, chains
 from ckpttool.state import rocksdb
 from ckpttool.state.replay import Changes, Pair, replay_map
@@ -27,8 +29,7 @@ _WORTH_NUMPY_BYTES = 2**21  # of a table's compressed files; less is counted bef
 Parse = Callable[[bytes, Codec | None], Iterator[Batch]]
 
 
-@frozen
-class Stores:
+class Stores(Struct, frozen=True):
     """`codec`: the one that is pinned, None if that is none."""
 
     store: Store

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from ckpttool.errors import CkptError, Refused
 from ckpttool.formats import layout
 from ckpttool.formats.state.names import parse_state_versions
 from ckpttool.formats.state.rocksdb import parse_snapshot_zip
-from ckpttool.frozen import frozen
 from ckpttool.scene.state_chain import StoreFiles
 from ckpttool.state.reader import StateReader
 from ckpttool.state.side_by_side import side_by_side
@@ -17,8 +18,7 @@ from ckpttool.state.tables import Table
 CHEAP_BYTES = 2**24  # of one table's files; up to here rows are counted by reading them
 
 
-@frozen
-class Survey:
+class Survey(Struct, frozen=True):
     """`versions`: first and last that a partition has files of. `rows` None: not known, for the reason in `why`."""
 
     table: Table

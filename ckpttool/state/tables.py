@@ -8,11 +8,12 @@ all in one store, or a state variable of transformWithState. Where no metadata s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ckpttool.formats.state.types import BINARY, LONG, DataType, Field, parse_type
-from ckpttool.frozen import frozen, replace
 from ckpttool.model import ColumnFamilySchema, Json, Operator, OperatorStore, StateSchema
 from ckpttool.scene.state_chain import Provider
 
@@ -32,8 +33,7 @@ _MULTI_VALUED = ("keyWithTsToValues", "tsWithKey")
 _PREFIX = "PrefixKeyScanStateEncoderSpec"
 
 
-@frozen
-class StateConf:
+class StateConf(Struct, frozen=True):
     """What the offset log pins of how state is written. `is_strictly_distributed`: rows are in partitions by the hash
     of their whole key; queries that began before Spark 3.3 may have them elsewhere."""
 
@@ -46,16 +46,14 @@ class StateConf:
     aggregation_format: int = 1
 
 
-@frozen
-class Schemas:
+class Schemas(Struct, frozen=True):
     """The newest schema of a store, and all that its operator's metadata names, the newest last."""
 
     newest: StateSchema
     every: tuple[StateSchema, ...] = ()
 
 
-@frozen
-class Table:
+class Table(Struct, frozen=True):
     """`store`: the directory its entries are in; `family`: which of the column families there; `is_internal`: kept by
     Spark for itself beside what the user asked for. `is_inferred`: no metadata names the operator. `parts`: the tables
     that a joined view is made of."""
@@ -69,7 +67,7 @@ class Table:
     family: str | None = None
     key: DataType = BINARY
     value: DataType = BINARY
-    value_schemas: Mapping[int, DataType] = field(default_factory=dict)
+    value_schemas: Mapping[int, DataType] = {}
     encoder: Mapping[str, Json] | None = None
     is_internal: bool = False
     is_inferred: bool = False

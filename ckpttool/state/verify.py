@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from msgspec import Struct
+
 from ckpttool.errors import CkptError, Unavailable
 from ckpttool.formats.state.names import parse_state_versions
-from ckpttool.frozen import frozen
 from ckpttool.laws.state_verdict import TABLES_UNREAD, Outcome, StateFailure, check_state_files, predict_state
 from ckpttool.model import Finding
 from ckpttool.reading.state_files import load_state_files
@@ -22,8 +23,7 @@ from ckpttool.state.rocksdb import MissingRocksdict
 from ckpttool.state.side_by_side import side_by_side
 
 
-@frozen
-class StoreCheck:
+class StoreCheck(Struct, frozen=True):
     """`chain`: the newest way to load the version. `versions`: first and last of each run of versions whose files are
     all there, as names tell; None where names have ids, which only commits can order. `keys`: how many were read."""
 
@@ -36,8 +36,7 @@ class StoreCheck:
     why: str | None = None
 
 
-@frozen
-class Verification:
+class Verification(Struct, frozen=True):
     """`newest_restorable`: the newest batch up to the one asked for that every store can be loaded after; None: none
     among those looked at. `sample`: so many partitions of how many."""
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
-from ckpttool.frozen import frozen
+from msgspec import Struct
 
 TRIES = 4  # at a body that breaks off; the clients repeat what is refused or not answered at all
 _BODY_BYTES = 64 * 2**20
@@ -27,8 +27,7 @@ class TooLong(Exception):
     """A body beyond the limit, whose transfer was given up."""
 
 
-@frozen
-class Entry:
+class Entry(Struct, frozen=True):
     """An object; `is_directory`: it only marks one. Keys are whole, from the top of the bucket. `version`: another one
     after each write; empty where the store does not tell."""
 
@@ -39,8 +38,7 @@ class Entry:
     version: str = ""
 
 
-@frozen
-class Page:
+class Page(Struct, frozen=True):
     """`folders`: what keys were folded into, with the slash at the end. `token` None: the last page."""
 
     entries: Sequence[Entry]

@@ -12,8 +12,9 @@ import stat as stat_flags
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
+from msgspec import Struct
+
 from ckpttool.errors import CkptError, LeftUnread, MalformedFile, NotFound, Unavailable
-from ckpttool.frozen import frozen
 from ckpttool.storage.urls import parse_url
 
 READ_LIMIT_BYTES = 64 * 2**20
@@ -21,15 +22,13 @@ READ_LIMIT_BYTES = 64 * 2**20
 Names = list[str]  # by its own name, since the stores have a method `list`
 
 
-@frozen
-class FileStat:
+class FileStat(Struct, frozen=True):
     size_bytes: int | None
     modified_ms: int | None
     is_directory: bool
 
 
-@frozen
-class LogListing:
+class LogListing(Struct, frozen=True):
     """The names in a log; not `complete`: only those of its newest ids, because there are too many to list."""
 
     names: Sequence[str]

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ckpttool import open_checkpoint
-from ckpttool.frozen import replace
 from ckpttool.laws.restart import predict_restart
 from ckpttool.plan import Wish, plan_recovery
 from ckpttool.scene import scene as scenes

@@ -17,11 +17,11 @@ from shutil import rmtree
 
 import pyarrow.parquet
 import pytest
+from msgspec.structs import replace
 
 from ckpttool import open_checkpoint
 from ckpttool.formats import layout
 from ckpttool.formats.file_log import parse_sink_log
-from ckpttool.frozen import replace
 from ckpttool.laws.restart import Restart, predict_restart
 from ckpttool.plan import Plan, WayOut, Wish, plan_recovery
 from ckpttool.reading.sinks import load_sink

@@ -5,12 +5,13 @@ from __future__ import annotations
 import types
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import fields, is_dataclass, replace
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import fields, replace
 
 from ckpttool.errors import MalformedFile
 from ckpttool.harness.history import Case, Crash, Disk, Histories, Run
@@ -36,9 +37,8 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
     origin, arguments = get_origin(kind), get_args(kind)
     if kind in LEAVES:
         return LEAVES[kind]
-    if is_dataclass(kind):
+    if isinstance(kind, type) and issubclass(kind, Struct):
         hints = get_type_hints(kind)
-        assert isinstance(kind, type)
         return st.builds(kind, **{each.name: values_of(hints[each.name]) for each in fields(kind)})
     if origin in (Union, types.UnionType):
         return st.one_of([st.none() if option is types.NoneType else values_of(option) for option in arguments])

@@ -13,12 +13,14 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ckpttool import open_checkpoint
 from ckpttool.errors import NotACheckpoint, NotFound
@@ -85,8 +87,7 @@ class Sink:
         return SinkEvidence("delta", TABLE, key=key, ledger=ledger, writes=writes, seen_from_ms=0)
 
 
-@dataclass(frozen=True)
-class Scenario:
+class Scenario(Struct, frozen=True):
     """`ends`: where each batch ends; the last `pending` (0 or 1) have no commit; the sink has `in_sink` batches."""
 
     ends: tuple[int, ...]

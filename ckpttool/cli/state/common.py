@@ -7,10 +7,11 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ckpttool.cli.output import Command, told_as_out_of_reach, with_options
 from ckpttool.errors import MalformedFile, NotFound, Unavailable
-from ckpttool.frozen import frozen, replace
 
 if TYPE_CHECKING:
     from ckpttool.state.reader import StateReader
@@ -23,8 +24,7 @@ def batch_option(command: Command) -> Command:
     )(command)
 
 
-@frozen
-class Which:
+class Which(Struct, frozen=True):
     """Which table is meant, by the options --operator, --store and --schema."""
 
     operator: int | None

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
+from msgspec import Struct
+
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.envelope import parse_json
 from ckpttool.formats.state.compression import Codec, decompress
@@ -17,7 +19,6 @@ from ckpttool.formats.state.hdfs import sniffed
 from ckpttool.formats.state.java_io import JavaReader
 from ckpttool.formats.state.records import EOF, PLAIN, TYPED, Grammar, Records, frame_records
 from ckpttool.formats.values import MAPPING, Fields
-from ckpttool.frozen import frozen
 from ckpttool.model import Position
 
 NEWEST_VERSION = 4
@@ -25,8 +26,7 @@ TYPED_VERSIONS = (2, 4)
 _LINEAGE_VERSIONS = (3, 4)
 
 
-@frozen
-class Changelog:
+class Changelog(Struct, frozen=True):
     """`lineage`: version and id of every state that this one goes back to, up to and with its snapshot's."""
 
     version: int
@@ -47,8 +47,7 @@ def open_changelog(data: bytes, codec: Codec | None = None) -> tuple[Header, Gra
     return header, grammar, chain([read[header.size :]], pieces)
 
 
-@frozen
-class Header:
+class Header(Struct, frozen=True):
     """`size`: its own, in bytes."""
 
     version: int

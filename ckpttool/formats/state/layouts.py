@@ -11,10 +11,11 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from ckpttool.formats.state.digests import crc32c
 from ckpttool.formats.state.types import BINARY, DataType, Field
 from ckpttool.formats.state.unsafe import BadRow, is_null_row, row_reader, smallest_row
-from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 Encoding = Literal["unsaferow", "avro"]
@@ -27,8 +28,7 @@ _SIGN_FLIPPED = 1 << 63
 _RANGE_WIDTHS = {"byte": 1, "boolean": 1, "short": 2, "integer": 4, "long": 8, "float": 4, "double": 8}
 
 
-@frozen
-class ValueSchemas:
+class ValueSchemas(Struct, frozen=True):
     """The newest schema of a value, and all by their ids: in Avro each value names the one it was written with."""
 
     newest: DataType

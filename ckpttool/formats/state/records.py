@@ -11,12 +11,13 @@ a step in Python takes a record that it does not know.
 from __future__ import annotations
 
 import re
+import struct
 from collections import Counter
 from collections.abc import Iterator
-from struct import Struct
+
+from msgspec import Struct
 
 from ckpttool.errors import LeftUnread, MalformedFile
-from ckpttool.frozen import frozen
 from ckpttool.model import Position, SparkError
 
 LARGEST_RECORD_BYTES = 2**28  # Spark takes it into memory, we do not
@@ -26,11 +27,10 @@ _RUN = 64  # records that the expression takes at a time
 _STEPS = 32  # records taken one by one before the expression has another try
 _MOST_SIZES = 24  # distinct ones, up to which the expression pays
 _REMOVED = b"\xff\xff\xff\xff"
-_INT32 = Struct(">i")
+_INT32 = struct.Struct(">i")
 
 
-@frozen
-class Records:
+class Records(Struct, frozen=True):
     """What a file holds. `row_checksums`: every value is a row of eight-byte words and four bytes more."""
 
     puts: int = 0
@@ -54,8 +54,7 @@ class BadSize(MalformedFile):
         self.size = size
 
 
-@frozen
-class Grammar:
+class Grammar(Struct, frozen=True):
     """`kinds`: the byte before a record → what it is; empty for plain records, which tell by the size of the value."""
 
     end: bytes

@@ -7,15 +7,16 @@ so do we, and what ends too early or does not match its checksum is found where 
 
 from __future__ import annotations
 
+import struct
 import zlib
 from collections.abc import Mapping
-from struct import Struct
+
+from msgspec import Struct
 
 from ckpttool.errors import LeftUnread, MalformedFile
 from ckpttool.formats.envelope import parse_json_object
 from ckpttool.formats.state.names import LOG_DIRECTORY, SST_DIRECTORY
 from ckpttool.formats.values import Fields, decode_utf8
-from ckpttool.frozen import frozen
 from ckpttool.model import Json, Position, SparkError
 
 METADATA = "metadata"
@@ -26,7 +27,7 @@ _LARGEST_ENTRY_BYTES = 2**26
 _LARGEST_ZIP_BYTES = 2**27  # all entries together
 _MOST_ENTRIES = 2**14
 _FED_BYTES = 2**14  # of a deflated entry at a time
-_HEADER = Struct("<4sHHHHHIIIHH")
+_HEADER = struct.Struct("<4sHHHHHIIIHH")
 _HEADER_MAGIC, _DESCRIPTOR_MAGIC = b"PK\x03\x04", b"PK\x07\x08"
 _ENCRYPTED, _HAS_DESCRIPTOR = 0x1, 0x8
 _STORED, _DEFLATED = 0, 8
@@ -35,8 +36,7 @@ ZIP = SparkError("java.util.zip.ZipException")
 ZIP_ENDED = SparkError("java.io.EOFException")
 
 
-@frozen
-class ImmutableFile:
+class ImmutableFile(Struct, frozen=True):
     """An SST or log file: its name in RocksDB, its name below `SSTs/` or `logs/`, and the size it must have."""
 
     local_name: str
@@ -44,8 +44,7 @@ class ImmutableFile:
     size_bytes: int
 
 
-@frozen
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """What a zip holds. `column_families`: name → id, None in stores without any. `version`: of the description; only
     4.0 writes 2, where names have ids, and no other release takes that."""
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from msgspec import Struct
+
 from ckpttool.errors import MalformedFile
-from ckpttool.frozen import frozen
 from ckpttool.model import Json
 
 DEEPEST = 64  # levels of nesting
@@ -27,8 +28,7 @@ _PLAIN = frozenset(
 )  # fmt: skip
 
 
-@frozen
-class DataType:
+class DataType(Struct, frozen=True):
     """`kind` is Spark's name of the type without its parameters; only those fields mean something that it has."""
 
     kind: str
@@ -41,8 +41,7 @@ class DataType:
     units: tuple[str, str] = ("", "")
 
 
-@frozen
-class Field:
+class Field(Struct, frozen=True):
     name: str
     type: DataType
     metadata: Any = None

@@ -7,7 +7,8 @@ unknown with the reason; nothing where it does not apply. A case is void, never 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ckpttool.harness.history import Case, Histories, Run
 from ckpttool.harness.judge.base import Anomaly, Facts, Invalid, Outcome, Unknown, Valid, Word
@@ -63,8 +64,7 @@ PROPERTIES: dict[str, Callable[[Facts], Outcome]] = {
 REAL, CONTROL = "P13", "P14"
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """The verdict on one case. `void`: the crash is not proven, so the rest tells nothing."""
 
     run: Run
@@ -86,8 +86,7 @@ class Judgement:
         return tuple(outcome.why for outcome in self.outcomes.values() if isinstance(outcome, Unknown))
 
 
-@dataclass(frozen=True, slots=True)
-class Control:
+class Control(Struct, frozen=True):
     """What the judge had to see in a scenario. `due`: the cases in which something was to be seen, `shown`: in which
     it was. Silent: it was never due, or not seen where it was."""
 
@@ -101,8 +100,7 @@ class Control:
         return self.due == 0 or self.shown < self.due
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """A file of histories, judged. `torn`: its last line was cut, and nobody knows what it said."""
 
     run: Run

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ckpttool.harness.fold import Folded, fold
 from ckpttool.harness.history import Case, Crash, Disk, Fields, ObservedCommit, Run
@@ -19,8 +21,7 @@ UNREADABLE = "damaged by hand, nobody can read the sink, and the query stops"
 UNKNOWN_JOB = "job"  # the operator whose doing nobody knows
 
 
-@dataclass(frozen=True, slots=True)
-class Anomaly:
+class Anomaly(Struct, frozen=True):
     """One thing that is not as it has to be. `name` is a stable word, listed in docs/exactly-once.md; `rows` are the
     witnesses, `versions` those of the sink's log."""
 
@@ -31,18 +32,15 @@ class Anomaly:
     versions: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Valid:
+class Valid(Struct, frozen=True):
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Invalid:
+class Invalid(Struct, frozen=True):
     anomalies: tuple[Anomaly, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(Struct, frozen=True):
     why: str
 
 
@@ -56,8 +54,7 @@ def conclude(anomalies: Iterable[Anomaly], note: str = "") -> Valid | Invalid:
     return Invalid(found) if found else Valid(note)
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(Struct, frozen=True, dict=True):
     """A case, and what follows from its logs for all properties alike."""
 
     run: Run

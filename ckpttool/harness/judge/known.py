@@ -4,7 +4,8 @@ stays what it is; it only gets the defect's name. Values only."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ckpttool.errors import NotFound
 from ckpttool.formats import layout
@@ -15,8 +16,7 @@ from ckpttool.releases import OLDEST_CRASHED, Release, parse_release, since
 Outcomes = Mapping[str, Outcome]
 
 
-@dataclass(frozen=True, slots=True)
-class Defect:
+class Defect(Struct, frozen=True):
     """`since`: the first release that has it; `shows`: whether a case looks like it."""
 
     id: str

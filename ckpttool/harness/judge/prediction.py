@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from ckpttool.harness.history import Fields, ObservedFailure, ObservedRestart, Prediction
 from ckpttool.harness.judge.base import (
@@ -26,8 +27,7 @@ GOES_ON = ("replay", "new_batch", "fresh_start")
 SKIPPED, LOSES, DOUBLES = "skipped_already_written", "skipped_rows_lost", "duplicated"
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """`observed` in the words of `ckpt.plan-recovery/1`: replay, new_batch, fresh_start, error, or nothing."""
 
     agreement: Agreement

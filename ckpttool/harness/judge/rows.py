@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ckpttool.harness.history import Disk, Fields
 from ckpttool.harness.judge.base import (
@@ -28,8 +29,7 @@ from ckpttool.harness.reading import last_commit
 from ckpttool.words import counted
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """`rows`: batch → what has to be in the sink; None as a batch: it is not known which one wrote it.
     `pending`: what may be there besides. `columns`: what is compared; others the sink may have as it likes."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from ckpttool.harness.history import Guarantee, Sink, Transformation
 from ckpttool.harness.points import PLACES, Group
@@ -30,8 +31,7 @@ SMALL = {
 STATELESS = ("map", "job")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scenario:
+class Scenario(Struct, frozen=True, kw_only=True):
     """A job, and what is known of it. `groups`: which points it passes. `batches`: how many its input makes;
     `crashed`: those that are stopped. `victim_conf`: what the run before the crash has besides `conf`. `jars`: the
     connectors that it needs. `since`: the first Spark that has it. `surely`: the groups that have to be passed, else
@@ -47,8 +47,8 @@ class Scenario:
     guarantee: Guarantee
     control: Literal["duplicates", "loss"] | None = None
     groups: tuple[Group, ...]
-    conf: Mapping[str, str] = field(default_factory=dict)
-    victim_conf: Mapping[str, str] = field(default_factory=dict)
+    conf: Mapping[str, str] = {}
+    victim_conf: Mapping[str, str] = {}
     jars: tuple[str, ...] = ()
     batches: int = 4
     crashed: tuple[int, ...] = (2,)

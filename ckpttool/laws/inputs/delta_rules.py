@@ -9,12 +9,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 import ckpttool.laws.inputs.delta_errors as errors
 from ckpttool.connectors.delta import NEXT_VERSION, DeltaOffset
 from ckpttool.formats.delta_log import DeltaCommit, DeltaLogNames
 from ckpttool.formats.envelope import ILLEGAL_STATE
 from ckpttool.formats.names import parse_long
-from ckpttool.frozen import frozen, replace
 from ckpttool.laws.base import Complaint
 from ckpttool.laws.inputs.delta_errors import has_delta_4_4
 from ckpttool.laws.inputs.delta_schema import has_mapped_columns, reads_on
@@ -27,8 +29,7 @@ _FILES_PER_BATCH = 1000
 _EVERYTHING = float("inf")
 
 
-@frozen
-class Table:
+class Table(Struct, frozen=True):
     """A table and the query that reads it."""
 
     input: DeltaInput
@@ -157,8 +158,7 @@ def _another_table(table: Table) -> Trouble | None:
 # -- the last range ----------------------------------------------------------------------------------------------------
 
 
-@frozen
-class _Beginning:
+class _Beginning(Struct, frozen=True):
     """Where the last range begins. `is_snapshot`: it reads all rows of that version, not only its changes.
 
     `sure`: False where it is assumed that the query was first started without a version to start at."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from ckpttool.errors import Unavailable
-from ckpttool.frozen import replace
 from ckpttool.laws.base import Law
 from ckpttool.laws.inputs.delta_rules import judge_table
 from ckpttool.model import Finding

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from ckpttool.errors import MalformedFile
-from ckpttool.frozen import frozen
 from ckpttool.model import Finding, Severity, SparkError
 from ckpttool.scene.compaction import LOG, interval_of, lacking_ids, next_compaction
 from ckpttool.scene.sinks import Logs, SinkEvidence, SinkKind, SinkView, Verdict
@@ -19,8 +20,7 @@ RESTORE_ENTRIES = "bring the missing entries back, or write one compact entry th
 _REFILL = "is this the query's sink? if it is, read the missing batches again by other means"
 
 
-@frozen
-class Answer:
+class Answer(Struct, frozen=True):
     """A verdict with its reason; `finding`: the id under which it is told, where it needs somebody to act.
 
     `fails`: the batch does not get that far, and Spark raises this."""

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from ckpttool.errors import CkptError, MalformedFile, NotFound
 from ckpttool.formats import layout
 from ckpttool.formats.delta_log import (
@@ -24,7 +27,6 @@ from ckpttool.formats.delta_log import (
     staged_versions,
 )
 from ckpttool.formats.layout import DELTA_LOG
-from ckpttool.frozen import frozen, replace
 from ckpttool.model import Finding
 from ckpttool.scene.lineage import follow_rows
 from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkWrite
@@ -98,8 +100,7 @@ def load_window(store: Store, names: DeltaLogNames) -> Iterator[DeltaCommit]:
 # -- what lies before the window ---------------------------------------------------------------------------------------
 
 
-@frozen
-class _Older:
+class _Older(Struct, frozen=True):
     """The state that the window builds upon; `unknown`: why its transactions could not be had."""
 
     state: DeltaState

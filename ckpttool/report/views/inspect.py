@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msgspec import to_builtins
+
 from ckpttool.model import Checkpoint, DStreamsDirectory, LogNames, Operator, SinkLedger, SourceLog, VersionRange
 from ckpttool.report.document import Block, Document, Fields, Findings, Line, Section, Table, Toned
 from ckpttool.report.layout import duration_between, spell_duration, spell_time
@@ -68,7 +70,7 @@ def inspection_data(inspection: Diagnosis) -> Fields:
             for operator in checkpoint.operators
         ],
         "sinks": [_ledger_fields(ledger) for ledger in checkpoint.ledgers],
-        "dstreams": _plain(checkpoint.dstreams),
+        "dstreams": to_builtins(checkpoint.dstreams),
         "findings": findings_fields(inspection.findings),
     }
 
@@ -149,13 +151,6 @@ def _is_truncated(checkpoint: Checkpoint) -> bool:
     return any(
         len(ids) > len(read) + sum(path.startswith(f"{directory}/") for path in faulty) for directory, ids, read in logs
     )
-
-
-def _plain(value: Any) -> Any:
-    """A dataclass without a contract of its own, field by field."""
-    from dataclasses import asdict, is_dataclass
-
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else None
 
 
 # -- for people --------------------------------------------------------------------------------------------------------

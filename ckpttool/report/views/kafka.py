@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ckpttool.frozen import frozen
+from msgspec import Struct
+
 from ckpttool.kafka.base import PartitionTimes, PartitionView, SourceView, TopicView, spell
 from ckpttool.laws.kafka import KafkaVerdict
 from ckpttool.laws.restart import Restart
@@ -23,8 +24,7 @@ _NOTES_SHOWN = 5
 Newest = tuple[int | None, int | None]
 
 
-@frozen
-class KafkaReport:
+class KafkaReport(Struct, frozen=True):
     """What `ckpt kafka diff` shows. `asked_ms`: when the brokers had answered; `tells_when`: times were asked for."""
 
     checkpoint: str

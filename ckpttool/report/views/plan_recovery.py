@@ -111,7 +111,7 @@ def _option_fields(option: WayOut) -> Fields:
 
 def _step_fields(step: Step) -> Fields:
     """A step by its own fields; those that its kind does not have are left out."""
-    from dataclasses import asdict
+    from msgspec.structs import asdict
 
     return {name: value for name, value in asdict(step).items() if value is not None}
 

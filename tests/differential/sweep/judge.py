@@ -15,10 +15,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from ckpttool import load_checkpoint, open_store
 from ckpttool.api import look_at_states
 from ckpttool.diagnosis import Diagnosis, diagnose
-from ckpttool.frozen import replace
 from ckpttool.laws.restart import GOES_ON, Restart
 from ckpttool.reading.inputs import load_inputs
 from ckpttool.reading.sinks import load_sink

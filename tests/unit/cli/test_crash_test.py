@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from msgspec.structs import replace
 
 from ckpttool.harness.history import Case, Histories
 from ckpttool.harness.history_json import encode_case, encode_histories, encode_run, parse_histories

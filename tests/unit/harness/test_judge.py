@@ -4,10 +4,10 @@ known."""
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ckpttool.harness.history import (
     Case,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from ckpttool.harness.history import STEPS, Disk, ObservedCommit, Window
 from ckpttool.harness.points import PLACES, Standings, breakpoints, drifted, stops, witness

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ckpttool.harness.history import Disk, QuerySource, Record, Run
 from ckpttool.harness.reading import Reading, read_batches

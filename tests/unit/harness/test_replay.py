@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ckpttool.errors import NotFound
 from ckpttool.harness.driver import Driver

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from ckpttool.harness.history import Histories
 from ckpttool.harness.judge import judge

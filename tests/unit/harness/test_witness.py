@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ckpttool.harness.place import JobPlace
 from ckpttool.harness.witness import read_state, say_the_same

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ckpttool.kafka.base import BrokerAnswer, Fault, PartitionAnswer, PartitionView, TopicAnswer
 from ckpttool.kafka.diff import known_ids_of

@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ckpttool.diagnosis import predict
 from ckpttool.formats.offsets import parse_offset_log
-from ckpttool.frozen import replace
 from ckpttool.kafka.base import BrokerAnswer, Fault
 from ckpttool.plan import Conf, Plan, SetAside, WayOut, Write, plan_recovery
 from ckpttool.scene.scene import Scene

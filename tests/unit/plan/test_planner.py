@@ -6,13 +6,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from msgspec.structs import replace
 
 from ckpttool import open_checkpoint
 from ckpttool.formats.commits import parse_commit_log
@@ -41,7 +41,7 @@ def delta(*batches: int, rows: int = 10, **fields: object) -> SinkEvidence:
     writes = tuple(SinkWrite(f"version {one}", EPOCH_MS * 2, QUERY_ID, one, one, rows=rows) for one in batches)
     ledger = (LedgerEntry(QUERY_ID, batches[-1]),) if batches else ()
     evidence = SinkEvidence("delta", "/lake/orders", key=QUERY_ID, ledger=ledger, writes=writes, seen_from_ms=0)
-    return replace(evidence, **fields)  # type: ignore[arg-type]
+    return replace(evidence, **fields)
 
 
 KAFKA = SinkEvidence("kafka", "kafka")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from ckpttool.errors import MalformedFile, Unavailable
 from ckpttool.formats.names import parse_log_names
@@ -20,12 +19,12 @@ FRESH = Logs(0, now_ms=NOW)
 def table(last: int | None, *writes: SinkWrite, **fields: object) -> SinkEvidence:
     ledger = () if last is None else (LedgerEntry(Q, last, 51_000),)
     base = SinkEvidence("delta", "t", key=Q, ledger=ledger, writes=writes, seen_from_ms=0)
-    return replace(base, **fields)  # type: ignore[arg-type]
+    return replace(base, **fields)
 
 
 def write(batch: int | None = 5, at: int | None = 51_001, app_id: str | None = Q, **fields: object) -> SinkWrite:
     base = SinkWrite("version 9", at, app_id, batch)
-    return replace(base, **fields)  # type: ignore[arg-type]
+    return replace(base, **fields)
 
 
 def said(evidence: SinkEvidence, facts: Logs = REPLAY) -> tuple[str, list[str]]:

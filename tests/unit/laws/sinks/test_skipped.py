@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ckpttool.laws.sinks.skipped import VALIDATION, fails_once, never_committed
 from ckpttool.model import CommitLogEntry, Operator

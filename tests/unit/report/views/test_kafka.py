@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ckpttool.cli.brokers import parse_clusters
 from ckpttool.kafka.base import BrokerAnswer, Clusters, Fault, PartitionView, SourceView
