@@ -121,10 +121,10 @@ def diagnose(scene: Scene, chosen: Choice = "given") -> Diagnosis:
     evidence = scene.evidence
     known = evidence.written_by.min or evidence.written_by.max
     possible = tuple(possible_releases(evidence)) if known or chosen == "any" else ()
-    prediction = predict(scene)
+    judged = _judge_sources(scene)
+    prediction = _predict(scene, judged)
     others = {} if chosen == "given" else _under_others(scene, possible_releases(evidence))
     sinks = tuple(_judge(sink, scene, prediction) for sink in scene.sinks)
-    kafka = _judge_kafka(scene)
     if chosen == "any":
         prediction = _agreed(prediction, others)
     in_files = [
@@ -134,13 +134,12 @@ def diagnose(scene: Scene, chosen: Choice = "given") -> Diagnosis:
     findings = [
         *_as_raised(prediction, in_files),
         *_about_a_skipped_batch(scene, prediction),
-        *_judge_inputs(scene)[1],
-        *(kafka.findings if kafka else ()),
+        *judged.findings,
         *(finding for verdict in sinks for finding in verdict.findings),
         *(_other_outcomes(prediction, others) if chosen != "any" else ()),
     ]
     told = worst_first([*_untold_failure(prediction, findings), *findings])
-    return Diagnosis(scene, chosen, possible, prediction, sinks, told, kafka)
+    return Diagnosis(scene, chosen, possible, prediction, sinks, told, judged.kafka)
 
 
 # -- what the restart does ---------------------------------------------------------------------------------------------
@@ -148,9 +147,13 @@ def diagnose(scene: Scene, chosen: Choice = "given") -> Diagnosis:
 
 def predict(scene: Scene) -> Restart:
     """The restart as the logs, the state's files, the sinks' own logs and the inputs let it be."""
+    return _predict(scene, _judge_sources(scene))
+
+
+def _predict(scene: Scene, sources: _Sources) -> Restart:
     restart = predict_restart(scene)
     restart = replace(restart, assumes=(*restart.assumes, *_more_assumed(scene)))
-    source = _at_the_sources(scene)
+    source = sources.obstacle
     if isinstance(source, Failure) and restart.error and _comes_before(source, restart.error):
         return stopped(restart, source)
     skipped = never_committed(scene, restart.batch_id) if restart.batch_id is not None else None
@@ -162,15 +165,22 @@ def predict(scene: Scene) -> Restart:
     return next((stopped(restart, spoken) for spoken in (source, *sinks, skipped) if spoken), restart)
 
 
-def _at_the_sources(scene: Scene) -> Failure | Doubt | None:
+class _Sources(Struct, frozen=True):
+    """What the query's inputs and brokers come to."""
+
+    obstacle: Failure | Doubt | None = None
+    findings: tuple[Finding, ...] = ()
+    kafka: KafkaVerdict | None = None
+
+
+def _judge_sources(scene: Scene) -> _Sources:
     """What is certain comes before what is not; then what comes first."""
-    spoken = [_judge_inputs(scene)[0]]
-    if judged := _judge_kafka(scene):
-        spoken.append(judged.obstacle)
+    obstacle, findings = _judge_inputs(scene)
+    kafka = _judge_kafka(scene)
+    spoken = [one for one in (obstacle, kafka.obstacle if kafka else None) if one]
     failures = [one for one in spoken if isinstance(one, Failure)]
-    if failures:
-        return min(failures, key=lambda failure: PHASES.index(failure.phase))
-    return next((one for one in spoken if one), None)
+    first = min(failures, key=lambda one: PHASES.index(one.phase)) if failures else next(iter(spoken), None)
+    return _Sources(first, (*findings, *(kafka.findings if kafka else ())), kafka)
 
 
 def _judge_inputs(scene: Scene) -> tuple[Failure | Doubt | None, tuple[Finding, ...]]:

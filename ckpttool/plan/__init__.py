@@ -90,9 +90,9 @@ def plan_recovery(
     found = list(_ways_out(start, refused))
     if behind := refill(start):
         found.extend(filter(None, [_tried(start, behind, refused)]))
-    if not found and restart.outcome == "error" and start.restart().outcome in GOES_ON:
+    if not found and restart.outcome == "error" and start.restart.outcome in GOES_ON:
         refused.append(Refusal("restore-from-backup", f"{'; '.join(restart.why)}: or go back to an earlier batch"))
-    if not found and not refused and restart.outcome in ("error", "unknown") and start.restart().outcome not in GOES_ON:
+    if not found and not refused and restart.outcome in ("error", "unknown") and start.restart.outcome not in GOES_ON:
         refused.append(Refusal("edit-files", f"no repair is known for this: {'; '.join(restart.why)}"))
     if not found and restart.outcome == "fresh_start":
         refused.extend(rows_of_a_lost_checkpoint(start))
@@ -146,7 +146,7 @@ def _tried(start: Situation, proposal: Repair | Refusal, refused: list[Refusal])
 
 
 def _way_out(start: Situation, chain: Sequence[Repair], end: Situation) -> WayOut:
-    cost = sum((repair.cost for repair in chain), cost_of(start, end, end.restart()))
+    cost = sum((repair.cost for repair in chain), cost_of(start, end, end.restart))
     titles = [repair.title for repair in chain]
     traps = [repair.trap for repair in chain if repair.trap]
     preconditions = [condition for repair in chain for condition in repair.preconditions]

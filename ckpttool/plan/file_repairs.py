@@ -246,5 +246,5 @@ def only_a_backup(_: Situation) -> Proposals:
 
 
 def not_by_files(situation: Situation) -> Proposals:
-    restart = situation.restart()
+    restart = situation.restart
     yield Refusal("edit-files", f"no edit of the checkpoint helps here: {'; '.join(restart.why)}")

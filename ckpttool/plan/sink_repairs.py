@@ -32,7 +32,7 @@ _RENUMBERED_AT_MOST = 10_000
 
 def _stopped(situation: Situation) -> list[tuple[SinkEvidence, Failure]]:
     """The sinks that the next batch fails in, and how."""
-    batch = situation.restart().batch_id
+    batch = situation.restart.batch_id
     if batch is None:
         return []
     answers = ((view.sink, what_stops(view, batch, situation.scene.release)) for view in situation.witnesses)
@@ -68,7 +68,7 @@ def log_in_the_way(situation: Situation) -> Proposals:
 
 def is_sink_ahead(situation: Situation) -> bool:
     """Whether a batch that is yet to be planned, or not the one the sink has, would be skipped."""
-    scene, restart = situation.scene, situation.restart()
+    scene, restart = situation.scene, situation.restart
     if restart.batch_id is None or restart.outcome not in ("replay", "new_batch", "fresh_start"):
         return False
     if scene.is_replay and any(_skips_what_it_lacks(view, restart.batch_id) for view in situation.witnesses):
@@ -141,12 +141,12 @@ def _commit_like(situation: Situation, batch: int, number: int) -> CommitLogEntr
 
 def is_skip_fatal(situation: Situation) -> bool:
     """The sink has the batch, so no task of it runs, and its commit has to name what the tasks would have written."""
-    batch = situation.restart().batch_id
+    batch = situation.restart.batch_id
     return batch is not None and never_committed(situation.scene, batch) is not None
 
 
 def run_what_is_skipped(situation: Situation) -> Proposals:
-    yield _bring_sinks_down(situation, (situation.restart().batch_id or 0) - 1)
+    yield _bring_sinks_down(situation, (situation.restart.batch_id or 0) - 1)
 
 
 # -- the sink knows the query by another id ----------------------------------------------------------------------------
@@ -210,7 +210,7 @@ def are_batches_left_out(situation: Situation) -> bool:
     """Planned, never committed, and below the one that runs again: only a sink can say that they were written."""
     scene = situation.scene
     planned, committed = scene.planned, scene.committed
-    if planned is None or committed is None or situation.restart().outcome != "replay" or scene.is_async:
+    if planned is None or committed is None or situation.restart.outcome != "replay" or scene.is_async:
         return False
     return any(situation.all_hold(batch) is not True for batch in range(committed + 1, planned))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 KEEPS_NOTHING = ("noop", "memory")
 
 
-class Situation(Struct, frozen=True):
+class Situation(Struct, frozen=True, dict=True):
     """A scene that a way out starts from or leads to. `files`: the paths of the whole checkpoint, if somebody listed
     them."""
 
@@ -75,6 +76,7 @@ class Situation(Struct, frozen=True):
         """The paths below `state/`, as far as they are known; they are needed to touch it."""
         return listing(self.states) if self.files is None else self.files
 
+    @cached_property
     def restart(self) -> Restart:
         return predict_restart(self.scene)
 

@@ -37,7 +37,7 @@ def damaged(situation: Situation) -> Proposals:
         yield from _schemas(situation)
         yield from _older_bases(situation)
         yield _newest_sound_version(situation)
-    if situation.restart().outcome == "error":
+    if situation.restart.outcome == "error":
         yield from start_over(situation, "the state is in no backup")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ckpttool.laws.book import first_obstacle
 from ckpttool.plan import file_repairs, kafka_repairs, log_repairs, sink_repairs, state_repairs
 from ckpttool.plan.log_repairs import Proposals
 from ckpttool.plan.repair import Proposer
@@ -62,13 +61,13 @@ BESIDES: Mapping[str, Proposer] = {
 
 
 def first_trouble(situation: Situation) -> str | None:
-    """The rule that stops the restart, else what it would do without a word; None if all is well."""
+    """The law that stops the restart, else what it would do without a word; None if all is well."""
     scene = situation.scene
-    if found := first_obstacle(scene):
-        return found[0].id
+    if situation.restart.law:
+        return situation.restart.law.id
     if kafka_repairs.is_in_trouble(situation):
         return "kafka"
-    if situation.restart().outcome in ("unknown", "error"):
+    if situation.restart.outcome in ("unknown", "error"):
         return "beyond-the-rules"
     planned, committed = scene.planned, scene.committed
     if situation.checkpoint.metadata is None and (planned is not None or committed is not None):
