@@ -181,6 +181,18 @@ def test_what_fails_leaves_it_standing(tmp_path: Path, lost: str) -> None:
     assert (root / "metadata").read_text() == FENCE
 
 
+@pytest.mark.parametrize("folder", ["offsets", "commits", "sources"])
+def test_what_cannot_be_set_aside_leaves_it_standing(tmp_path: Path, folder: str) -> None:
+    """`set -e` alone would go on after `mkdir … && mv …`."""
+    root = build(tmp_path / "q", STORY)
+    steps = steps_back(root)
+    (tmp_path / "q.set-aside").mkdir()
+    (tmp_path / "q.set-aside" / folder).write_text("in the way")
+    assert run(script(steps)) != 0
+    assert (root / "metadata").read_text() == FENCE
+    assert (root / folder / ("0" if folder == "sources" else "2")).exists()
+
+
 def test_where_nothing_can_be_set_aside_nothing_is_changed(tmp_path: Path) -> None:
     root = build(tmp_path / "q", STORY)
     before = files_below(root)
