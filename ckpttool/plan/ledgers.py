@@ -158,12 +158,13 @@ def _rewound_iceberg(sink: SinkEvidence, batch: int) -> Rewound | str:
     after = sink.writes[sink.writes.index(write) + 1 :]
     if others := [other for other in after if other.app_id != sink.key and not other.empty]:
         return f"rolling it back would undo what others wrote since: {listed(other.place for other in others)}"
-    sql = f"CALL system.rollback_to_snapshot('{sink.path}', {write.place})"
+    # Which catalog has the table, and under which name, its path does not tell.
+    sql = f"CALL CATALOG.system.rollback_to_snapshot('NAMESPACE.TABLE', {write.version})"
     step = Manual(
         text=f"roll {sink.path} back to the snapshot of batch {batch}: {write.place}",
         why="takes the rows and the record of the batches above out together",
         target="sink",
-        shell=f"spark-sql -e {quote(sql)}",
+        shell=f"false  # until it is rolled back by hand, with {sql}; then go on with what follows",
     )
     return Rewound((step,), lowered(sink, batch), ("nobody else writes to the table meanwhile",))
 

@@ -332,6 +332,20 @@ def test_after_a_restore_only_the_record_is_lowered(tmp_path: Path) -> None:
     assert rows(plan.options[0]) == (0, 0, 10)
 
 
+def test_an_iceberg_table_is_rolled_back_by_a_person(tmp_path: Path) -> None:
+    """Only who knows its catalog can; a script that is run through stops there."""
+    writes = tuple(
+        SinkWrite(f"snapshot {one}7", EPOCH_MS * 2, QUERY_ID, one, one * 10 + 7, rows=10) for one in range(3)
+    )
+    sink = replace(delta(0, 1, 2), kind="iceberg", writes=writes)
+    (way,) = look(build(tmp_path, STORY), sink, wish=Wish(to_batch=1))[0].options
+    step = within_fence(way.steps)[0]
+    assert isinstance(step, Manual)
+    assert step.target == "sink"
+    assert "rollback_to_snapshot('NAMESPACE.TABLE', 17)" in step.shell
+    assert subprocess.run(["bash", "-c", f"set -e\n{step.shell}\ntrue"], check=False).returncode == 1
+
+
 def test_a_sink_that_went_back_is_filled_again(tmp_path: Path) -> None:
     """Nothing stops the restart, and nothing else would bring batches 1 and 2 back."""
     plan, restart = look(build(tmp_path, STORY), delta(0))
