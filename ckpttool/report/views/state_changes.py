@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
+from ckpttool.model import Finding
 from ckpttool.report.document import Document, Fields, Findings, Records, Section, Table
 from ckpttool.report.state_rows import line_renderer
 from ckpttool.report.views.findings import findings_fields
@@ -23,43 +24,52 @@ Side = tuple[StateReader, StateTable]
 
 
 def changes_document(earlier: Side, later: Side, changes: Iterable[RowChange]) -> Document:
-    """Changes are found while they are shown; how many there were is known in the end."""
-    (reader_before, before), (reader, after) = earlier, later
-    line, counts = _line_renderer(before, after), Counter[str]()
+    shown = _Changes(earlier, later, changes)
+    records = Records("changes", shown.lines, after=shown.after, asides=lambda: asides_of(shown.findings))
+    return Document("state-diff", later[0].store.url, shown.data, shown.blocks, records)
 
-    def counted() -> Iterator[RowChange]:
-        for change in changes:
-            counts[change.change] += 1
-            yield change
 
-    def summary() -> dict[str, int]:
-        return {kind: counts[kind] for kind in ("added", "changed", "removed")}
+class _Changes:
+    """Changes are found while they are shown; how many there were, and what could not be read, is known in the end."""
 
-    def data() -> Fields:
-        return {"batches": [reader_before.batch, reader.batch], "operator": after.operator, "store": after.name}
+    def __init__(self, earlier: Side, later: Side, changes: Iterable[RowChange]) -> None:
+        (self._before, table_before), (self._after, self._table) = earlier, later
+        self._changes, self._counts = changes, Counter[str]()
+        self._line = _line_renderer(table_before, self._table)
 
-    def blocks() -> Iterator[Section]:
-        found = counted()
-        rows = [_row(change, line(change), after) for change in islice(found, _SHOWN)]
-        more = sum(1 for _ in found)
-        said = ", ".join(f"{count:,} {kind}" for kind, count in summary().items())
-        yield [f"{after.name} from batch {reader_before.batch} to {reader.batch}: {said}"]
+    @property
+    def findings(self) -> list[Finding]:
+        return [*self._before.findings, *self._after.findings]
+
+    def data(self) -> Fields:
+        batches = [self._before.batch, self._after.batch]
+        return {"batches": batches, "operator": self._table.operator, "store": self._table.name}
+
+    def lines(self) -> Iterator[str]:
+        return map(self._line, self._counted())
+
+    def after(self) -> Fields:
+        return {"summary": self._summary(), "findings": findings_fields(self.findings)}
+
+    def blocks(self) -> Iterator[Section]:
+        changes = self._counted()
+        rows = [_row(change, self._line(change), self._table) for change in islice(changes, _SHOWN)]
+        more = sum(1 for _ in changes)
+        said = ", ".join(f"{count:,} {kind}" for kind, count in self._summary().items())
+        yield [f"{self._table.name} from batch {self._before.batch} to {self._after.batch}: {said}"]
         if rows:
             table = Table(("Change", "Partition", "Key", "Before", "After"), rows, {1})
             yield [table, *([f"  … {more:,} more; all with --format jsonl"] if more else [])]
-        if findings := (*reader_before.findings, *reader.findings):
-            yield [Findings(findings)]
+        if self.findings:
+            yield [Findings(self.findings)]
 
-    records = Records(
-        "changes",
-        each=lambda: map(line, counted()),
-        after=lambda: {
-            "summary": summary(),
-            "findings": findings_fields((*reader_before.findings, *reader.findings)),
-        },
-        asides=lambda: asides_of((*reader_before.findings, *reader.findings)),
-    )
-    return Document("state-diff", reader.store.url, data, blocks, records)
+    def _counted(self) -> Iterator[RowChange]:
+        for change in self._changes:
+            self._counts[change.change] += 1
+            yield change
+
+    def _summary(self) -> dict[str, int]:
+        return {kind: self._counts[kind] for kind in ("added", "changed", "removed")}
 
 
 def _line_renderer(before: StateTable, after: StateTable) -> Callable[[RowChange], str]:
