@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.errors import Refused
+from ckpttool.laws.base import Law
 from ckpttool.laws.book import told_by_files
 from ckpttool.laws.restart import GOES_ON, Choice, Restart, choose_release, possible_releases, predict_restart, stopped
 from ckpttool.laws.sinks.failures import what_stops
@@ -25,7 +26,7 @@ from ckpttool.model import Checkpoint, Finding, SparkError
 from ckpttool.releases import Release, spell_release
 from ckpttool.scene.evidence import Evidence
 from ckpttool.scene.inputs import DeltaInput
-from ckpttool.scene.scene import PHASES, Doubt, Failure, Scene
+from ckpttool.scene.scene import PHASES, Doubt, Failure, NotLookedAt, Scene
 from ckpttool.scene.sinks import SinkEvidence, SinkVerdict, SinkView
 
 if TYPE_CHECKING:
@@ -37,6 +38,15 @@ KAFKA_NOT_ASKED = "Kafka still has what the query reads next"
 UNREACHABLE = ("sink-unreachable", "source-unreachable")
 # Faults of a Kafka client for which asking again is of no use.
 REFUSALS: tuple[Reason, ...] = ("missing_extra", "unsupported")
+
+
+class Answer(Struct, frozen=True):
+    """What one law says of a scene. `why`: what it stops for, leaves open, or would have to look at."""
+
+    law: Law
+    verdict: Literal["sound", "broken", "doubt", "not_looked_at"]
+    findings: tuple[Finding, ...] = ()
+    why: str | None = None
 
 
 class Diagnosis(Struct, frozen=True, dict=True):
@@ -72,6 +82,23 @@ class Diagnosis(Struct, frozen=True, dict=True):
             return {}
         counts = count_loadable(files, choose_release(self.evidence, None)[0])
         return {operator.id: (counts[operator.id], operator.partitions) for operator in files.operators}
+
+    @cached_property
+    def answers(self) -> tuple[Answer, ...]:
+        """Of every law in the book: also of those that hold, and of those that could not be asked."""
+        from ckpttool.laws.book import every
+
+        unseen = {one.part: one for one in self.scene.not_looked_at}
+        return tuple(self._answer_of(law, unseen.get(law.needs)) for law in every())
+
+    def _answer_of(self, law: Law, unseen: NotLookedAt | None) -> Answer:
+        found = tuple(finding for finding in self.findings if finding.id == law.id)
+        speaks = self.prediction.law is not None and self.prediction.law.id == law.id
+        if found or (speaks and self.prediction.error):
+            return Answer(law, "broken", found, "; ".join(self.prediction.why) if speaks else None)
+        if speaks:
+            return Answer(law, "doubt", (), "; ".join(self.prediction.why))
+        return Answer(law, "not_looked_at", (), unseen.what) if unseen else Answer(law, "sound")
 
     @property
     def exit_code(self) -> int:

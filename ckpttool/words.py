@@ -25,3 +25,9 @@ def quote(text: str, limit: int = 60) -> str:
     """A short, printable rendering of something read from a file, for messages."""
     shown = text if len(text) <= limit else text[:limit] + "…"
     return "`" + shown.encode("unicode_escape").decode("ascii") + "`" if not shown.isprintable() else f"`{shown}`"
+
+
+def enumerated(words: Iterable[str]) -> str:
+    """`a, b and c`"""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last

@@ -40,6 +40,7 @@ class Sighting(Struct, frozen=True):
     newest_ms: int | None = None  # when the newest batch was planned or committed
     next_outcome: str | None = None
     next_batch_id: int | None = None
+    not_looked_at: tuple[str, ...] = ()  # parts that the next batch depends on besides
     findings: tuple[Finding, ...] = ()
     error: str | None = None
     next_step: str | None = None
@@ -139,6 +140,7 @@ def _sighting(inspection: Diagnosis, url: str) -> Sighting:
         newest_ms=max((moment for moments in newest for moment in moments if moment), default=None),
         next_outcome=inspection.prediction.outcome,
         next_batch_id=inspection.prediction.batch_id,
+        not_looked_at=tuple(one.part for one in inspection.scene.not_looked_at),
         findings=inspection.findings,
     )
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Literal
 
 from msgspec import Struct
 
 from ckpttool.formats.envelope import ILLEGAL_STATE, SPARK_ILLEGAL_STATE
 from ckpttool.model import Finding, Severity, SparkError
 from ckpttool.releases import OLDEST, Release, since
-from ckpttool.scene.scene import Doubt, Failure, Phase, Scene
+from ckpttool.scene.scene import Doubt, Failure, Part, Phase, Scene
 
 ASSERTION = "java.lang.AssertionError"
 REQUIREMENT = "java.lang.IllegalArgumentException"
@@ -38,8 +37,6 @@ class Complaint(Struct, frozen=True):
         return SparkError(self.class_name, self.condition)
 
 
-# What has to be looked at before a law can be answered.
-Part = Literal["logs", "clock", "state", "rows", "sinks", "inputs", "brokers"]
 Check = Callable[[Scene], Failure | Doubt | None]
 Look = Callable[[Scene], Iterator[Finding]]
 

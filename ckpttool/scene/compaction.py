@@ -35,6 +35,7 @@ def interval_of(names: LogNames) -> int:
     plain, last = set(names.ids), names.last or 0
     first_hole = next(one for one in range(1, last + 2) if one not in plain)
     where_compact_files_belong = range(first_hole, last + 1, first_hole + 1)
-    if where_compact_files_belong and plain.isdisjoint(where_compact_files_belong):
+    # A range as long as a number allows is never walked: it is asked for each of the few ids there are.
+    if where_compact_files_belong and not any(one in where_compact_files_belong for one in plain):
         return first_hole + 1
     return DEFAULT_COMPACT_INTERVAL

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -10,7 +10,7 @@ from msgspec import Struct
 from ckpttool.formats.names import parse_long
 from ckpttool.model import Checkpoint, Finding, LogNames, OffsetLogEntry
 from ckpttool.releases import Release
-from ckpttool.scene.batches import Batch
+from ckpttool.scene.batches import Batch, SourceProgress
 from ckpttool.scene.evidence import Evidence
 from ckpttool.scene.sinks import Logs, SinkEvidence, SinkView
 from ckpttool.scene.state_chain import StateFiles
@@ -24,6 +24,9 @@ Phase = Literal["start", "init", "batch"]
 Trigger = Literal["default", "once", "available-now", "continuous", "real-time"]
 
 ASYNC_OPTION = "asyncProgressTrackingEnabled"
+# What a scene may hold, or nobody has looked at. `state`: names and sizes of its files, `rows`: what is inside them.
+Part = Literal["logs", "clock", "state", "rows", "sinks", "inputs", "brokers"]
+
 PHASES: tuple[Phase, ...] = ("start", "init", "batch")  # in the order of time
 
 
@@ -61,6 +64,14 @@ class Start(Struct, frozen=True):
     def option(self, name: str) -> str | None:
         """Of the sources and the writer; their names are told apart by no capital letter."""
         return next((value for key, value in self.options.items() if key.lower() == name.lower()), None)
+
+
+class NotLookedAt(Struct, frozen=True):
+    """`what`: in words. `option`: of `ckpt plan-recovery`, which has it looked at."""
+
+    part: Part
+    what: str
+    option: str | None = None
 
 
 class Scene(Struct, frozen=True):
@@ -158,6 +169,30 @@ class Scene(Struct, frozen=True):
     def needed_state(self) -> StateFiles | None:
         """The files of the version that the next batch begins with; None if nobody looked at them."""
         return self.states.get(self.next_id)
+
+    @property
+    def not_looked_at(self) -> tuple[NotLookedAt, ...]:
+        """What the next batch depends on besides, and nobody has looked at: an answer holds but for that."""
+        return tuple(self._not_looked_at()) if self.evidence.mode != "dstreams" else ()
+
+    def _not_looked_at(self) -> Iterator[NotLookedAt]:
+        if self.is_stateful and self.planned is not None and not self.is_continuous:
+            if self.needed_state is None:
+                yield NotLookedAt("state", "the files of its state")
+            elif self.needed_state.mode == "quick":
+                yield NotLookedAt("rows", "what is inside the files of its state", "--state full")
+        if not self.sinks:
+            yield NotLookedAt("sinks", "its sink", "--sink URL")
+        kinds = {source.offset.kind for source in self.newest_sources if source.offset}
+        if "kafka" in kinds and self.kafka is None:
+            yield NotLookedAt("brokers", "what Kafka still has", "--bootstrap-server H:P")
+        if not self.inputs and ("delta" in kinds or ("file" in kinds and self.replays_as_logged)):
+            yield NotLookedAt("inputs", "what it reads", "--option path=URL" if "delta" in kinds else None)
+
+    @property
+    def newest_sources(self) -> tuple[SourceProgress, ...]:
+        newest = self.evidence.newest
+        return newest.sources if newest else ()
 
     # -- the sinks -----------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import to_builtins
 
+from ckpttool.laws.restart import GOES_ON
 from ckpttool.model import Checkpoint, DStreamsDirectory, LogNames, Operator, SinkLedger, SourceLog, VersionRange
 from ckpttool.report.document import Block, Document, Fields, Findings, Line, Section, Table, Toned
 from ckpttool.report.layout import duration_between, spell_duration, spell_time
@@ -20,6 +21,7 @@ from ckpttool.report.views.batches import (
     spell_step,
 )
 from ckpttool.report.views.findings import findings_fields
+from ckpttool.words import enumerated
 
 if TYPE_CHECKING:
     from ckpttool.diagnosis import Diagnosis
@@ -58,7 +60,12 @@ def inspection_data(inspection: Diagnosis) -> Fields:
         "mode_reason": evidence.mode_reason,
         "last_offset_batch": checkpoint.last_offset_batch,
         "last_commit_batch": checkpoint.last_commit_batch,
-        "next_batch": {"outcome": following.outcome, "batch_id": following.batch_id, "why": list(following.why)},
+        "next_batch": {
+            "outcome": following.outcome,
+            "batch_id": following.batch_id,
+            "why": list(following.why),
+            "not_looked_at": not_looked_at_fields(inspection),
+        },
         "batches_on_disk": _batches_on_disk(checkpoint.offset_names, checkpoint.commit_names),
         "truncated": _is_truncated(checkpoint),
         "offsets": [offset_fields(batch) for batch in evidence.batches if batch.entry],
@@ -73,6 +80,11 @@ def inspection_data(inspection: Diagnosis) -> Fields:
         "dstreams": to_builtins(checkpoint.dstreams),
         "findings": findings_fields(inspection.findings),
     }
+
+
+def not_looked_at_fields(inspection: Diagnosis) -> list[Fields]:
+    """But for this the answer holds."""
+    return [{"part": one.part, "what": one.what} for one in inspection.scene.not_looked_at]
 
 
 def _source_log_fields(log: SourceLog) -> Fields:
@@ -176,6 +188,8 @@ def _head(inspection: Diagnosis, now_ms: int | None) -> Iterator[Line]:
     writer = _spell_versions(evidence.written_by)
     yield Toned(f"Query {query}", "title"), f" in {name} · {MODES[evidence.mode]} · written by {writer}"
     yield _what_comes_next(inspection)
+    if inspection.prediction.outcome in GOES_ON and (unseen := inspection.scene.not_looked_at):
+        yield f"  Not looked at: {enumerated(one.what for one in unseen)}; ckpt plan-recovery does."
     yield f"  {_where_it_stands(evidence, now_ms)}"
 
 

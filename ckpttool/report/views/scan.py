@@ -20,7 +20,11 @@ def scan_document(scan: Scan, now_ms: int) -> Document:
 def _fields(sighting: Sighting, now_ms: int) -> Fields:
     """`error` where the directory could not be looked at; then nothing else is known."""
     blind = sighting.error is not None
-    following = {"outcome": sighting.next_outcome, "batch_id": sighting.next_batch_id}
+    following = {
+        "outcome": sighting.next_outcome,
+        "batch_id": sighting.next_batch_id,
+        "not_looked_at": list(sighting.not_looked_at),
+    }
     return {
         "checkpoint": sighting.url,
         "query_id": sighting.query_id,
@@ -46,6 +50,8 @@ def _blocks(scan: Scan, now_ms: int) -> Iterator[Section]:
     yield [f"{len(verdicts)} {'checkpoint' if len(verdicts) == 1 else 'checkpoints'}: {counts}."]
     head = ("Verdict", "Checkpoint", "Query", "Last batch", "Age", "Findings")
     yield [Table(head, [_row(one, scan.url, now_ms) for one in scan.sightings], {3, 4})]
+    if any(one.not_looked_at for one in scan.sightings):
+        yield ["Not looked at: what is inside state files, sinks, and what is read; ckpt plan-recovery PATH does."]
 
 
 def _row(sighting: Sighting, root: str, now_ms: int) -> tuple[str, ...]:
