@@ -85,8 +85,14 @@ class Told:
         """Of the place around the checkpoint."""
         return say("scan", self.path.parent)
 
+    @cached_property
+    def quick_plan(self) -> Said:
+        """The same, but for the bodies of state files."""
+        return say("plan-recovery", self.path, *self.options, "--state", "quick")
+
     def text(self, command: str, *options: str) -> str:
-        return run_ckpt(command, str(self.path), *options).out
+        path = self.path.parent if command == "scan" else self.path
+        return run_ckpt(*command.split(), str(path), *options).out
 
     @property
     def all(self) -> dict[str, Said]:
