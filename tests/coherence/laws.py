@@ -126,7 +126,7 @@ def who_looked_at_less_says_so(told: Told) -> Iterator[str]:
     promises += [("plan-recovery", told.quick_plan.json["restart"], "--state quick")]
     for command, promise, options in promises:
         if promise and promise["outcome"] in GOES_ON:
-            if not promise.get("assumes"):
+            if not (promise.get("not_looked_at") or promise.get("assumes")):
                 yield f"{command} {options} promises a batch, and its JSON assumes nothing"
             given = (*told.options, *options.split()) if options else ()
             first = told.text(command, *given).split("\n\n")[0]

@@ -47,11 +47,12 @@ def _blocks(scan: Scan, now_ms: int) -> Iterator[Section]:
         return
     verdicts = [_verdict(one) for one in scan.sightings]
     counts = ", ".join(f"{verdicts.count(word)} {word}" for word in _WORST_FIRST if word in verdicts)
-    yield [f"{len(verdicts)} {'checkpoint' if len(verdicts) == 1 else 'checkpoints'}: {counts}."]
+    said = [f"{len(verdicts)} {'checkpoint' if len(verdicts) == 1 else 'checkpoints'}: {counts}."]
+    if any(one.not_looked_at for one in scan.sightings):
+        said.append("Not looked at: what is inside state files, sinks, and what is read; ckpt plan-recovery PATH does.")
+    yield said
     head = ("Verdict", "Checkpoint", "Query", "Last batch", "Age", "Findings")
     yield [Table(head, [_row(one, scan.url, now_ms) for one in scan.sightings], {3, 4})]
-    if any(one.not_looked_at for one in scan.sightings):
-        yield ["Not looked at: what is inside state files, sinks, and what is read; ckpt plan-recovery PATH does."]
 
 
 def _row(sighting: Sighting, root: str, now_ms: int) -> tuple[str, ...]:
