@@ -261,11 +261,8 @@ def drop_batch(situation: Situation) -> Repair | Refusal:
     id = "drop-planned-batch"
     held = situation.any_holds(planned)
     if held is not False:
-        why = (
-            f"a sink has batch {planned}"
-            if held
-            else f"whether a sink has batch {planned} is not known: name it with --sink"
-        )
+        unknown = "not to be seen" if situation.sinks else "not known: name it with --sink"
+        why = f"a sink has batch {planned}" if held else f"whether a sink has batch {planned} is {unknown}"
         return Refusal(id, f"{why}; planned anew, what it reads would be skipped or written twice")
     target = planned - 1 if situation.scene.committed is None else situation.scene.committed
     title = f"If batch {planned} is too large or reads what is gone: plan it anew"

@@ -15,7 +15,7 @@ AFTER_THE_BATCH = {"commit-ahead-of-offset", "skipped-batch-fails-once"}
 CHOICES = {"skip-batch", "drop-planned-batch"}
 NOT_OPENED = re.compile("does not open|never reads|ignored by|nothing (to do )?for a restart")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
-LOOKED_AT_LESS = re.compile(r"not (read|looked at|asked|checked)|by names? and sizes?|[Aa]ssum")
+LOOKED_AT_LESS = re.compile(r"[Nn]ot (read|looked at|asked|checked)|by names? and sizes?|[Aa]ssum")
 
 
 def every_command_answers(told: Told) -> Iterator[str]:
