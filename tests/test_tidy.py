@@ -126,6 +126,15 @@ def test_reading_never_opens_for_writing(path: Path) -> None:
         assert writing not in source
 
 
+def test_no_public_class_name_means_two_things() -> None:
+    homes: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(name_of(path))
+    assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}
+
+
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_functions_fit_a_screen_and_files_a_few(path: Path) -> None:
     source = path.read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ from ckpttool.cli.output import Command, with_options
 from ckpttool.errors import Refused, Unavailable
 
 if TYPE_CHECKING:
-    from ckpttool.kafka.base import Clusters, Fault
+    from ckpttool.kafka.base import BrokerFault, Clusters
     from ckpttool.kafka.diff import KnownIds
     from ckpttool.kafka.lookup import Brokers
     from ckpttool.kafka.moments import Samples
@@ -87,7 +87,7 @@ def given_brokers(given: dict[str, Any]) -> Brokers:
     )
 
 
-def unasked(fault: Fault) -> Exception:
+def unasked(fault: BrokerFault) -> Exception:
     """What a command that cannot go on without an answer ends with."""
     if fault.reason == "configuration":
         return click.UsageError(fault.message)

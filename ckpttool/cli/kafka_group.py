@@ -47,22 +47,22 @@ def _wanted(offsets: StartingOffsets) -> dict[Partition, int]:
 
 
 def _connection(scene: Scene, index: int, given: dict[str, Any]) -> Connection:
-    from ckpttool.kafka.base import Fault
+    from ckpttool.kafka.base import BrokerFault
     from ckpttool.kafka.lookup import connection_to, load_settings
 
     brokers = given_brokers(given)
     found = connection_to(brokers, load_settings(brokers, scene.start.options), index)
-    if isinstance(found, Fault):
+    if isinstance(found, BrokerFault):
         raise unasked(found)
     return found
 
 
 def _look(connection: Connection, name: str) -> Group:
-    from ckpttool.kafka.base import Fault
+    from ckpttool.kafka.base import BrokerFault
     from ckpttool.kafka.groups import ask_group
 
     group = ask_group(connection, name)
-    if isinstance(group, Fault):
+    if isinstance(group, BrokerFault):
         raise unasked(group)
     if group.members:
         plural = "member" if group.members == 1 else "members"
@@ -91,11 +91,11 @@ def ask_person() -> None:
 
 
 def _write(connection: Connection, name: str, wanted: dict[Partition, int]) -> None:
-    from ckpttool.kafka.base import Fault
+    from ckpttool.kafka.base import BrokerFault
     from ckpttool.kafka.groups import write_group
 
     after = write_group(connection, name, wanted)
-    if isinstance(after, Fault):
+    if isinstance(after, BrokerFault):
         raise unasked(after)
     differing = [one for one, at in wanted.items() if after.offsets.get(one) != at]
     if differing:

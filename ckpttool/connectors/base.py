@@ -30,7 +30,7 @@ class Order(Enum):
     UNKNOWN = "unknown"
 
 
-class Step(Struct, frozen=True):
+class OffsetStep(Struct, frozen=True):
     """What lies between two offsets. `amount` None: the offsets do not tell, `note` says why.
 
     `exact` False: an upper bound (compaction, transaction markers). `parts`: the same per partition, shard or topic;
@@ -61,7 +61,7 @@ class Offset(Struct, frozen=True):
         """Where this offset stands relative to `other`."""
 
     @abstractmethod
-    def step_from(self, start: Offset | None) -> Step:
+    def step_from(self, start: Offset | None) -> OffsetStep:
         """What a batch that ends here reads when it begins at `start` (None: from the source's beginning)."""
 
     def details(self) -> list[tuple[str, str]]:
@@ -118,21 +118,23 @@ def missing_in(some: Iterable[str], others: Iterable[str]) -> tuple[str, ...]:
     return tuple(part for part in others if part not in known)
 
 
-def step_of_number(start: int | None, end: int, unit: str, part: str, *, exact: bool, note: str | None = None) -> Step:
+def step_of_number(
+    start: int | None, end: int, unit: str, part: str, *, exact: bool, note: str | None = None
+) -> OffsetStep:
     """The step between two counters; `part` is the counter's name, told when it went down."""
     if start is None:
-        return Step(None, unit, note=START_UNKNOWN)
-    return Step(max(0, end - start), unit, exact=exact, note=note, backwards=(part,) if end < start else ())
+        return OffsetStep(None, unit, note=START_UNKNOWN)
+    return OffsetStep(max(0, end - start), unit, exact=exact, note=note, backwards=(part,) if end < start else ())
 
 
-def step_of_parts(start: Mapping[str, int] | None, end: Mapping[str, int], unit: str, *, exact: bool) -> Step:
+def step_of_parts(start: Mapping[str, int] | None, end: Mapping[str, int], unit: str, *, exact: bool) -> OffsetStep:
     """The step between two vectors of exclusive positions; a part that `start` lacks cannot be counted."""
     if start is None:
-        return Step(None, unit, note=START_UNKNOWN, added=tuple(end))
+        return OffsetStep(None, unit, note=START_UNKNOWN, added=tuple(end))
     parts = {part: position - start[part] if part in start else None for part, position in end.items()}
     added = missing_in(start, end)
     counted = [max(0, rows) for rows in parts.values() if rows is not None]
-    return Step(
+    return OffsetStep(
         amount=None if added else sum(counted),
         unit=unit,
         exact=exact and not added,
@@ -144,11 +146,11 @@ def step_of_parts(start: Mapping[str, int] | None, end: Mapping[str, int], unit:
     )
 
 
-def uncountable_step(unit: str, note: str, order: Order, part: str) -> Step:
+def uncountable_step(unit: str, note: str, order: Order, part: str) -> OffsetStep:
     """Between offsets that do not tell how much lies between them; `order`: how the end stands to the start."""
     if order is Order.EQUAL:
-        return Step(0, unit, exact=True)
-    return Step(None, unit, note=note, backwards=(part,) if order is Order.BEFORE else ())
+        return OffsetStep(0, unit, exact=True)
+    return OffsetStep(None, unit, note=note, backwards=(part,) if order is Order.BEFORE else ())
 
 
 START_UNKNOWN = "where the source began is not in this log"
@@ -221,13 +223,13 @@ class CounterOffset(Offset, frozen=True):
             return Order.UNKNOWN
         return order_of(self.position, other.position)
 
-    def step_from(self, start: Offset | None) -> Step:
+    def step_from(self, start: Offset | None) -> OffsetStep:
         if start is None:
             begin = self.first
         elif isinstance(start, CounterOffset) and start.kind == self.kind:
             begin = start.position
         else:
-            return Step(None, self.unit, note=OTHER_KIND)
+            return OffsetStep(None, self.unit, note=OTHER_KIND)
         return step_of_number(begin, self.position, self.unit, self.name, exact=self.exact, note=self.note)
 
     def details(self) -> list[tuple[str, str]]:
@@ -251,11 +253,11 @@ class VectorOffset(Offset, frozen=True):
             return Order.UNKNOWN
         return order_of_parts(self.positions(), other.positions())
 
-    def step_from(self, start: Offset | None) -> Step:
+    def step_from(self, start: Offset | None) -> OffsetStep:
         if start is None:
             return step_of_parts(self.beginning(), self.positions(), "rows", exact=self.exact)
         if not isinstance(start, VectorOffset) or start.kind != self.kind:
-            return Step(None, "rows", note=OTHER_KIND)
+            return OffsetStep(None, "rows", note=OTHER_KIND)
         return step_of_parts(start.positions(), self.positions(), "rows", exact=self.exact)
 
     def details(self) -> list[tuple[str, str]]:
@@ -291,9 +293,9 @@ class OpaqueOffset(Offset, frozen=True):
     def order(self, other: Offset) -> Order:
         return Order.EQUAL if isinstance(other, OpaqueOffset) and other.text == self.text else Order.UNKNOWN
 
-    def step_from(self, start: Offset | None) -> Step:
+    def step_from(self, start: Offset | None) -> OffsetStep:
         if start is None:
-            return Step(None, "rows", note=START_UNKNOWN)
+            return OffsetStep(None, "rows", note=START_UNKNOWN)
         note = "only the source knows what lies between these offsets"
         return uncountable_step("rows", note, self.order(start), "offset")
 

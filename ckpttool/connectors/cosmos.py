@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ckpttool.connectors.base import OTHER_KIND, START_UNKNOWN, Offset, Order, Step, is_long, order_of_parts, went_down
+from ckpttool.connectors.base import (
+    OTHER_KIND,
+    START_UNKNOWN,
+    Offset,
+    OffsetStep,
+    Order,
+    is_long,
+    order_of_parts,
+    went_down,
+)
 from ckpttool.model import Json
 from ckpttool.words import counted, shown
 
@@ -47,15 +56,15 @@ class CosmosOffset(Offset, frozen=True):
         one, two = self._positions(), other._positions()
         return order_of_parts(one, two) if one and one.keys() == two.keys() else Order.UNKNOWN
 
-    def step_from(self, start: Offset | None) -> Step:
+    def step_from(self, start: Offset | None) -> OffsetStep:
         if start is None:
-            return Step(None, "changes", note=START_UNKNOWN)
+            return OffsetStep(None, "changes", note=START_UNKNOWN)
         if not isinstance(start, CosmosOffset):
-            return Step(None, "changes", note=OTHER_KIND)
+            return OffsetStep(None, "changes", note=OTHER_KIND)
         if (start.state, start.end_lsns) == (self.state, self.end_lsns):
-            return Step(0, "changes", exact=True)
+            return OffsetStep(0, "changes", exact=True)
         note = "log sequence numbers do not count changes"
-        return Step(None, "changes", note=note, backwards=went_down(start._positions(), self._positions()))
+        return OffsetStep(None, "changes", note=note, backwards=went_down(start._positions(), self._positions()))
 
     def details(self) -> list[tuple[str, str]]:
         lsns = self.end_lsns or {}

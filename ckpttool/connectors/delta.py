@@ -10,7 +10,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ckpttool.connectors.base import OTHER_KIND, START_UNKNOWN, Offset, Order, Step, longs_of, order_of_parts, went_down
+from ckpttool.connectors.base import (
+    OTHER_KIND,
+    START_UNKNOWN,
+    Offset,
+    OffsetStep,
+    Order,
+    longs_of,
+    order_of_parts,
+    went_down,
+)
 from ckpttool.formats.envelope import LONG_MAX
 from ckpttool.model import Json
 from ckpttool.words import shown
@@ -55,15 +64,15 @@ class DeltaOffset(Offset, frozen=True):
             return Order.UNKNOWN
         return order_of_parts(self._positions(), other._positions())
 
-    def step_from(self, start: Offset | None) -> Step:
+    def step_from(self, start: Offset | None) -> OffsetStep:
         if start is None:
             return self._step_from_beginning()
         if not isinstance(start, DeltaOffset):
-            return Step(None, "files", note=OTHER_KIND)
+            return OffsetStep(None, "files", note=OTHER_KIND)
         if start.table_id != self.table_id:
-            return Step(None, "files", note="the two offsets belong to different tables")
+            return OffsetStep(None, "files", note="the two offsets belong to different tables")
         if (start.version, start.is_initial_snapshot) == (self.version, self.is_initial_snapshot):
-            return Step(
+            return OffsetStep(
                 max(0, self._files_taken() - start._files_taken()),
                 "files",
                 exact=True,
@@ -91,15 +100,15 @@ class DeltaOffset(Offset, frozen=True):
     def _files_taken(self) -> int:
         return max(self.index, -1) + 1
 
-    def _step_from_beginning(self) -> Step:
+    def _step_from_beginning(self) -> OffsetStep:
         if self.is_initial_snapshot:
-            return Step(self._files_taken(), "files", exact=True)
-        return Step(None, "files", note=START_UNKNOWN)
+            return OffsetStep(self._files_taken(), "files", exact=True)
+        return OffsetStep(None, "files", note=START_UNKNOWN)
 
-    def _step_over_versions(self, start: DeltaOffset) -> Step:
+    def _step_over_versions(self, start: DeltaOffset) -> OffsetStep:
         """The versions that are read at least in part: the end's own counts once a file of it was taken."""
         touched = self.version - start.version + (1 if self.index >= 0 else 0)
-        return Step(
+        return OffsetStep(
             max(0, touched),
             "table versions",
             exact=start.index < 0 and self.index < 0 and not start.is_initial_snapshot,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ckpttool.connectors.base import OTHER_KIND, START_UNKNOWN, Offset, Order, Step, uncountable_step
+from ckpttool.connectors.base import OTHER_KIND, START_UNKNOWN, Offset, OffsetStep, Order, uncountable_step
 from ckpttool.model import Json
 from ckpttool.words import shown
 
@@ -36,11 +36,11 @@ class HudiOffset(Offset, frozen=True):
             return Order.EQUAL
         return Order.BEFORE if self.instant < other.instant else Order.AFTER
 
-    def step_from(self, start: Offset | None) -> Step:
+    def step_from(self, start: Offset | None) -> OffsetStep:
         if start is None:
-            return Step(None, "commits", note=START_UNKNOWN)
+            return OffsetStep(None, "commits", note=START_UNKNOWN)
         if not isinstance(start, HudiOffset):
-            return Step(None, "commits", note=OTHER_KIND)
+            return OffsetStep(None, "commits", note=OTHER_KIND)
         note = "the commits between are known to the table's timeline only"
         return uncountable_step("commits", note, self.order(start), self.field)
 

@@ -9,7 +9,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ckpttool.connectors.base import OTHER_KIND, START_UNKNOWN, Offset, Order, Step, longs_of, order_of, step_of_number
+from ckpttool.connectors.base import (
+    OTHER_KIND,
+    START_UNKNOWN,
+    Offset,
+    OffsetStep,
+    Order,
+    longs_of,
+    order_of,
+    step_of_number,
+)
 from ckpttool.model import Json
 from ckpttool.words import counted
 
@@ -45,16 +54,16 @@ class IcebergOffset(Offset, frozen=True):
             return Order.BEFORE if self.snapshot_id == NO_SNAPSHOT else Order.AFTER
         return Order.UNKNOWN
 
-    def step_from(self, start: Offset | None) -> Step:
+    def step_from(self, start: Offset | None) -> OffsetStep:
         if start is None:
-            return Step(None, "files", note=START_UNKNOWN)
+            return OffsetStep(None, "files", note=START_UNKNOWN)
         if not isinstance(start, IcebergOffset):
-            return Step(None, "files", note=OTHER_KIND)
+            return OffsetStep(None, "files", note=OTHER_KIND)
         if self._counts_like(start):
             return step_of_number(start.position, self.position, "files", "position", exact=True)
         note = "the snapshots between are known to the table's metadata only"
         backwards = ("snapshot_id",) if self.order(start) is Order.BEFORE else ()
-        return Step(None, "files", note=note, backwards=backwards)
+        return OffsetStep(None, "files", note=note, backwards=backwards)
 
     def details(self) -> list[tuple[str, str]]:
         return [

@@ -18,8 +18,8 @@ from ckpttool.connectors.base import (
     OTHER_KIND,
     START_UNKNOWN,
     Offset,
+    OffsetStep,
     Order,
-    Step,
     missing_in,
     order_of_parts,
     uncountable_step,
@@ -68,13 +68,13 @@ class KinesisOffset(Offset, frozen=True):
             return Order.UNKNOWN
         return order_of_parts(one, two)
 
-    def step_from(self, start: Offset | None) -> Step:
+    def step_from(self, start: Offset | None) -> OffsetStep:
         note = "the line holds where its batch begins; what was read is under sources/<n>, written by the tasks"
         if start is None:
-            return Step(None, "rows", note=note, added=tuple(self.shards))
+            return OffsetStep(None, "rows", note=note, added=tuple(self.shards))
         if not isinstance(start, KinesisOffset):
-            return Step(None, "rows", note=OTHER_KIND)
-        return Step(
+            return OffsetStep(None, "rows", note=OTHER_KIND)
+        return OffsetStep(
             None,
             "rows",
             note=note,
@@ -113,11 +113,11 @@ class DatabricksKinesisOffset(Offset, frozen=True):
         same = isinstance(other, DatabricksKinesisOffset) and other.shards == self.shards
         return Order.EQUAL if same else Order.UNKNOWN
 
-    def step_from(self, start: Offset | None) -> Step:
+    def step_from(self, start: Offset | None) -> OffsetStep:
         if start is None:
-            return Step(None, "rows", note=START_UNKNOWN)
+            return OffsetStep(None, "rows", note=START_UNKNOWN)
         if not isinstance(start, DatabricksKinesisOffset):
-            return Step(None, "rows", note=OTHER_KIND)
+            return OffsetStep(None, "rows", note=OTHER_KIND)
         return uncountable_step("rows", "sequence numbers do not count rows", self.order(start), "lastSeqNum")
 
     def details(self) -> list[tuple[str, str]]:

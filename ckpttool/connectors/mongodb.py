@@ -12,8 +12,8 @@ from ckpttool.connectors.base import (
     OTHER_KIND,
     START_UNKNOWN,
     Offset,
+    OffsetStep,
     Order,
-    Step,
     is_long,
     longs_of,
     order_of,
@@ -52,11 +52,11 @@ class MongoOffset(Offset, frozen=True):
             return order_of(self.time, other.time)
         return Order.EQUAL if (self.time, self.token) == (other.time, other.token) else Order.UNKNOWN
 
-    def step_from(self, start: Offset | None) -> Step:
+    def step_from(self, start: Offset | None) -> OffsetStep:
         if start is None:
-            return Step(None, "events", note=START_UNKNOWN)
+            return OffsetStep(None, "events", note=START_UNKNOWN)
         if not isinstance(start, MongoOffset):
-            return Step(None, "events", note=OTHER_KIND)
+            return OffsetStep(None, "events", note=OTHER_KIND)
         note = "a time or a token does not count events"
         return uncountable_step("events", note, self.order(start), "cluster time")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ckpttool.connectors.base import OTHER_KIND, START_UNKNOWN, Offset, Order, Step, is_long, longs_of, order_of
+from ckpttool.connectors.base import OTHER_KIND, START_UNKNOWN, Offset, OffsetStep, Order, is_long, longs_of, order_of
 from ckpttool.model import Json
 
 KIND = "paimon"
@@ -36,16 +36,16 @@ class PaimonOffset(Offset, frozen=True):
     def order(self, other: Offset) -> Order:
         return order_of(self._position(), other._position()) if isinstance(other, PaimonOffset) else Order.UNKNOWN
 
-    def step_from(self, start: Offset | None) -> Step:
+    def step_from(self, start: Offset | None) -> OffsetStep:
         if start is None:
-            return Step(None, "splits", note=START_UNKNOWN)
+            return OffsetStep(None, "splits", note=START_UNKNOWN)
         if not isinstance(start, PaimonOffset):
-            return Step(None, "splits", note=OTHER_KIND)
+            return OffsetStep(None, "splits", note=OTHER_KIND)
         backwards = ("snapshotId and index",) if self._position() < start._position() else ()
         if self.snapshot_id == start.snapshot_id:
-            return Step(max(0, self.index - start.index), "splits", exact=True, backwards=backwards)
+            return OffsetStep(max(0, self.index - start.index), "splits", exact=True, backwards=backwards)
         note = "the first and the last may be read in part; the splits are known to the table only"
-        return Step(max(0, self._snapshots_from(start)), "snapshots", note=note, backwards=backwards)
+        return OffsetStep(max(0, self._snapshots_from(start)), "snapshots", note=note, backwards=backwards)
 
     def details(self) -> list[tuple[str, str]]:
         parts = [

@@ -11,8 +11,8 @@ from ckpttool.connectors.base import (
     OTHER_KIND,
     START_UNKNOWN,
     Offset,
+    OffsetStep,
     Order,
-    Step,
     certainty_by,
     longs_of,
     order_of,
@@ -40,11 +40,11 @@ class PubSubOffset(Offset, frozen=True):
     def order(self, other: Offset) -> Order:
         return order_of(self._position(), other._position()) if isinstance(other, PubSubOffset) else Order.UNKNOWN
 
-    def step_from(self, start: Offset | None) -> Step:
+    def step_from(self, start: Offset | None) -> OffsetStep:
         if start is None:
-            return Step(None, "rows", note=START_UNKNOWN)
+            return OffsetStep(None, "rows", note=START_UNKNOWN)
         if not isinstance(start, PubSubOffset):
-            return Step(None, "rows", note=OTHER_KIND)
+            return OffsetStep(None, "rows", note=OTHER_KIND)
         note = "the sequence numbers are not known to count rows"
         return uncountable_step("rows", note, self.order(start), "seqNum and fetchEpoch")
 

@@ -13,8 +13,8 @@ from ckpttool.connectors.base import (
     OTHER_KIND,
     START_UNKNOWN,
     Offset,
+    OffsetStep,
     Order,
-    Step,
     certainty_by,
     missing_in,
     order_of_parts,
@@ -68,14 +68,14 @@ class PulsarOffset(Offset, frozen=True):
             order_of_parts(self._positions(), other._positions()) if isinstance(other, PulsarOffset) else Order.UNKNOWN
         )
 
-    def step_from(self, start: Offset | None) -> Step:
+    def step_from(self, start: Offset | None) -> OffsetStep:
         if start is None:
-            return Step(None, "entries", note=START_UNKNOWN, added=tuple(self.topics))
+            return OffsetStep(None, "entries", note=START_UNKNOWN, added=tuple(self.topics))
         if not isinstance(start, PulsarOffset):
-            return Step(None, "entries", note=OTHER_KIND)
+            return OffsetStep(None, "entries", note=OTHER_KIND)
         parts = {topic: _entries_between(start.topics.get(topic), end) for topic, end in self.topics.items()}
         counts = [max(0, entries) for entries in parts.values() if entries is not None]
-        return Step(
+        return OffsetStep(
             sum(counts) if len(counts) == len(parts) else None,
             "entries",
             note="an entry holds one message or a whole batch of them; across ledgers they cannot be counted",

@@ -12,8 +12,8 @@ from typing import ClassVar
 from ckpttool.connectors.base import (
     OTHER_KIND,
     Offset,
+    OffsetStep,
     Order,
-    Step,
     certainty_by,
     is_partition_number,
     longs_of,
@@ -42,14 +42,14 @@ class RateContinuousOffset(Offset, frozen=True):
     def order(self, other: Offset) -> Order:
         return order_of_parts(self.values, other.values) if isinstance(other, RateContinuousOffset) else Order.UNKNOWN
 
-    def step_from(self, start: Offset | None) -> Step:
+    def step_from(self, start: Offset | None) -> OffsetStep:
         if not isinstance(start, RateContinuousOffset | None):
-            return Step(None, "rows", note=OTHER_KIND)
+            return OffsetStep(None, "rows", note=OTHER_KIND)
         before = self._before_first() if start is None else start.values
         if before.keys() != self.values.keys():
-            return Step(None, "rows", note="the number of partitions changed, which the rate source refuses")
+            return OffsetStep(None, "rows", note="the number of partitions changed, which the rate source refuses")
         rows = {part: (value - before[part]) // len(self.values) for part, value in self.values.items()}
-        return Step(
+        return OffsetStep(
             sum(max(0, count) for count in rows.values()),
             "rows",
             exact=True,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from ckpttool.connectors.base import Step
+from ckpttool.connectors.base import OffsetStep
 from ckpttool.diagnosis import Diagnosis
 from ckpttool.formats import layout
 from ckpttool.scene.batches import Batch, SourceProgress
@@ -18,7 +18,7 @@ class Difference(Struct, frozen=True):
     what: str
     a: str | None
     b: str | None
-    step: Step | None = None
+    step: OffsetStep | None = None
 
 
 def compare_batches(a: Diagnosis, batch_a: Batch, b: Diagnosis, batch_b: Batch) -> tuple[Difference, ...]:
@@ -64,7 +64,7 @@ def _sources(a: Batch, b: Batch) -> Iterator[Difference]:
             yield Difference(f"source {name}", _summary(start), _summary(end), _step(start, end))
 
 
-def _step(start: SourceProgress | None, end: SourceProgress | None) -> Step | None:
+def _step(start: SourceProgress | None, end: SourceProgress | None) -> OffsetStep | None:
     if not (start and end and start.offset and end.offset) or type(start.offset) is not type(end.offset):
         return None
     return end.offset.step_from(start.offset)

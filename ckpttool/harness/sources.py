@@ -47,7 +47,7 @@ class Input(Struct, frozen=True):
         """Every row, in the source's own terms."""
 
 
-class FileInput(Input, frozen=True):
+class InputFiles(Input, frozen=True):
     def make(self, ask: Ask) -> None:  # noqa: ARG002
         self.place.write_input(self.rows)
 
@@ -149,5 +149,5 @@ def input_of(kind: SourceKind, place: JobPlace, rows: Rows, schema: str | None, 
         if broker is None:
             raise Refused("the job reads from Kafka, and no broker is given", "give --bootstrap-server")
         return TopicInput(place, rows, schema, broker, f"ckpt-crash-{uuid.uuid4().hex[:12]}")
-    kinds: dict[str, type[Input]] = {"file": FileInput, "delta": TableInput, "rate-micro-batch": RateInput}
+    kinds: dict[str, type[Input]] = {"file": InputFiles, "delta": TableInput, "rate-micro-batch": RateInput}
     return kinds[kind](place, rows, schema)

@@ -35,7 +35,7 @@ WORST_FIRST: tuple[Status, ...] = (
 )  # fmt: skip
 
 
-class Fault(Struct, frozen=True):
+class BrokerFault(Struct, frozen=True):
     """Why something could not be asked. Messages never hold a password."""
 
     reason: Reason
@@ -94,13 +94,13 @@ class PartitionAnswer(Struct, frozen=True):
     earliest: int | None = None
     latest: int | None = None
     newer_from: int | None = None
-    fault: Fault | None = None
+    fault: BrokerFault | None = None
 
 
 class TopicAnswer(Struct, frozen=True):
     topic_id: str | None = None
     partitions: Mapping[int, PartitionAnswer] = {}
-    fault: Fault | None = None
+    fault: BrokerFault | None = None
 
     @property
     def exists(self) -> bool:
@@ -112,7 +112,7 @@ class BrokerAnswer(Struct, frozen=True):
 
     servers: str
     topics: Mapping[str, TopicAnswer] = {}
-    fault: Fault | None = None
+    fault: BrokerFault | None = None
     isolation: Isolation = "read_uncommitted"
 
 
@@ -165,7 +165,7 @@ class TopicView(Struct, frozen=True):
     partitions: tuple[PartitionView, ...] = ()
     is_subscribed: bool = True
     exists: bool = True
-    fault: Fault | None = None
+    fault: BrokerFault | None = None
 
     @property
     def lost(self) -> int:
@@ -186,11 +186,11 @@ class SourceView(Struct, frozen=True):
     topics: tuple[TopicView, ...] = ()
     is_replay: bool = False
     subscription: Subscription = Subscription()
-    fault: Fault | None = None
+    fault: BrokerFault | None = None
     assumes: tuple[str, ...] = ()
     has_start: bool = True
     isolation: Isolation = "read_uncommitted"
-    times_fault: Fault | None = None
+    times_fault: BrokerFault | None = None
 
     def partitions(self) -> Iterator[tuple[TopicView, PartitionView]]:
         for topic in self.topics:
@@ -212,7 +212,7 @@ class SourceView(Struct, frozen=True):
         )
 
     @property
-    def faults(self) -> list[Fault]:
+    def faults(self) -> list[BrokerFault]:
         """What could not be asked; a topic that is not there is an answer."""
         own = [self.fault] if self.fault else []
         return own + [topic.fault for topic in self.topics if topic.fault and topic.exists]

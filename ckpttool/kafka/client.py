@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ckpttool.kafka.base import BrokerAnswer, Fault, Isolation, PartitionAnswer, Question, Reason, TopicAnswer
+from ckpttool.kafka.base import BrokerAnswer, BrokerFault, Isolation, PartitionAnswer, Question, Reason, TopicAnswer
 from ckpttool.kafka.settings import Settings
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ _ENDS_THE_WAIT = {
     "_ALL_BROKERS_DOWN",
     "UNSUPPORTED_SASL_MECHANISM",
 }
-MISSING = Fault("missing_extra", "asking Kafka needs an optional package", "pip install 'ckpttool[kafka]'")
+MISSING = BrokerFault("missing_extra", "asking Kafka needs an optional package", "pip install 'ckpttool[kafka]'")
 
 
 class Connection(Struct, frozen=True):
@@ -114,7 +114,7 @@ def first_bytes(path: str) -> bytes:
 class Failed(Exception):
     """The cluster as a whole gives no answer."""
 
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, fault: BrokerFault) -> None:
         super().__init__(fault.message)
         self.fault = fault
 
@@ -160,7 +160,9 @@ class Call:
             raise Failed(MISSING) from None
         settings = self._connection.settings
         if not self._connection.servers.strip():
-            raise Failed(Fault("configuration", "no address of a broker was given", "--bootstrap-server HOST:PORT"))
+            raise Failed(
+                BrokerFault("configuration", "no address of a broker was given", "--bootstrap-server HOST:PORT")
+            )
         config: dict[str, Any] = {
             "client.id": "ckpttool",
             **{key: value for key, value in settings.config.items() if key != "isolation.level"},
@@ -173,7 +175,7 @@ class Call:
         except KafkaException as error:
             raise Failed(self.fault(error.args[0])) from None
         except (TypeError, ValueError) as error:
-            raise Failed(Fault("configuration", settings.hide(str(error)), _STEPS["configuration"])) from None
+            raise Failed(BrokerFault("configuration", settings.hide(str(error)), _STEPS["configuration"])) from None
 
     # -- the calls ----------------------------------------------------------------------------------------------------
 
@@ -183,7 +185,7 @@ class Call:
         described = self._describe([name for name in names if name not in answers])
         partitions = self._offsets(described, question)
         for name, told in described.items():
-            if isinstance(told, Fault):
+            if isinstance(told, BrokerFault):
                 answers[name] = TopicAnswer(fault=told)
             else:
                 topic_id, numbers = told
@@ -205,15 +207,15 @@ class Call:
             raise Failed(self._why(error.args[0])) from None
         return sorted(name for name in metadata.topics if fits.search(name) and not name.startswith("__"))
 
-    def _describe(self, names: list[str]) -> dict[str, Fault | tuple[str | None, list[int]]]:
+    def _describe(self, names: list[str]) -> dict[str, BrokerFault | tuple[str | None, list[int]]]:
         if not names:
             return {}
         from confluent_kafka import TopicCollection
 
         futures = self.admin.describe_topics(TopicCollection(names), request_timeout=self.left)
-        answers: dict[str, Fault | tuple[str | None, list[int]]] = {}
+        answers: dict[str, BrokerFault | tuple[str | None, list[int]]] = {}
         for name, told in self.results(futures).items():
-            if isinstance(told, Fault):
+            if isinstance(told, BrokerFault):
                 missing = told.reason == "unknown_topic"
                 answers[name] = replace(told, message=f"{'no topic' if missing else 'topic'} {name}: {told.message}")
             else:
@@ -221,12 +223,15 @@ class Call:
         return answers
 
     def _offsets(
-        self, described: Mapping[str, Fault | tuple[str | None, list[int]]], question: Question
+        self, described: Mapping[str, BrokerFault | tuple[str | None, list[int]]], question: Question
     ) -> dict[Partition, PartitionAnswer]:
         from confluent_kafka import admin
 
         wanted = [
-            (name, number) for name, told in described.items() if not isinstance(told, Fault) for number in told[1]
+            (name, number)
+            for name, told in described.items()
+            if not isinstance(told, BrokerFault)
+            for number in told[1]
         ]
         spec: Any = admin.OffsetSpec
         specs = [spec.earliest(), spec.latest()]
@@ -251,10 +256,11 @@ class Call:
 
     def _settle(
         self, futures: dict[Partition, Future[Any]], spec: Any, isolation: Isolation
-    ) -> dict[Partition, int | Fault]:
+    ) -> dict[Partition, int | BrokerFault]:
         """The offsets; what failed for reasons that pass is asked again, all of it together, some times."""
         told = {
-            one: result if isinstance(result, Fault) else result.offset for one, result in self.results(futures).items()
+            one: result if isinstance(result, BrokerFault) else result.offset
+            for one, result in self.results(futures).items()
         }
         for _ in range(_ROUNDS):
             again = [one for one, result in told.items() if _is_passing(result)]
@@ -262,7 +268,9 @@ class Call:
                 break
             time.sleep(_PAUSE_S)
             results = self.results(self._list_offsets(again, spec, isolation))
-            told |= {one: result if isinstance(result, Fault) else result.offset for one, result in results.items()}
+            told |= {
+                one: result if isinstance(result, BrokerFault) else result.offset for one, result in results.items()
+            }
         return {one: replace(result, reason="other") if _is_passing(result) else result for one, result in told.items()}
 
     # -- waiting ------------------------------------------------------------------------------------------------------
@@ -284,9 +292,9 @@ class Call:
             except KafkaException as error:
                 results[key] = self.fault(error.args[0])
             except (TypeError, ValueError) as error:
-                results[key] = Fault("other", self._connection.settings.hide(str(error)))
+                results[key] = BrokerFault("other", self._connection.settings.hide(str(error)))
         if results and all(
-            isinstance(one, Fault) and one.reason in ("timeout", "unreachable") for one in results.values()
+            isinstance(one, BrokerFault) and one.reason in ("timeout", "unreachable") for one in results.values()
         ):
             raise Failed(self._out_of_reach(next(iter(results.values()))))
         return results
@@ -301,7 +309,7 @@ class Call:
             self.admin.poll(0)  # hands over what was heard
             self.listen()
             if time.monotonic() > self._deadline + grace_s:
-                raise Failed(self._out_of_reach(Fault("timeout", "", _STEPS["timeout"])))
+                raise Failed(self._out_of_reach(BrokerFault("timeout", "", _STEPS["timeout"])))
 
     def listen(self) -> None:
         """Whether it was heard meanwhile that waiting is of no use."""
@@ -310,13 +318,13 @@ class Call:
 
     # -- reasons ------------------------------------------------------------------------------------------------------
 
-    def _why(self, error: KafkaError) -> Fault:
+    def _why(self, error: KafkaError) -> BrokerFault:
         return self._out_of_reach(self.fault(error))
 
-    def fault(self, error: KafkaError) -> Fault:
+    def fault(self, error: KafkaError) -> BrokerFault:
         return _fault_of(error.name(), error.str(), self._connection.settings)
 
-    def _out_of_reach(self, fault: Fault) -> Fault:
+    def _out_of_reach(self, fault: BrokerFault) -> BrokerFault:
         """In place of "timed out": what was heard of the connections meanwhile, the most telling first."""
         settings = self._connection.settings
         heard = [_fault_of(name, text, settings) for name, text in self._ear.heard if name != "_ALL_BROKERS_DOWN"]
@@ -326,40 +334,40 @@ class Call:
         servers = self._connection.servers
         waited = f"no answer within {self._connection.timeout_s:g} s"
         said = waited if best.reason == "timeout" or not best.message else best.message
-        return Fault(best.reason, f"{servers}: {said}", best.next_step or _STEPS.get(best.reason))
+        return BrokerFault(best.reason, f"{servers}: {said}", best.next_step or _STEPS.get(best.reason))
 
 
-def _fault_of(name: str, text: str, settings: Settings) -> Fault:
+def _fault_of(name: str, text: str, settings: Settings) -> BrokerFault:
     if name in _PASSING and name != "UNKNOWN_TOPIC_OR_PART":
-        return Fault("passing", _plain(text))
+        return BrokerFault("passing", _plain(text))
     if of_another_kind := _other_protocol(text):
         return of_another_kind
     reason = _REASONS.get(name, "other" if name else "unreachable")
     if reason == "unreachable" and re.search(r"SSL|handshake|certificate", text):
         reason = "tls"
-    return Fault(reason, settings.hide(_plain(text)), _STEPS.get(reason))
+    return BrokerFault(reason, settings.hide(_plain(text)), _STEPS.get(reason))
 
 
-def _other_protocol(text: str) -> Fault | None:
+def _other_protocol(text: str) -> BrokerFault | None:
     """Who hangs up at the first request, or answers with what is no length, expects something else."""
     if "Disconnected" in text and "APIVERSION_QUERY" in text:
-        return Fault(
+        return BrokerFault(
             "tls", "the broker hangs up at the first request, as a listener does that expects TLS", _STEPS["tls"]
         )
     if "connection closed by peer" in text and "SSL" not in text:
         why = "the broker hangs up, as a listener does that wants a login or another security.protocol"
-        return Fault("unreachable", why, _STEPS["authentication"])
+        return BrokerFault("unreachable", why, _STEPS["authentication"])
     answer = re.search(r"Invalid response size (\d+)", text)
     if answer is None:
         return None
     begins = (int(answer.group(1)) & 0xFFFFFFFF).to_bytes(4)
     if begins[:1] in b"\x15\x16" and begins[1] == 3:
-        return Fault("tls", "the listener answers in TLS", _STEPS["tls"])
-    return Fault("unreachable", "what answers there is no Kafka broker", _STEPS["unreachable"])
+        return BrokerFault("tls", "the listener answers in TLS", _STEPS["tls"])
+    return BrokerFault("unreachable", "what answers there is no Kafka broker", _STEPS["unreachable"])
 
 
-def _is_passing(result: int | Fault) -> bool:
-    return isinstance(result, Fault) and result.reason == "passing"
+def _is_passing(result: int | BrokerFault) -> bool:
+    return isinstance(result, BrokerFault) and result.reason == "passing"
 
 
 def _plain(text: str) -> str:
@@ -370,7 +378,7 @@ def _plain(text: str) -> str:
 
 
 def _illegal(name: str) -> TopicAnswer:
-    return TopicAnswer(fault=Fault("unknown_topic", f"no topic can have the name {name[:60]!r}"))
+    return TopicAnswer(fault=BrokerFault("unknown_topic", f"no topic can have the name {name[:60]!r}"))
 
 
 def _id_of(described: Any) -> str | None:
@@ -378,13 +386,13 @@ def _id_of(described: Any) -> str | None:
     return None if topic_id is None else str(topic_id)
 
 
-def _answer(earliest: int | Fault, latest: int | Fault, newer: int | Fault | None) -> PartitionAnswer:
+def _answer(earliest: int | BrokerFault, latest: int | BrokerFault, newer: int | BrokerFault | None) -> PartitionAnswer:
     """That the records' times are not known leaves the rest as it is."""
-    fault = next((one for one in (earliest, latest) if isinstance(one, Fault)), None)
-    end = None if isinstance(latest, Fault) else latest
+    fault = next((one for one in (earliest, latest) if isinstance(one, BrokerFault)), None)
+    end = None if isinstance(latest, BrokerFault) else latest
     return PartitionAnswer(
-        earliest=None if isinstance(earliest, Fault) else earliest,
+        earliest=None if isinstance(earliest, BrokerFault) else earliest,
         latest=end,
-        newer_from=None if newer is None or isinstance(newer, Fault) else end if newer < 0 else newer,
+        newer_from=None if newer is None or isinstance(newer, BrokerFault) else end if newer < 0 else newer,
         fault=fault,
     )

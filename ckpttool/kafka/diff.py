@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ckpttool.kafka.base import (
     BrokerAnswer,
-    Fault,
+    BrokerFault,
     Offsets,
     PartitionAnswer,
     PartitionView,
@@ -51,7 +51,7 @@ def views_of(scene: Scene, kafka: KafkaEvidence) -> tuple[SourceView, ...]:
     """Each Kafka source of the query as the checkpoint has it now, beside what its brokers said."""
     sources = positions(scene)
     several = len(sources) > 1
-    unasked = BrokerAnswer("", fault=Fault("other", "its brokers were not asked"))
+    unasked = BrokerAnswer("", fault=BrokerFault("other", "its brokers were not asked"))
     return tuple(
         compare(
             source,

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ckpttool.kafka.base import Fault
+from ckpttool.kafka.base import BrokerFault
 from ckpttool.kafka.client import Call, Connection, Failed
 
 Partition = tuple[str, int]
@@ -25,20 +25,20 @@ class Group(Struct, frozen=True):
     offsets: Mapping[Partition, int] = {}
 
 
-def ask_group(connection: Connection, name: str) -> Group | Fault:
+def ask_group(connection: Connection, name: str) -> Group | BrokerFault:
     """Never raises."""
     try:
         call = Call(connection)
         told = _one(call, call.admin.describe_consumer_groups([name], request_timeout=call.left))
-        if isinstance(told, Fault):
+        if isinstance(told, BrokerFault):
             return Group() if told.reason == "unknown_group" else told
         offsets = _offsets(call, name)
     except Failed as failed:
         return failed.fault
-    return offsets if isinstance(offsets, Fault) else Group(len(told.members), offsets)
+    return offsets if isinstance(offsets, BrokerFault) else Group(len(told.members), offsets)
 
 
-def write_group(connection: Connection, name: str, offsets: Mapping[Partition, int]) -> Group | Fault:
+def write_group(connection: Connection, name: str, offsets: Mapping[Partition, int]) -> Group | BrokerFault:
     """Writes the offsets, and tells what the cluster has then. Never raises."""
     from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 
@@ -47,7 +47,7 @@ def write_group(connection: Connection, name: str, offsets: Mapping[Partition, i
         call = Call(connection)
         asked = [ConsumerGroupTopicPartitions(name, wanted)]
         told = _one(call, call.admin.alter_consumer_group_offsets(asked, request_timeout=call.left))
-        if isinstance(told, Fault):
+        if isinstance(told, BrokerFault):
             return told
         for one in told.topic_partitions:
             if one.error is not None:
@@ -56,15 +56,15 @@ def write_group(connection: Connection, name: str, offsets: Mapping[Partition, i
         found = _offsets(call, name)
     except Failed as failed:
         return failed.fault
-    return found if isinstance(found, Fault) else Group(0, found)
+    return found if isinstance(found, BrokerFault) else Group(0, found)
 
 
-def _offsets(call: Call, name: str) -> dict[Partition, int] | Fault:
+def _offsets(call: Call, name: str) -> dict[Partition, int] | BrokerFault:
     from confluent_kafka import ConsumerGroupTopicPartitions
 
     asked = [ConsumerGroupTopicPartitions(name)]
     told = _one(call, call.admin.list_consumer_group_offsets(asked, request_timeout=call.left))
-    if isinstance(told, Fault):
+    if isinstance(told, BrokerFault):
         return told
     return {(one.topic, one.partition): one.offset for one in told.topic_partitions if one.offset >= 0}
 

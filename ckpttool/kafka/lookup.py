@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ckpttool.kafka.base import BrokerAnswer, Clusters, Fault, Question, SourceView
+from ckpttool.kafka.base import BrokerAnswer, BrokerFault, Clusters, Question, SourceView
 from ckpttool.kafka.client import Connection, ask, first_bytes
 from ckpttool.kafka.diff import KafkaEvidence, Knowledge, KnownIds
 from ckpttool.kafka.positions import positions, questions, subscription_of
@@ -53,7 +53,7 @@ def look_at_kafka(
 
     def answer(question: Question) -> BrokerAnswer:
         reached = connection_to(brokers, settings, question.index)
-        if isinstance(reached, Fault):
+        if isinstance(reached, BrokerFault):
             return BrokerAnswer(brokers.clusters.of(question.index) or "", fault=reached)
         return ask(reached, question)
 
@@ -72,7 +72,7 @@ def look_at_times(views: Sequence[SourceView], scene: Scene, brokers: Brokers) -
 
     def answer(view: SourceView) -> TimesAnswer:
         reached = view.fault or connection_to(brokers, settings, view.index)
-        if isinstance(reached, Fault):
+        if isinstance(reached, BrokerFault):
             return TimesAnswer(fault=reached)
         topics = dict.fromkeys(topic.read_as for topic in view.topics if topic.exists and not topic.fault)
         return ask_times(reached, spots_of(view), topics, view.isolation)
@@ -89,20 +89,20 @@ def _at_once(answer: Callable[[Asked], Answer], asked: Sequence[Asked]) -> list[
         return list(several.map(answer, asked))
 
 
-def connection_to(brokers: Brokers, settings: Settings | Fault, index: int) -> Connection | Fault:
+def connection_to(brokers: Brokers, settings: Settings | BrokerFault, index: int) -> Connection | BrokerFault:
     """How to reach the cluster of this source, or why that is not known."""
     servers = brokers.clusters.of(index)
     if servers is None:
-        return Fault("configuration", f"no broker for source {index}", f"--bootstrap-server {index}=HOST:PORT")
-    return settings if isinstance(settings, Fault) else Connection(servers, settings, brokers.timeout_s)
+        return BrokerFault("configuration", f"no broker for source {index}", f"--bootstrap-server {index}=HOST:PORT")
+    return settings if isinstance(settings, BrokerFault) else Connection(servers, settings, brokers.timeout_s)
 
 
-def load_settings(brokers: Brokers, options: Mapping[str, str]) -> Settings | Fault:
+def load_settings(brokers: Brokers, options: Mapping[str, str]) -> Settings | BrokerFault:
     """The client's settings; looks into key stores to see of which kind they are."""
     return translate(options, brokers.file, brokers.direct, first_bytes)
 
 
-def _with_isolation(options: Mapping[str, str], settings: Settings | Fault) -> dict[str, str]:
+def _with_isolation(options: Mapping[str, str], settings: Settings | BrokerFault) -> dict[str, str]:
     """Wherever it was given, it is the query's."""
-    given = None if isinstance(settings, Fault) else settings.config.get("isolation.level")
+    given = None if isinstance(settings, BrokerFault) else settings.config.get("isolation.level")
     return dict(options) | ({"kafka.isolation.level": given} if given else {})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from ckpttool.kafka.base import Fault
+from ckpttool.kafka.base import BrokerFault
 
 Spot = tuple[str, int, int]  # a topic as the broker names it, a partition, an offset
 
@@ -32,8 +32,8 @@ class TimesAnswer(Struct, frozen=True):
     """What one cluster said of records' times. `fault`: why it said nothing at all."""
 
     moments: Mapping[Spot, Moment] = {}
-    settings: Mapping[str, TopicSettings | Fault] = {}
-    fault: Fault | None = None
+    settings: Mapping[str, TopicSettings | BrokerFault] = {}
+    fault: BrokerFault | None = None
 
 
 class Sample(Struct, frozen=True):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from ckpttool.kafka.base import Fault
+from ckpttool.kafka.base import BrokerFault
 
 FirstBytes = Callable[[str], bytes]  # of a local file, empty if it cannot be read
 
@@ -82,7 +82,7 @@ def has_secrets(config: Mapping[str, str]) -> bool:
 
 def translate(
     options: Mapping[str, str], file: Mapping[str, str], direct: Mapping[str, str], first_bytes: FirstBytes
-) -> Settings | Fault:
+) -> Settings | BrokerFault:
     """`options`: those of a Spark source, `file`: a client's configuration, Java's or librdkafka's, and `direct`: what
     goes to librdkafka as it is. The later ones win."""
     spark = {key[6:].lower(): value for key, value in options.items() if key.lower().startswith("kafka.")}
@@ -98,13 +98,13 @@ def translate(
             config[key] = value  # librdkafka's own name, or one that it will name when it refuses
     for part in (_login, _trust, _identity, _host_names):
         more = part(java, direct, first_bytes)
-        if isinstance(more, Fault):
+        if isinstance(more, BrokerFault):
             return more
         config |= more
     config |= direct
     if config.get("sasl.mechanism", "").upper() == "AWS_MSK_IAM":
         step = "use another listener of the cluster, or OAUTHBEARER with a token"
-        return Fault("unsupported", "the mechanism AWS_MSK_IAM exists for Java only", step)
+        return BrokerFault("unsupported", "the mechanism AWS_MSK_IAM exists for Java only", step)
     return Settings(config, tuple(sorted(ignored)))
 
 
@@ -134,7 +134,7 @@ def parse_jaas(text: str) -> tuple[str, dict[str, str]]:
     return module, options
 
 
-def _login(java: Mapping[str, str], direct: Mapping[str, str], first_bytes: FirstBytes) -> dict[str, str] | Fault:  # noqa: ARG001
+def _login(java: Mapping[str, str], direct: Mapping[str, str], first_bytes: FirstBytes) -> dict[str, str] | BrokerFault:  # noqa: ARG001
     if "sasl.jaas.config" not in java:
         return {}
     module, options = parse_jaas(java["sasl.jaas.config"])
@@ -157,7 +157,7 @@ def _login(java: Mapping[str, str], direct: Mapping[str, str], first_bytes: Firs
         if "sasl.username" in direct or "sasl.oauthbearer.client.id" in direct:
             return {}
         shown = module or "in sasl.jaas.config"
-        return Fault(
+        return BrokerFault(
             "unsupported",
             f"the login module {shown} cannot be translated",
             "give -X sasl.mechanism=… -X sasl.username=… -X sasl.password=…, as librdkafka names them",
@@ -168,7 +168,7 @@ def _login(java: Mapping[str, str], direct: Mapping[str, str], first_bytes: Firs
 # -- certificates ------------------------------------------------------------------------------------------------------
 
 
-def _trust(java: Mapping[str, str], direct: Mapping[str, str], first_bytes: FirstBytes) -> dict[str, str] | Fault:
+def _trust(java: Mapping[str, str], direct: Mapping[str, str], first_bytes: FirstBytes) -> dict[str, str] | BrokerFault:
     """librdkafka takes the certificates to trust as PEM only."""
     location = java.get("ssl.truststore.location")
     if not location or "ssl.ca.location" in direct or "ssl.ca.pem" in direct:
@@ -177,14 +177,16 @@ def _trust(java: Mapping[str, str], direct: Mapping[str, str], first_bytes: Firs
     if kind == "PEM":
         return {"ssl.ca.location": location}
     store, pem = shlex.quote(location), shlex.quote(_other_ending(location, ".pem"))
-    return Fault(
+    return BrokerFault(
         "unsupported",
         f"the trust store {location} is a {kind} one, which librdkafka does not read",
         f"keytool -list -rfc -keystore {store} > {pem}  and give -X ssl.ca.location={pem}",
     )
 
 
-def _identity(java: Mapping[str, str], direct: Mapping[str, str], first_bytes: FirstBytes) -> dict[str, str] | Fault:
+def _identity(
+    java: Mapping[str, str], direct: Mapping[str, str], first_bytes: FirstBytes
+) -> dict[str, str] | BrokerFault:
     location = java.get("ssl.keystore.location")
     if not location or "ssl.keystore.location" in direct or "ssl.certificate.location" in direct:
         return {}
@@ -194,7 +196,7 @@ def _identity(java: Mapping[str, str], direct: Mapping[str, str], first_bytes: F
     if kind == "PEM":
         return {"ssl.key.location": location, "ssl.certificate.location": location}
     store, converted = shlex.quote(location), shlex.quote(_other_ending(location, ".p12"))
-    return Fault(
+    return BrokerFault(
         "unsupported",
         f"the key store {location} is a JKS one, which librdkafka does not read",
         f"keytool -importkeystore -srckeystore {store} -destkeystore {converted} -deststoretype PKCS12"
@@ -222,7 +224,11 @@ def _other_ending(location: str, ending: str) -> str:
     return (stem if dot and "/" not in location[len(stem) :] else location) + ending
 
 
-def _host_names(java: Mapping[str, str], direct: Mapping[str, str], first_bytes: FirstBytes) -> dict[str, str] | Fault:  # noqa: ARG001
+def _host_names(
+    java: Mapping[str, str],
+    direct: Mapping[str, str],  # noqa: ARG001
+    first_bytes: FirstBytes,  # noqa: ARG001
+) -> dict[str, str] | BrokerFault:
     """Java switches the check of host names off by an empty value, librdkafka by a word."""
     algorithm = java.get("ssl.endpoint.identification.algorithm")
     return {} if algorithm is None else {"ssl.endpoint.identification.algorithm": algorithm or "none"}

@@ -28,7 +28,7 @@ from ckpttool.words import counted
 _SAFE: tuple[Status, ...] = ("ok", "added")
 
 
-class Start(Struct, frozen=True):
+class PartitionStart(Struct, frozen=True):
     """One partition. `next_offset`: the checkpoint's; `offset`: where the new query begins, None: it is left out.
 
     `lost`: offsets between the two that nobody reads, `repeated`: those that are read again; None: nobody can tell."""
@@ -56,7 +56,7 @@ class StartingOffsets(Struct, frozen=True):
 
     index: int
     name: str | None
-    starts: tuple[Start, ...]
+    starts: tuple[PartitionStart, ...]
     is_asked: bool = False
 
     @property
@@ -85,7 +85,7 @@ def starts_of(position: SourcePosition, renamed: Mapping[str, str]) -> StartingO
     """By the checkpoint alone. A partition that only the end of a replay has is read from its earliest record."""
     begun, end = position.start or {}, position.end or {}
     starts = [
-        Start(topic, renamed.get(topic, topic), number, begun.get(topic, {}).get(number), at, why=why)
+        PartitionStart(topic, renamed.get(topic, topic), number, begun.get(topic, {}).get(number), at, why=why)
         for topic in position.topics
         for number in sorted({*begun.get(topic, {}), *end.get(topic, {})})
         for at, why in [_begun(begun.get(topic, {}).get(number))]
@@ -105,9 +105,9 @@ def starts_beside(view: SourceView, name: str | None, *, at_least_earliest: bool
     return StartingOffsets(view.index, name, starts, is_asked=True)
 
 
-def _start(topic: TopicView, part: PartitionView, at_least_earliest: bool) -> Start:
+def _start(topic: TopicView, part: PartitionView, at_least_earliest: bool) -> PartitionStart:
     known = part.next_offset if part.is_known else None
-    bare = Start(
+    bare = PartitionStart(
         topic.topic, topic.read_as, part.partition, known, None, part.earliest, part.latest, status=part.status
     )
     if part.status == "gone" or not topic.exists or not topic.is_subscribed:
@@ -132,7 +132,7 @@ def starts_from(view: SourceView, name: str | None, answer: BrokerAnswer) -> Sta
     return StartingOffsets(view.index, name, starts, is_asked=True)
 
 
-def _from_time(topic: TopicView, part: PartitionView, answer: BrokerAnswer) -> Start:
+def _from_time(topic: TopicView, part: PartitionView, answer: BrokerAnswer) -> PartitionStart:
     start = _start(topic, part, at_least_earliest=False)
     if start.status == "gone":
         return start
@@ -163,7 +163,7 @@ def _notes(offsets: StartingOffsets) -> Iterator[str]:
         yield "no broker was asked: a new query wants all partitions of its topics listed, those added since too"
 
 
-def _said(start: Start) -> Iterable[str]:
+def _said(start: PartitionStart) -> Iterable[str]:
     if start.lost:
         yield f"lost: {counted(start.lost, 'row')} between {start.next_offset or 0:,} and {_end(start):,}"
     elif start.status == "recreated":
@@ -176,5 +176,5 @@ def _said(start: Start) -> Iterable[str]:
         yield f"the new query cannot begin at {start.offset:,}: --at-least earliest"
 
 
-def _end(start: Start) -> int:
+def _end(start: PartitionStart) -> int:
     return max(start.offset or 0, start.earliest or 0)

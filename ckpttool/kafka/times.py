@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from ckpttool.kafka.base import Fault, Isolation
+from ckpttool.kafka.base import BrokerFault, Isolation
 from ckpttool.kafka.client import Call, Connection, Failed
 from ckpttool.kafka.moments import Moment, Spot, TimesAnswer, TopicSettings
 
@@ -51,7 +51,7 @@ def ask_times(
 # -- settings ----------------------------------------------------------------------------------------------------------
 
 
-def _settings(call: Call, topics: list[str]) -> dict[str, TopicSettings | Fault]:
+def _settings(call: Call, topics: list[str]) -> dict[str, TopicSettings | BrokerFault]:
     from confluent_kafka.admin import ConfigResource, ResourceType
 
     if not topics:
@@ -60,7 +60,7 @@ def _settings(call: Call, topics: list[str]) -> dict[str, TopicSettings | Fault]
     told = call.results(call.admin.describe_configs(asked, request_timeout=call.left))
     return {
         resource.name: one
-        if isinstance(one, Fault)
+        if isinstance(one, BrokerFault)
         else parse_settings({name: entry.value for name, entry in one.items()})
         for resource, one in told.items()
     }

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from ckpttool.kafka.base import Fault, PartitionTimes, PartitionView, SourceView, TopicView
+from ckpttool.kafka.base import BrokerFault, PartitionTimes, PartitionView, SourceView, TopicView
 from ckpttool.kafka.diff import entries
 from ckpttool.kafka.moments import Moment, Sample, Samples, Spot, TimesAnswer, TopicSettings
 from ckpttool.model import Json
@@ -74,8 +74,8 @@ def _times(
     return _with_growth(_by_settings(seen, told.settings.get(topic.read_as)), part, now_ms, sample)
 
 
-def _by_settings(seen: PartitionTimes, settings: TopicSettings | Fault | None) -> PartitionTimes:
-    if settings is None or isinstance(settings, Fault):
+def _by_settings(seen: PartitionTimes, settings: TopicSettings | BrokerFault | None) -> PartitionTimes:
+    if settings is None or isinstance(settings, BrokerFault):
         reason = settings.message if settings else "they were not told"
         return _noted(seen, f"the topic's settings are not known: {reason}")
     by_size = "retention.bytes may take records sooner" if (settings.retention_bytes or -1) >= 0 else None

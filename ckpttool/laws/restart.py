@@ -13,7 +13,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ckpttool.connectors.base import Step
+from ckpttool.connectors.base import OffsetStep
 from ckpttool.laws.base import ASSERTION, Law
 from ckpttool.laws.book import first_obstacle
 from ckpttool.model import Json
@@ -36,7 +36,7 @@ class SourceRange(Struct, frozen=True):
     kind: str | None
     start: Json
     end: Json
-    step: Step | None
+    step: OffsetStep | None
 
 
 class Restart(Struct, frozen=True):

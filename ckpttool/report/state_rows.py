@@ -8,12 +8,12 @@ from typing import Any
 
 from ckpttool.formats.state.types import DataType
 from ckpttool.state.reader import Row
-from ckpttool.state.tables import Table
+from ckpttool.state.tables import StateTable
 
 Text = Callable[[Any], str]
 
 
-def line_renderer(of: Table) -> Callable[[Row], str]:
+def line_renderer(of: StateTable) -> Callable[[Row], str]:
     """A row as one object of JSON."""
     from ckpttool.formats.state.spark_json import json_renderer
 
@@ -26,7 +26,7 @@ def line_renderer(of: Table) -> Callable[[Row], str]:
     return render
 
 
-def cell_names(of: Table) -> list[str]:
+def cell_names(of: StateTable) -> list[str]:
     """Structs at the top are spread over columns of their own."""
     names = ["partition"]
     for column in of.columns:
@@ -35,7 +35,7 @@ def cell_names(of: Table) -> list[str]:
     return names
 
 
-def cell_renderer(of: Table) -> Callable[[Row], list[str]]:
+def cell_renderer(of: StateTable) -> Callable[[Row], list[str]]:
     """The cells of a row: texts bare, nulls empty, everything else as in JSON."""
     columns = [
         [_cell(field.type) for field in column.type.fields] or None if column.type.kind == "struct" else None

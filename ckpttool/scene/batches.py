@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from ckpttool.connectors import recognise_offset
-from ckpttool.connectors.base import Offset, Step
+from ckpttool.connectors.base import Offset, OffsetStep
 from ckpttool.connectors.file import FileOffset
 from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
@@ -22,7 +22,7 @@ class SourceProgress(Struct, frozen=True):
     name: str | None
     text: str | None
     offset: Offset | None
-    step: Step | None
+    step: OffsetStep | None
 
 
 class Batch(Struct, frozen=True):

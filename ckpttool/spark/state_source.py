@@ -24,7 +24,7 @@ from pyspark.sql.types import StructType
 from ckpttool.errors import CkptError, NotFound
 from ckpttool.formats.state.types import DataType
 from ckpttool.state.reader import StateReader, open_state
-from ckpttool.state.tables import Table
+from ckpttool.state.tables import StateTable
 from ckpttool.storage.store import open_store
 
 NAME = "ckpt-state"
@@ -42,7 +42,7 @@ class Request(Struct, frozen=True):
     partitions: tuple[int, ...] | None
     storage: tuple[tuple[str, str], ...]
 
-    def open(self) -> tuple[StateReader, Table]:
+    def open(self) -> tuple[StateReader, StateTable]:
         reader = open_state(open_store(self.path, dict(self.storage)), self.batch)
         there = [table for table in reader.tables if table.operator == self.operator]
         found = [one for one in there if one.name == self.store or (self.store is None and not one.is_internal)]

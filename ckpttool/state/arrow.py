@@ -13,7 +13,7 @@ import pyarrow as pa
 from ckpttool.formats.state.spark_json import json_renderer
 from ckpttool.formats.state.types import DataType, Field
 from ckpttool.state.reader import Row
-from ckpttool.state.tables import Table
+from ckpttool.state.tables import StateTable
 
 _PLAIN = {
     "void": pa.null(),
@@ -35,7 +35,7 @@ _PLAIN = {
 }
 
 
-def table_schema(table: Table) -> pa.Schema:
+def table_schema(table: StateTable) -> pa.Schema:
     """The columns of a table, and before them the partition."""
     columns = zip(field_names(table.columns), table.columns, strict=True)
     fields = [pa.field(name, arrow_type(column.type)) for name, column in columns]
@@ -58,7 +58,7 @@ def arrow_type(kind: DataType) -> pa.DataType:
     return _PLAIN.get(kind.kind, pa.string())
 
 
-def record_batch(table: Table, schema: pa.Schema, rows: Sequence[Row]) -> pa.RecordBatch:
+def record_batch(table: StateTable, schema: pa.Schema, rows: Sequence[Row]) -> pa.RecordBatch:
     arrays = [pa.array([row.partition for row in rows], pa.int32())]
     for at, column in enumerate(table.columns):
         convert = converter(column.type)

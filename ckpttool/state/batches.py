@@ -14,12 +14,12 @@ from ckpttool.state.columns import rows_of, struct_column
 from ckpttool.state.decoding import row_decoder
 from ckpttool.state.framing import Rows
 from ckpttool.state.reader import Row, StateReader
-from ckpttool.state.tables import TRANSFORM, Table
+from ckpttool.state.tables import TRANSFORM, StateTable
 
 _BATCH_ROWS = 65_536
 
 
-def partition_batches(reader: StateReader, table: Table, partition: int) -> Iterator[pa.RecordBatch]:
+def partition_batches(reader: StateReader, table: StateTable, partition: int) -> Iterator[pa.RecordBatch]:
     """Raises what is wrong with the partition's files."""
     schema = table_schema(table)
     if table.parts:
@@ -42,7 +42,7 @@ def partition_batches(reader: StateReader, table: Table, partition: int) -> Iter
 
 
 def _chunk(
-    reader: StateReader, table: Table, schema: pa.Schema, partition: int, pairs: Sequence[tuple[bytes, bytes]]
+    reader: StateReader, table: StateTable, schema: pa.Schema, partition: int, pairs: Sequence[tuple[bytes, bytes]]
 ) -> pa.RecordBatch:
     skipped = 0 if table.provider == "hdfs" else 1
     if table.shape == "pairs" and _is_plain(reader, table):
@@ -54,7 +54,7 @@ def _chunk(
     return record_batch(table, schema, [Row(partition, row) for key, value in pairs for row in decode(key, value)])
 
 
-def _is_plain(reader: StateReader, table: Table) -> bool:
+def _is_plain(reader: StateReader, table: StateTable) -> bool:
     """Whether keys and values are rows as a whole."""
     if table.provider == "hdfs":
         return True
@@ -64,7 +64,7 @@ def _is_plain(reader: StateReader, table: Table) -> bool:
 
 
 def _columns(
-    table: Table, schema: pa.Schema, partition: int, keys: Rows | None, values: Rows | None
+    table: StateTable, schema: pa.Schema, partition: int, keys: Rows | None, values: Rows | None
 ) -> pa.RecordBatch | None:
     if keys is None or values is None:
         return None

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ckpttool.formats.state.layouts import ValueSchemas, bare_row, rocksdb_key, rocksdb_value, split_values
-from ckpttool.state.tables import TRANSFORM, StateConf, Table
+from ckpttool.state.tables import TRANSFORM, StateConf, StateTable
 
 # What an entry, a key and a value, says: none, one or several rows of the table's columns.
 Decode = Callable[[bytes, bytes], Iterator[tuple[Any, ...]]]
 
 
-def row_decoder(table: Table, conf: StateConf) -> Decode:
+def row_decoder(table: StateTable, conf: StateConf) -> Decode:
     if table.shape == "raw":
         return lambda key, value: iter([(key, value)])
     schemas = ValueSchemas(table.value, table.value_schemas)

@@ -17,7 +17,7 @@ from ckpttool.formats import layout
 from ckpttool.state.decoding import row_decoder
 from ckpttool.state.reader import StateReader
 from ckpttool.state.replay import Changes, replay_map
-from ckpttool.state.tables import Table
+from ckpttool.state.tables import StateTable
 
 Change = Literal["added", "changed", "removed"]
 Values = tuple[Any, ...]
@@ -32,7 +32,9 @@ class RowChange(Struct, frozen=True):
     after: tuple[Any, ...] | None
 
 
-def compare_rows(earlier: StateReader, later: StateReader, before: Table, after: Table) -> Iterator[RowChange]:
+def compare_rows(
+    earlier: StateReader, later: StateReader, before: StateTable, after: StateTable
+) -> Iterator[RowChange]:
     """Rows are matched by their keys, entries of several values value by value."""
     partitions = sorted({*earlier.partitions(before.operator), *later.partitions(after.operator)})
     for partition in partitions:
@@ -45,7 +47,7 @@ def compare_rows(earlier: StateReader, later: StateReader, before: Table, after:
 
 
 def _compare_partition(
-    earlier: StateReader, later: StateReader, before: Table, after: Table, partition: int
+    earlier: StateReader, later: StateReader, before: StateTable, after: StateTable, partition: int
 ) -> Iterator[RowChange]:
     both = ((earlier, before), (later, after))
     are_there = [partition in reader.partitions(table.operator) for reader, table in both]
@@ -72,7 +74,7 @@ def _changes(old: dict[str, Values], new: dict[str, Values], partition: int) -> 
 
 
 def touched_rows(
-    earlier: StateReader, later: StateReader, table: Table, partition: int
+    earlier: StateReader, later: StateReader, table: StateTable, partition: int
 ) -> tuple[Iterator[Values], Iterator[Values]] | None:
     """The rows of the keys that the batches between have touched, at both; None where only all rows will tell."""
     if table.parts or table.family is not None or later.conf.row_checksums:
@@ -99,7 +101,7 @@ def touched_rows(
     return next(found), next(found)
 
 
-def _by_key(table: Table, rows: Iterable[Values]) -> dict[str, Values]:
+def _by_key(table: StateTable, rows: Iterable[Values]) -> dict[str, Values]:
     """The part of a row that no other row of the table has, and the row; lists have their elements by position."""
     found: dict[str, Values] = {}
     places: dict[str, int] = {}

@@ -18,7 +18,7 @@ from ckpttool.report.csv import csv_line
 from ckpttool.report.state_rows import cell_names, cell_renderer, line_renderer
 from ckpttool.state.reader import Row, StateReader
 from ckpttool.state.side_by_side import side_by_side
-from ckpttool.state.tables import Table
+from ckpttool.state.tables import StateTable
 from ckpttool.storage.store import LocalStore
 
 Form = Literal["parquet", "arrow", "csv", "jsonl"]
@@ -36,7 +36,9 @@ class Exported(Struct, frozen=True):
     rows: int
 
 
-def export_table(reader: StateReader, table: Table, directory: str, form: Form, jobs: int = 1) -> Iterator[Exported]:
+def export_table(
+    reader: StateReader, table: StateTable, directory: str, form: Form, jobs: int = 1
+) -> Iterator[Exported]:
     """`part-<partition>.<form>` in the directory, which is made; so many partitions at a time."""
     target = Path(directory)
     if isinstance(reader.store, LocalStore) and target.resolve().is_relative_to(Path(reader.store.url).resolve()):
@@ -67,7 +69,7 @@ def export_table(reader: StateReader, table: Table, directory: str, form: Form, 
             reader.note(layout.store(table.operator, done[0]), done[1])
 
 
-def _text_writer(table: Table, form: Form) -> Writer:
+def _text_writer(table: StateTable, form: Form) -> Writer:
     line, cells = line_renderer(table), cell_renderer(table)
 
     def write(path: str, reader: StateReader, partition: int) -> int:
@@ -84,7 +86,7 @@ def _text_writer(table: Table, form: Form) -> Writer:
     return write
 
 
-def _arrow_writer(table: Table, form: Form) -> Writer:
+def _arrow_writer(table: StateTable, form: Form) -> Writer:
     try:
         import numpy  # noqa: F401
         import pyarrow

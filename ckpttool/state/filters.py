@@ -17,7 +17,7 @@ from ckpttool.errors import NotFound
 from ckpttool.formats.state.spark_json import json_renderer
 from ckpttool.formats.state.types import Field
 from ckpttool.state.reader import Row
-from ckpttool.state.tables import Table
+from ckpttool.state.tables import StateTable
 
 _CONDITION = re.compile(r"([^=!<>]+)(!=|<=|>=|=|<|>)(.*)\Z", re.DOTALL)
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
@@ -36,12 +36,12 @@ class BadCondition(NotFound):
     exit_code = 2
 
 
-def matching(table: Table, rows: Iterable[Row], conditions: Sequence[str]) -> Iterator[Row]:
+def matching(table: StateTable, rows: Iterable[Row], conditions: Sequence[str]) -> Iterator[Row]:
     tests = [_test(table, text) for text in conditions]
     return (row for row in rows if all(test(row) for test in tests))
 
 
-def _test(table: Table, text: str) -> Callable[[Row], bool]:
+def _test(table: StateTable, text: str) -> Callable[[Row], bool]:
     found = _CONDITION.match(text)
     if not found:
         raise BadCondition(f"{text!r} is no condition", "write COLUMN=VALUE, or with != < <= > >=")

@@ -14,7 +14,7 @@ from ckpttool.formats.state.hashing import CannotHash, partition_of
 from ckpttool.formats.state.types import DataType
 from ckpttool.model import Json
 from ckpttool.state.reader import Row, StateReader
-from ckpttool.state.tables import JOIN, Table
+from ckpttool.state.tables import JOIN, StateTable
 
 # What a key has besides the columns that rows were put into partitions by.
 _NOT_HASHED = ("sessionStartTime", "index", "__event_time")
@@ -28,7 +28,7 @@ class BadKey(CkptError):
     exit_code = 2
 
 
-def find_rows(reader: StateReader, table: Table, text: str) -> tuple[tuple[int, ...], Iterator[Row]]:
+def find_rows(reader: StateReader, table: StateTable, text: str) -> tuple[tuple[int, ...], Iterator[Row]]:
     """The partitions that are read, and the rows there whose key has these columns."""
     kind = table.columns[0].type
     wanted = _columns(kind, text)
@@ -73,7 +73,7 @@ def _json(text: str) -> Json:
         return text
 
 
-def _partitions(reader: StateReader, table: Table, kind: DataType, wanted: Mapping[str, Any]) -> tuple[int, ...]:
+def _partitions(reader: StateReader, table: StateTable, kind: DataType, wanted: Mapping[str, Any]) -> tuple[int, ...]:
     """The one that the key is hashed to; all, where that is not certain."""
     every = tuple(reader.partitions(table.operator))
     hashed = [field for field in kind.fields if field.name not in _NOT_HASHED]

@@ -22,7 +22,7 @@ from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
 from ckpttool.reading.io_plan import last_run
 from ckpttool.reading.state_files import StateLoader, expected_partitions, expected_stores
 from ckpttool.scene.state_chain import StoreFiles
-from ckpttool.state.tables import Schemas, StateConf, Table, state_conf, tables_of
+from ckpttool.state.tables import Schemas, StateConf, StateTable, state_conf, tables_of
 from ckpttool.storage.store import READ_LIMIT_BYTES, Store
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class StateReader:
         return state_conf(self._pinned, self._loader.provider)
 
     @cached_property
-    def tables(self) -> tuple[Table, ...]:
+    def tables(self) -> tuple[StateTable, ...]:
         """All, operator by operator."""
         return tuple(
             table
@@ -76,7 +76,7 @@ class StateReader:
             for table in tables_of(operator, self.conf, self._schemas(operator))
         )
 
-    def described(self, table: Table, schema: StateSchema) -> Table:
+    def described(self, table: StateTable, schema: StateSchema) -> StateTable:
         """A table of a store without a schema, as this one says."""
         found = tables_of(self.operators[table.operator], self.conf, {table.store: Schemas(schema)})
         return next(one for one in found if one.store == table.store)
@@ -101,7 +101,7 @@ class StateReader:
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
-    def rows(self, table: Table, partitions: Sequence[int] | None = None) -> Iterator[Row]:
+    def rows(self, table: StateTable, partitions: Sequence[int] | None = None) -> Iterator[Row]:
         for partition in self.ahead(table, self.partitions(table.operator) if partitions is None else partitions):
             try:
                 for values in self.values(table, partition):
@@ -120,7 +120,7 @@ class StateReader:
         """What could not be read, as a finding."""
         self.findings.append(unread(path, error))
 
-    def ahead(self, table: Table, partitions: Sequence[int]) -> Iterator[int]:
+    def ahead(self, table: StateTable, partitions: Sequence[int]) -> Iterator[int]:
         """These partitions, one after the other; what several of them need is fetched together."""
         names = [part.store for part in table.parts or (table,)]
         for group in batched(partitions):
@@ -141,7 +141,7 @@ class StateReader:
             if found and (found.size_bytes or 0) <= READ_LIMIT_BYTES:
                 yield f"{files.path}/{name}"
 
-    def values(self, table: Table, partition: int) -> Iterator[tuple[Any, ...]]:
+    def values(self, table: StateTable, partition: int) -> Iterator[tuple[Any, ...]]:
         """The rows of one partition; raises what is wrong with its files."""
         from ckpttool.state.decoding import row_decoder
         from ckpttool.state.joined import joined_rows, stamped_rows
@@ -156,14 +156,14 @@ class StateReader:
             for key, value in pairs:
                 yield from decode(key, value)
 
-    def count(self, table: Table, partition: int) -> int:
+    def count(self, table: StateTable, partition: int) -> int:
         """How many rows there are: without decoding them, unless they are put together or several under a key."""
         if table.parts or table.is_multi_valued:
             return sum(1 for _ in self.values(table, partition))
         files = self.files(table.operator, partition, table.store)
         return self.stores.count(files, table.family, len(self.partitions(table.operator)))
 
-    def count_by_headers(self, table: Table, partition: int) -> int | None:
+    def count_by_headers(self, table: StateTable, partition: int) -> int | None:
         """Of a snapshot of rows of one size, with nothing after it; the number is certain if the file is sound."""
         of_rows = table.provider == "hdfs" and table.shape == "pairs" and not (table.parts or table.is_multi_valued)
         if not of_rows or self.conf.row_checksums or not (has_one_size(table.key) and has_one_size(table.value)):

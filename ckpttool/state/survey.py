@@ -13,7 +13,7 @@ from ckpttool.formats.state.rocksdb import parse_snapshot_zip
 from ckpttool.scene.state_chain import StoreFiles
 from ckpttool.state.reader import StateReader
 from ckpttool.state.side_by_side import side_by_side
-from ckpttool.state.tables import Table
+from ckpttool.state.tables import StateTable
 
 CHEAP_BYTES = 2**24  # of one table's files; up to here rows are counted by reading them
 
@@ -21,7 +21,7 @@ CHEAP_BYTES = 2**24  # of one table's files; up to here rows are counted by read
 class Survey(Struct, frozen=True):
     """`versions`: first and last that a partition has files of. `rows` None: not known, for the reason in `why`."""
 
-    table: Table
+    table: StateTable
     partitions: int
     versions: tuple[int, int] | None
     size_bytes: int
@@ -33,7 +33,7 @@ def survey_tables(reader: StateReader) -> Iterator[Survey]:
     return (survey_table(reader, table) for table in reader.tables if not table.is_internal)
 
 
-def survey_table(reader: StateReader, table: Table) -> Survey:
+def survey_table(reader: StateReader, table: StateTable) -> Survey:
     from ckpttool.state.sizes import file_sizes
 
     partitions = reader.partitions(table.operator)
@@ -45,7 +45,9 @@ def survey_table(reader: StateReader, table: Table) -> Survey:
     return Survey(table, len(partitions), ends, size, rows, why)
 
 
-def _rows(reader: StateReader, table: Table, stores: list[StoreFiles], may_read: bool) -> tuple[int | None, str | None]:
+def _rows(
+    reader: StateReader, table: StateTable, stores: list[StoreFiles], may_read: bool
+) -> tuple[int | None, str | None]:
     if not may_read:
         recorded = [_recorded(reader, table, files) for files in stores]
         if None in recorded:
@@ -62,7 +64,7 @@ def _rows(reader: StateReader, table: Table, stores: list[StoreFiles], may_read:
     return (None, reader.findings[-1].message) if failed else (counted, None)
 
 
-def count_rows(reader: StateReader, table: Table, exact: bool = False, jobs: int = 1) -> dict[int, int]:
+def count_rows(reader: StateReader, table: StateTable, exact: bool = False, jobs: int = 1) -> dict[int, int]:
     """By partition; what cannot be read becomes a finding of the reader, and counts as none. Unless `exact`, the number
     is taken that a snapshot of this very version has recorded, or that its size tells. `jobs`: partitions at a time."""
 
@@ -88,7 +90,7 @@ def count_rows(reader: StateReader, table: Table, exact: bool = False, jobs: int
     return counts
 
 
-def _recorded(reader: StateReader, table: Table, files: StoreFiles) -> int | None:
+def _recorded(reader: StateReader, table: StateTable, files: StoreFiles) -> int | None:
     """What the snapshot of this very version says; it counts the keys of all column families together."""
     name = f"{reader.version}{f'_{files.unique_id}' if files.unique_id else ''}.zip"
     if table.provider != "rocksdb" or table.family is not None or table.parts or name not in files.names:

@@ -53,7 +53,7 @@ class Schemas(Struct, frozen=True):
     every: tuple[StateSchema, ...] = ()
 
 
-class Table(Struct, frozen=True):
+class StateTable(Struct, frozen=True):
     """`store`: the directory its entries are in; `family`: which of the column families there; `is_internal`: kept by
     Spark for itself beside what the user asked for. `is_inferred`: no metadata names the operator. `parts`: the tables
     that a joined view is made of."""
@@ -72,7 +72,7 @@ class Table(Struct, frozen=True):
     is_internal: bool = False
     is_inferred: bool = False
     is_multi_valued: bool = False
-    parts: tuple[Table, ...] = ()
+    parts: tuple[StateTable, ...] = ()
 
     @property
     def columns(self) -> tuple[Field, ...]:
@@ -90,7 +90,7 @@ class Table(Struct, frozen=True):
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 
-def tables_of(operator: Operator, conf: StateConf, schemas: Mapping[str, Schemas]) -> Iterator[Table]:
+def tables_of(operator: Operator, conf: StateConf, schemas: Mapping[str, Schemas]) -> Iterator[StateTable]:
     """Of one operator; what Spark keeps for itself comes last."""
     found = list(_own_tables(operator, conf, schemas))
     yield from found
@@ -98,7 +98,7 @@ def tables_of(operator: Operator, conf: StateConf, schemas: Mapping[str, Schemas
         yield from _views(found)
 
 
-def _own_tables(operator: Operator, conf: StateConf, schemas: Mapping[str, Schemas]) -> Iterator[Table]:
+def _own_tables(operator: Operator, conf: StateConf, schemas: Mapping[str, Schemas]) -> Iterator[StateTable]:
     for store in operator.stores:
         known = schemas.get(store.name)
         if known is None:
@@ -113,7 +113,7 @@ def _own_tables(operator: Operator, conf: StateConf, schemas: Mapping[str, Schem
                 yield _pairs(operator, store, conf, known, family, name=store.name)
 
 
-def _variables(operator: Operator, store: OperatorStore, conf: StateConf, schemas: Schemas) -> Iterator[Table]:
+def _variables(operator: Operator, store: OperatorStore, conf: StateConf, schemas: Schemas) -> Iterator[StateTable]:
     families = {family.name: family for family in schemas.newest.column_families}
     for name, shape in _declared(operator):
         if name in families:
@@ -143,7 +143,7 @@ def _pairs(
     name: str,
     shape: Shape = "pairs",
     is_internal: bool = False,
-) -> Table:
+) -> StateTable:
     key, value = parse_type(family.key), parse_type(family.value)
     has_families = schemas.newest.version >= 3
     by_id = {
@@ -168,11 +168,11 @@ def _pairs(
     )
 
 
-def _table(operator: Operator, store: OperatorStore, conf: StateConf, **fields: Any) -> Table:
+def _table(operator: Operator, store: OperatorStore, conf: StateConf, **fields: Any) -> StateTable:
     name = operator.name
     if name is None and "key" in fields:
         name = infer_operator(fields["key"], fields["value"], conf.aggregation_format)
-    return Table(
+    return StateTable(
         operator=operator.id,
         operator_name=name,
         store=store.name,
@@ -225,7 +225,7 @@ def infer_operator(key: DataType, value: DataType, aggregation_format: int = 2) 
 # -- a join's sides ----------------------------------------------------------------------------------------------------
 
 
-def _views(tables: Sequence[Table]) -> Iterator[Table]:
+def _views(tables: Sequence[StateTable]) -> Iterator[StateTable]:
     """The rows that each side keeps, under its name: what Spark's option `joinSide` shows."""
     by_name = {table.name: table for table in tables}
     for side in ("left", "right"):

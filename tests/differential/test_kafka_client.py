@@ -9,7 +9,7 @@ from typing import Any
 import confluent_kafka
 import pytest
 
-from ckpttool.kafka.base import Fault, Question, SourceView
+from ckpttool.kafka.base import BrokerFault, Question, SourceView
 from ckpttool.kafka.client import Connection, ask
 from ckpttool.kafka.diff import Knowledge, compare
 from ckpttool.kafka.positions import positions, questions, subscription_of
@@ -148,7 +148,7 @@ def test_thousands_of_partitions(cluster: Topics, topic: str) -> None:
 def test_a_listener_that_expects_something_else(cluster: Topics, config: dict[str, str], reason: str | None) -> None:
     began = time.monotonic()
     told = ask(Connection(cluster.address, Settings(config), 5), Question(0, ("t",)))
-    assert isinstance(told.fault, Fault)
+    assert isinstance(told.fault, BrokerFault)
     assert reason in (None, told.fault.reason)
     assert "hunter2" not in str(told)
     assert time.monotonic() - began < 7

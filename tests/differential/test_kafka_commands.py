@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ckpttool.kafka.base import Fault
+from ckpttool.kafka.base import BrokerFault
 from ckpttool.kafka.groups import write_group
 from tests.builders import build
 from tests.conftest import Outcome, run_ckpt
@@ -249,7 +249,7 @@ def test_a_group_in_use_is_left_alone(cluster: Topics, topic: str, tmp_path: Pat
     assert outcome.code == fields["error"]["exit_code"] == 6
     assert f"the group {topic} has 1 active member" in outcome.err
     raced = write_group(cluster.connection, topic, {(topic, 0): 10})  # it joined after we had looked
-    assert isinstance(raced, Fault)
+    assert isinstance(raced, BrokerFault)
     assert raced.reason == "in_use"
     member.close()
     assert committed(cluster, topic, topic, 1) != [10]

@@ -23,7 +23,7 @@ from ckpttool.errors import Refused
 if TYPE_CHECKING:
     from ckpttool.state.export import Exported
     from ckpttool.state.reader import StateReader
-    from ckpttool.state.tables import Table
+    from ckpttool.state.tables import StateTable
 
 
 @click.command(
@@ -115,7 +115,7 @@ def export_(
     return exit_code(reader)
 
 
-def _export_here(reader: StateReader, table: Table, directory: str, to: str, jobs: int) -> list[Exported]:
+def _export_here(reader: StateReader, table: StateTable, directory: str, to: str, jobs: int) -> list[Exported]:
     from ckpttool.state.export import export_table
 
     partitions = reader.partitions(table.operator)
@@ -130,7 +130,7 @@ def _export_here(reader: StateReader, table: Table, directory: str, to: str, job
 
 
 def _export_with_spark(
-    reader: StateReader, table: Table, path: str, options: dict[str, str], directory: str, to: str
+    reader: StateReader, table: StateTable, path: str, options: dict[str, str], directory: str, to: str
 ) -> None:
     if to not in ("parquet", "jsonl"):
         raise click.UsageError(f"Spark does not write {to} of rows with structs; use --to parquet or jsonl")

@@ -15,7 +15,7 @@ from ckpttool.errors import MalformedFile, NotFound, Unavailable
 
 if TYPE_CHECKING:
     from ckpttool.state.reader import StateReader
-    from ckpttool.state.tables import Table
+    from ckpttool.state.tables import StateTable
 
 
 def batch_option(command: Command) -> Command:
@@ -83,7 +83,7 @@ def open_reader(path: str, options: dict[str, str], batch: int | None, batches: 
     return open_state(open_store(path, options), batch, batches=batches)
 
 
-def chosen_tables(reader: StateReader, which: Which) -> list[Table]:
+def chosen_tables(reader: StateReader, which: Which) -> list[StateTable]:
     """All tables that the options leave; those that Spark keeps for itself only by name."""
     there = [table for table in reader.tables if which.operator is None or table.operator == which.operator]
     if not there:
@@ -96,7 +96,7 @@ def chosen_tables(reader: StateReader, which: Which) -> list[Table]:
     return chosen
 
 
-def one_table(reader: StateReader, which: Which) -> Table:
+def one_table(reader: StateReader, which: Which) -> StateTable:
     operator = 0 if which.operator is None and len(reader.operators) > 1 else which.operator
     chosen = chosen_tables(reader, replace(which, operator=operator))
     if len(chosen) > 1:
@@ -105,7 +105,7 @@ def one_table(reader: StateReader, which: Which) -> Table:
     return chosen[0] if which.schema is None else _described(reader, chosen[0], which.schema)
 
 
-def _described(reader: StateReader, table: Table, schema: str) -> Table:
+def _described(reader: StateReader, table: StateTable, schema: str) -> StateTable:
     from pathlib import Path
 
     from ckpttool.formats.state.ddl import parse_given_schema

@@ -23,7 +23,7 @@ from ckpttool.errors import NotFound
 
 if TYPE_CHECKING:
     from ckpttool.state.reader import StateReader
-    from ckpttool.state.tables import Table
+    from ckpttool.state.tables import StateTable
 
 
 @click.command(
@@ -175,7 +175,7 @@ def get_(
     return exit_code(reader)
 
 
-def _partitions(reader: StateReader, table: Table, asked: tuple[int, ...]) -> tuple[int, ...] | None:
+def _partitions(reader: StateReader, table: StateTable, asked: tuple[int, ...]) -> tuple[int, ...] | None:
     there = reader.partitions(table.operator)
     for partition in asked:
         if partition not in there:

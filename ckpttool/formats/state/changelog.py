@@ -17,7 +17,7 @@ from ckpttool.formats.envelope import parse_json
 from ckpttool.formats.state.compression import Codec, decompress
 from ckpttool.formats.state.hdfs import sniffed
 from ckpttool.formats.state.java_io import JavaReader
-from ckpttool.formats.state.records import EOF, PLAIN, TYPED, Grammar, Records, frame_records
+from ckpttool.formats.state.records import EOF, PLAIN, TYPED, FramedRecords, Grammar, frame_records
 from ckpttool.formats.values import MAPPING, Fields
 from ckpttool.model import Position
 
@@ -30,7 +30,7 @@ class Changelog(Struct, frozen=True):
     """`lineage`: version and id of every state that this one goes back to, up to and with its snapshot's."""
 
     version: int
-    records: Records
+    records: FramedRecords
     lineage: tuple[tuple[int, str], ...] | None = None
 
 

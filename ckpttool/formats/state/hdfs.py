@@ -10,18 +10,18 @@ from struct import unpack_from
 
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.state.compression import Codec, decompress, lz4_blocks, lz4_contents, sniff_compression
-from ckpttool.formats.state.records import PLAIN, SNAPSHOT, Records, frame_records
+from ckpttool.formats.state.records import PLAIN, SNAPSHOT, FramedRecords, frame_records
 from ckpttool.model import Position, SparkError
 
 _END = b"\xff\xff\xff\xff"  # of a snapshot: a key of size -1
 
 
-def parse_delta(data: bytes, codec: Codec | None = None) -> Records:
+def parse_delta(data: bytes, codec: Codec | None = None) -> FramedRecords:
     """Without a codec, the one that the first bytes tell; the query's own is pinned in its offset log."""
     return frame_records(decompress(data, codec or sniffed(data)), PLAIN)
 
 
-def parse_snapshot(data: bytes, codec: Codec | None = None) -> Records:
+def parse_snapshot(data: bytes, codec: Codec | None = None) -> FramedRecords:
     return frame_records(decompress(data, codec or sniffed(data)), SNAPSHOT)
 
 

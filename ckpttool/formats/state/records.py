@@ -30,7 +30,7 @@ _REMOVED = b"\xff\xff\xff\xff"
 _INT32 = struct.Struct(">i")
 
 
-class Records(Struct, frozen=True):
+class FramedRecords(Struct, frozen=True):
     """What a file holds. `row_checksums`: every value is a row of eight-byte words and four bytes more."""
 
     puts: int = 0
@@ -67,7 +67,7 @@ SNAPSHOT = Grammar(_REMOVED, {b"": "puts"}, may_delete=False)
 TYPED = Grammar(b"\x00", {b"\x01": "puts", b"\x10": "deletes", b"\x11": "merges", b"\x20": "range_deletes"})
 
 
-def frame_records(pieces: Iterator[bytes], grammar: Grammar, done: int = 0) -> Records:
+def frame_records(pieces: Iterator[bytes], grammar: Grammar, done: int = 0) -> FramedRecords:
     """Count the records up to the end mark; what follows it is not asked for. `done`: the bytes before the first piece,
     so that a fault says where it is in the uncompressed contents."""
     framer = _Framer(grammar, done)
@@ -102,9 +102,9 @@ class _Framer:
         self._compiled_for = -1
         self._runs: list[tuple[str, re.Pattern[bytes]]] = []
 
-    def records(self) -> Records:
+    def records(self) -> FramedRecords:
         sizes = self._value_sizes.keys() - {-1}
-        return Records(**self._counts, row_checksums=bool(sizes) and all(size % 8 == 4 for size in sizes))
+        return FramedRecords(**self._counts, row_checksums=bool(sizes) and all(size % 8 == 4 for size in sizes))
 
     def take(self, piece: bytes) -> bool:
         """Whether the end mark was met."""

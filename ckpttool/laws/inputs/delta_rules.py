@@ -29,7 +29,7 @@ _FILES_PER_BATCH = 1000
 _EVERYTHING = float("inf")
 
 
-class Table(Struct, frozen=True):
+class SourceTable(Struct, frozen=True):
     """A table and the query that reads it."""
 
     input: DeltaInput
@@ -104,7 +104,7 @@ class Table(Struct, frozen=True):
 
 
 def judge_table(input: DeltaInput, scene: Scene) -> Iterator[Trouble]:
-    table = Table(input, scene)
+    table = SourceTable(input, scene)
     unusable = _cannot_load(table) or _unknown(table) or _another_table(table)
     if unusable:
         yield unusable
@@ -118,7 +118,7 @@ def judge_table(input: DeltaInput, scene: Scene) -> Iterator[Trouble]:
 # -- the table itself --------------------------------------------------------------------------------------------------
 
 
-def _cannot_load(table: Table) -> Trouble | None:
+def _cannot_load(table: SourceTable) -> Trouble | None:
     names = table.input.names
     if not table.input.exists:
         why = "there is no Delta table, and without its schema the query cannot be made"
@@ -140,14 +140,14 @@ def _broken_snapshot(names: DeltaLogNames, version: int) -> tuple[Complaint, str
     return None
 
 
-def _unknown(table: Table) -> Trouble | None:
+def _unknown(table: SourceTable) -> Trouble | None:
     why = table.input.waiting or (None if table.input.metadata else "the log does not tell which table this is")
     if why is None:
         return None
     return Trouble("batch", Doubt(why), Finding("source-unreadable", "warning", table.input.path, why))
 
 
-def _another_table(table: Table) -> Trouble | None:
+def _another_table(table: SourceTable) -> Trouble | None:
     current = table.input.metadata
     if current is None or current.table_id == table.end.table_id:
         return None
@@ -168,7 +168,7 @@ class _Beginning(Struct, frozen=True):
     sure: bool = True
 
 
-def _beginning(table: Table) -> _Beginning | None:
+def _beginning(table: SourceTable) -> _Beginning | None:
     if table.start is not None:
         return _Beginning(table.start.version, table.start.is_initial_snapshot)
     given = parse_long(table.option("startingVersion") or "")
@@ -179,7 +179,7 @@ def _beginning(table: Table) -> _Beginning | None:
     return _Beginning(first_version(table.input.range), is_snapshot=True, sure=table.end.is_initial_snapshot)
 
 
-def _last_range(table: Table) -> Iterator[Trouble]:
+def _last_range(table: SourceTable) -> Iterator[Trouble]:
     begun = _beginning(table)
     if begun is None:
         return
@@ -198,7 +198,7 @@ def _last_range(table: Table) -> Iterator[Trouble]:
         yield from _lost_data(table, files_between(table.input.commits, table.start, table.end))
 
 
-def _changed_schema(table: Table, begun: int) -> Iterator[Trouble]:
+def _changed_schema(table: SourceTable, begun: int) -> Iterator[Trouble]:
     """What was written at the beginning of the range is compared with the schema of now, whatever lies between."""
     changed = [commit.version for commit in table.input.commits if commit.metadata and commit.version > begun]
     before, current = table.input.metadata_before, table.input.metadata
@@ -210,13 +210,13 @@ def _changed_schema(table: Table, begun: int) -> Iterator[Trouble]:
         yield table.trouble(table.asked_when, _schema_complaint(table), why, sure=readable is False)
 
 
-def _schema_complaint(table: Table) -> Complaint:
+def _schema_complaint(table: SourceTable) -> Complaint:
     metadata = [one for one in (table.input.metadata, table.input.metadata_before) if one]
     mapped, started = has_mapped_columns(*metadata), table.has_starting_option
     return errors.schema_changed(table.scene.release, mapped=mapped, started_at_version=started)
 
 
-def _lost_snapshot(table: Table, begun: _Beginning) -> Trouble:
+def _lost_snapshot(table: SourceTable, begun: _Beginning) -> Trouble:
     """Spark's answer is known where the commit alone is gone, and where everything up to the version is."""
     release, left = table.scene.release, table.input.names.up_to(begun.version)
     complaint = errors.snapshot_gone(release)
@@ -228,7 +228,7 @@ def _lost_snapshot(table: Table, begun: _Beginning) -> Trouble:
     return table.trouble(table.asked_when, complaint, why, sure=sure)
 
 
-def _lost_commits(table: Table, begun: _Beginning, *, looks_ahead: bool) -> Iterator[Trouble]:
+def _lost_commits(table: SourceTable, begun: _Beginning, *, looks_ahead: bool) -> Iterator[Trouble]:
     """Comparing schemas, where the beginning is there to compare with, opens the first commit behind the range."""
     last = table.end.version + (looks_ahead and table.end.index != NEXT_VERSION)
     gap = _gap(table.versions, begun.version, last)
@@ -252,18 +252,18 @@ def _gap(versions: Sequence[int], first: int, last: int) -> tuple[int, int] | No
     return None
 
 
-def _expired(table: Table, phase: Phase, expected: int, found: int, *, sure: bool = True) -> Trouble:
+def _expired(table: SourceTable, phase: Phase, expected: int, found: int, *, sure: bool = True) -> Trouble:
     why = f"the stream needs version {expected} of the table, and the log goes on with {found}"
     return table.trouble(phase, errors.expired(table.scene.release), why, sure=sure)
 
 
-def _passed_over(table: Table, expected: int, found: int) -> Trouble:
+def _passed_over(table: SourceTable, expected: int, found: int) -> Trouble:
     which = f"version {expected}" if expected + 1 == found else f"versions {expected} to {found - 1}"
     why = f"{which} of the table cannot be read any more: failOnDataLoss=false passes over the rows"
     return table.silent_loss(errors.expired(table.scene.release), why)
 
 
-def _lost_tail(table: Table, begun: _Beginning) -> Iterator[Trouble]:
+def _lost_tail(table: SourceTable, begun: _Beginning) -> Iterator[Trouble]:
     """The log ends before the range does: somebody has put back an older copy of it."""
     end, begin_index = table.end, table.start.index if table.start else NEXT_VERSION
     takes_files = end.index >= 0 and (begun.version < end.version or begin_index < end.index)
@@ -281,7 +281,7 @@ def _lost_tail(table: Table, begun: _Beginning) -> Iterator[Trouble]:
 # -- new versions ------------------------------------------------------------------------------------------------------
 
 
-def _new_versions(table: Table) -> Iterator[Trouble]:
+def _new_versions(table: SourceTable) -> Iterator[Trouble]:
     """Up to the first version that stops the query: in the next batch, or later, if more files come before it."""
     end = table.end
     commits = {commit.version: commit for commit in table.input.commits}
@@ -301,14 +301,14 @@ def _new_versions(table: Table) -> Iterator[Trouble]:
         yield replace(trouble, obstacle=None) if table.scene.is_replay else trouble
 
 
-def _stopped_by_gap(table: Table, expected: int, version: int) -> Trouble | None:
+def _stopped_by_gap(table: SourceTable, expected: int, version: int) -> Trouble | None:
     if version == expected:
         return None
     fails = table.fails_on_loss
     return _expired(table, "batch", expected, version) if fails else _passed_over(table, expected, version)
 
 
-def _stopped_at(table: Table, commit: DeltaCommit) -> Trouble | None:
+def _stopped_at(table: SourceTable, commit: DeltaCommit) -> Trouble | None:
     current = table.input.metadata
     readable = None if current is None or commit.metadata is None else reads_on(commit.metadata, current)
     if commit.metadata and not readable and not table.tracks_schema:
@@ -326,7 +326,7 @@ def _stopped_at(table: Table, commit: DeltaCommit) -> Trouble | None:
 # -- data files --------------------------------------------------------------------------------------------------------
 
 
-def _lost_data(table: Table, files: Sequence[str]) -> Iterator[Trouble]:
+def _lost_data(table: SourceTable, files: Sequence[str]) -> Iterator[Trouble]:
     gone = [number for number, file in enumerate(files) if file in table.input.data.gone]
     if not gone or table.option("excludeRegex"):
         return

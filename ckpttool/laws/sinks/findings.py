@@ -20,7 +20,7 @@ RESTORE_ENTRIES = "bring the missing entries back, or write one compact entry th
 _REFILL = "is this the query's sink? if it is, read the missing batches again by other means"
 
 
-class Answer(Struct, frozen=True):
+class Conclusion(Struct, frozen=True):
     """A verdict with its reason; `finding`: the id under which it is told, where it needs somebody to act.
 
     `fails`: the batch does not get that far, and Spark raises this."""
@@ -40,7 +40,7 @@ def id_of_skips(evidence: SinkEvidence, restart: Logs) -> str:
     return "rewound-checkpoint-same-id"
 
 
-def tell(view: SinkView, answer: Answer) -> Iterator[Finding]:
+def tell(view: SinkView, answer: Conclusion) -> Iterator[Finding]:
     """The answer itself, where somebody has to act on it."""
     if answer.finding is None:
         return
@@ -52,7 +52,7 @@ def tell(view: SinkView, answer: Answer) -> Iterator[Finding]:
     yield Finding(answer.finding, severity, view.sink.path, message, next_step=answer.next_step, spark=answer.fails)
 
 
-def tell_besides(view: SinkView, answer: Answer) -> Iterator[Finding]:
+def tell_besides(view: SinkView, answer: Conclusion) -> Iterator[Finding]:
     """What does not decide this batch, and yet loses rows: later batches, and earlier ones."""
     evidence, restart, entry = view.sink, view.logs, view.in_force
     reached = max((one for one in (restart.planned, restart.batch_id) if one is not None), default=0)
@@ -70,7 +70,7 @@ def tell_besides(view: SinkView, answer: Answer) -> Iterator[Finding]:
             yield Finding("sink-table-changed-under-checkpoint", "warning", evidence.path, message)
 
 
-def _holes(evidence: SinkEvidence, restart: Logs, answer: Answer) -> Iterator[Finding]:
+def _holes(evidence: SinkEvidence, restart: Logs, answer: Conclusion) -> Iterator[Finding]:
     if evidence.names is None or answer.finding == "spark-metadata-missing-or-moved":
         return
     try:

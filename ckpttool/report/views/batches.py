@@ -9,7 +9,7 @@ from ckpttool.model import CommitLogEntry
 from ckpttool.report.document import Fields
 
 if TYPE_CHECKING:
-    from ckpttool.connectors.base import Step
+    from ckpttool.connectors.base import OffsetStep
     from ckpttool.scene.batches import Batch, SourceProgress
 
 
@@ -44,7 +44,7 @@ def source_fields(source: SourceProgress) -> Fields:
     }
 
 
-def step_fields(step: Step) -> Fields:
+def step_fields(step: OffsetStep) -> Fields:
     return {
         "amount": step.amount,
         "unit": step.unit,
@@ -90,7 +90,7 @@ def spell_reached(source: SourceProgress | None) -> str:
     return source.offset.summary() if source and source.offset else "nothing yet"
 
 
-def spell_step(step: Step | None) -> str:
+def spell_step(step: OffsetStep | None) -> str:
     if step is None:
         return ""
     if step.amount is None:
@@ -98,7 +98,7 @@ def spell_step(step: Step | None) -> str:
     return f"{'' if step.exact or not step.amount else '≤ '}{step.amount:,} {_unit(step)}"
 
 
-def _unit(step: Step) -> str:
+def _unit(step: OffsetStep) -> str:
     if step.amount != 1:
         return step.unit
     return step.unit.removesuffix("ies") + "y" if step.unit.endswith("ies") else step.unit.removesuffix("s")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ckpttool.kafka.starting import Start, StartingOffsets
+from ckpttool.kafka.starting import PartitionStart, StartingOffsets
 from ckpttool.laws.restart import Restart
 from ckpttool.report.document import Document, Fields
 
@@ -23,7 +23,7 @@ def starting_document(checkpoint: str, next_batch: Restart, offsets: StartingOff
     return Document("kafka-starting-offsets", checkpoint, lambda: data, lambda: [[offsets.option]])
 
 
-def _start_fields(start: Start) -> Fields:
+def _start_fields(start: PartitionStart) -> Fields:
     return {
         "topic": start.topic,
         "read_as": start.read_as,

@@ -15,7 +15,7 @@ from ckpttool.report.views.state_rows import asides_of
 from ckpttool.state.difference import RowChange
 from ckpttool.state.export import Exported
 from ckpttool.state.reader import Row, StateReader
-from ckpttool.state.tables import Table as StateTable
+from ckpttool.state.tables import StateTable
 
 _SHOWN = 50
 

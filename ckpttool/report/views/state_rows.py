@@ -11,7 +11,7 @@ from ckpttool.report.state_rows import cell_names, cell_renderer, line_renderer
 from ckpttool.report.views.findings import findings_fields
 from ckpttool.report.views.state_stores import columns_fields
 from ckpttool.state.reader import Row, StateReader
-from ckpttool.state.tables import Table as StateTable
+from ckpttool.state.tables import StateTable
 
 _SHOWN_AS_TABLE = 50  # rows, unless it is said how many
 

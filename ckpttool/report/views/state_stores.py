@@ -12,7 +12,7 @@ from ckpttool.report.views.findings import findings_fields
 if TYPE_CHECKING:
     from ckpttool.state.reader import StateReader
     from ckpttool.state.survey import Survey
-    from ckpttool.state.tables import Table as StateTable
+    from ckpttool.state.tables import StateTable
 
 # By store and partition.
 Counts = Sequence[tuple["StateTable", Mapping[int, int]]]

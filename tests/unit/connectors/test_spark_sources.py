@@ -3,12 +3,12 @@
 import pytest
 
 from ckpttool.connectors import recognise_offset
-from ckpttool.connectors.base import Order, Step
+from ckpttool.connectors.base import OffsetStep, Order
 from ckpttool.connectors.file import FileOffset
 from ckpttool.connectors.python import parse_offset
 
 
-def step(start: str | None, end: str, hint: str | None = None) -> Step:
+def step(start: str | None, end: str, hint: str | None = None) -> OffsetStep:
     begin = None if start is None else recognise_offset(start, hint)
     return recognise_offset(end, hint).step_from(begin)
 

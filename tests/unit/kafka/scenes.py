@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ckpttool.kafka.base import BrokerAnswer, Fault, PartitionAnswer, SourceView, TopicAnswer
+from ckpttool.kafka.base import BrokerAnswer, BrokerFault, PartitionAnswer, SourceView, TopicAnswer
 from ckpttool.kafka.diff import KafkaEvidence, Knowledge, views_of
 from ckpttool.kafka.positions import positions, subscription_of
 from ckpttool.laws.kafka import KafkaVerdict, judge_kafka
@@ -30,7 +30,7 @@ from tests.builders import pinned_conf
 Offsets = Mapping[str, Mapping[int, int]]
 T0 = 1_700_000_000_000  # batch N is planned N minutes later
 MINUTE = 60_000
-GONE = Fault("unknown_topic", "no such topic")
+GONE = BrokerFault("unknown_topic", "no such topic")
 NEWEST: Release = (4, 2, 0)
 # What a partition has: earliest, latest, and the first record that is not older than the batch, if there is one.
 Has = Mapping[int, tuple[int, int] | tuple[int, int, int]]
@@ -73,13 +73,13 @@ def _log(initial: Offsets) -> SourceLog:
     return SourceLog("0", "kafka", LogNames((0,)), InitialOffset(1, json.dumps(initial), 0))
 
 
-def broker(topics: Mapping[str, Has | Fault], ids: Mapping[str, str] | None = None) -> BrokerAnswer:
+def broker(topics: Mapping[str, Has | BrokerFault], ids: Mapping[str, str] | None = None) -> BrokerAnswer:
     told = {name: _topic(has, (ids or {}).get(name)) for name, has in topics.items()}
     return BrokerAnswer("broker:9092", told)
 
 
-def _topic(has: Has | Fault, topic_id: str | None) -> TopicAnswer:
-    if isinstance(has, Fault):
+def _topic(has: Has | BrokerFault, topic_id: str | None) -> TopicAnswer:
+    if isinstance(has, BrokerFault):
         return TopicAnswer(fault=has)
     return TopicAnswer(topic_id, {number: PartitionAnswer(*numbers) for number, numbers in has.items()})
 

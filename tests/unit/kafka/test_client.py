@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ckpttool.kafka import client
-from ckpttool.kafka.base import Fault, PartitionAnswer
+from ckpttool.kafka.base import BrokerFault, PartitionAnswer
 from ckpttool.kafka.settings import Settings
 
 
@@ -54,7 +54,7 @@ def test_the_reason(name: str, text: str, reason: str, shown: str | None) -> Non
 
 
 def test_partial_answers() -> None:
-    no_leader = Fault("other", "no leader")
+    no_leader = BrokerFault("other", "no leader")
     assert client._answer(3, 9, -1) == PartitionAnswer(3, 9, 9)
     assert client._answer(3, 9, None) == PartitionAnswer(3, 9, None)
     assert client._answer(3, 9, 5) == PartitionAnswer(3, 9, 5)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ckpttool.kafka.base import BrokerAnswer, Fault, PartitionAnswer, PartitionView, TopicAnswer
+from ckpttool.kafka.base import BrokerAnswer, BrokerFault, PartitionAnswer, PartitionView, TopicAnswer
 from ckpttool.kafka.diff import known_ids_of
 from ckpttool.kafka.positions import positions, questions
 from tests.unit.kafka.scenes import GONE, MINUTE, T0, broker, look, query, statuses
@@ -189,7 +189,7 @@ def test_what_was_taken_for_granted() -> None:
 
 
 def test_a_broker_that_is_down_leaves_the_half_of_the_checkpoint() -> None:
-    answer = BrokerAnswer("broker:9092", fault=Fault("unreachable", "broker:9092 refused the connection"))
+    answer = BrokerAnswer("broker:9092", fault=BrokerFault("unreachable", "broker:9092 refused the connection"))
     [view] = look(query(START), answer)
     [seen] = view.topics[0].partitions
     assert (seen.status, seen.next_offset, seen.lost) == ("unknown", 100, None)
@@ -197,14 +197,14 @@ def test_a_broker_that_is_down_leaves_the_half_of_the_checkpoint() -> None:
 
 
 def test_one_topic_that_may_not_be_seen_leaves_the_others() -> None:
-    answer = broker({"t": Fault("authorisation", "no permission to describe t"), "u": {0: (0, 9)}})
+    answer = broker({"t": BrokerFault("authorisation", "no permission to describe t"), "u": {0: (0, 9)}})
     views = look(query({"t": {0: 1}, "u": {0: 2}}), answer)
     assert statuses(views) == {"t-0": "unknown", "u-0": "ok"}
     assert [fault.reason for fault in views[0].faults] == ["authorisation"]
 
 
 def test_one_partition_without_a_leader() -> None:
-    told = {0: PartitionAnswer(fault=Fault("other", "no leader")), 1: PartitionAnswer(0, 9)}
+    told = {0: PartitionAnswer(fault=BrokerFault("other", "no leader")), 1: PartitionAnswer(0, 9)}
     answer = BrokerAnswer("b:1", {"t": TopicAnswer("A", told)})
     views = look(query({"t": {0: 1, 1: 2}}), answer)
     assert statuses(views) == {"t-0": "unknown", "t-1": "ok"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ckpttool.kafka.base import Fault
+from ckpttool.kafka.base import BrokerFault
 from ckpttool.kafka.settings import Settings, parse_jaas, parse_properties, translate
 
 JKS, P12, PEM = b"\xfe\xed\xfe\xed\x00\x00", b"\x30\x82\x0a", b"-----BEGIN CERT"
@@ -22,9 +22,9 @@ def config(
     return dict(settings.config)
 
 
-def fault(options: dict[str, str], begins: bytes = b"", direct: dict[str, str] | None = None) -> Fault:
+def fault(options: dict[str, str], begins: bytes = b"", direct: dict[str, str] | None = None) -> BrokerFault:
     refused = translate(options, {}, direct or {}, lambda _: begins)
-    assert isinstance(refused, Fault)
+    assert isinstance(refused, BrokerFault)
     return refused
 
 

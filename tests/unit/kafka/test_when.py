@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ckpttool.kafka.base import Fault, PartitionTimes, SourceView
+from ckpttool.kafka.base import BrokerFault, PartitionTimes, SourceView
 from ckpttool.kafka.moments import Moment, Sample, TimesAnswer, TopicSettings
 from ckpttool.kafka.times import parse_settings
 from ckpttool.kafka.when import parse_samples, samples_of, spots_of, with_times
@@ -25,7 +25,7 @@ def view(has: dict[int, Any], start: dict[int, int], **more: Any) -> SourceView:
 
 
 def times(
-    settings: TopicSettings | Fault = BY_CLOCK,
+    settings: TopicSettings | BrokerFault = BY_CLOCK,
     *,
     at: Moment | None = None,
     has: tuple[int, int] = (0, 50),
@@ -53,10 +53,10 @@ def test_lag_and_retention_by_age() -> None:
         (replace(BY_CLOCK, cleanup=frozenset({"compact", "delete"})), "settings", "compaction may take"),
         (replace(BY_CLOCK, retention_bytes=1 << 30), "settings", "retention.bytes may take records sooner"),
         (replace(BY_CLOCK, retention_ms=None), None, "retention.ms was not told"),
-        (Fault("authorisation", "no permission"), None, "the topic's settings are not known: no permission"),
+        (BrokerFault("authorisation", "no permission"), None, "the topic's settings are not known: no permission"),
     ],
 )
-def test_what_the_settings_say(settings: TopicSettings | Fault, by: str | None, note: str) -> None:
+def test_what_the_settings_say(settings: TopicSettings | BrokerFault, by: str | None, note: str) -> None:
     told = times(settings)
     assert told.retention_by == by
     assert (told.retention_ms is None) == (by != "settings")
@@ -143,5 +143,5 @@ def test_settings_as_brokers_tell_them() -> None:
 
 def test_a_cluster_that_says_nothing() -> None:
     seen = view({0: (0, 50)}, {0: 10})
-    told = with_times(seen, TimesAnswer(fault=Fault("timeout", "no answer")), NOW, {})
+    told = with_times(seen, TimesAnswer(fault=BrokerFault("timeout", "no answer")), NOW, {})
     assert told.topics[0].partitions[0].times == PartitionTimes(why="no answer")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ckpttool.kafka.base import BrokerAnswer, Fault
+from ckpttool.kafka.base import BrokerAnswer, BrokerFault
 from ckpttool.releases import Release
 from ckpttool.scene.scene import Doubt, Failure
 from tests.unit.kafka.scenes import GONE, broker, judge, judged, query
@@ -142,7 +142,7 @@ def test_a_poisoned_offsets_file_fails_whatever_the_broker_has(fails: bool) -> N
     obstacle, findings = judge(scene, broker({"t": {0: (0, 1000)}}))
     assert (obstacle.class_name if isinstance(obstacle, Failure) else None) == (NAMED if fails else None)
     assert findings[0].id == "topic-recreated-lower-end"
-    down = BrokerAnswer("b:1", fault=Fault("unreachable", "down"))
+    down = BrokerAnswer("b:1", fault=BrokerFault("unreachable", "down"))
     assert isinstance(judge(scene, down)[0], Failure if fails else Doubt)
 
 
@@ -307,7 +307,7 @@ def test_a_replay_that_ends_below_zero_went_back() -> None:
 
 
 def test_a_broker_that_is_down_leaves_it_open() -> None:
-    down = BrokerAnswer("b:1", fault=Fault("unreachable", "b:1 refused the connection", "is it up?"))
+    down = BrokerAnswer("b:1", fault=BrokerFault("unreachable", "b:1 refused the connection", "is it up?"))
     for scene in (query(START), query(START, END, replay=True)):
         obstacle, [finding] = judge(scene, down)
         assert isinstance(obstacle, Doubt)
@@ -315,7 +315,7 @@ def test_a_broker_that_is_down_leaves_it_open() -> None:
 
 
 def test_what_is_certain_goes_before_what_is_not_known() -> None:
-    there = broker({"t": Fault("authorisation", "no permission to describe t"), "u": {0: (9, 20)}})
+    there = broker({"t": BrokerFault("authorisation", "no permission to describe t"), "u": {0: (9, 20)}})
     obstacle, findings = judge(query({"t": {0: 1}, "u": {0: 2}}), there)
     assert isinstance(obstacle, Failure)
     assert [finding.id for finding in findings] == ["offset-aged-out", "source-unreachable"]
@@ -359,7 +359,7 @@ def test_a_batch_that_its_sink_skips_is_not_read() -> None:
         ({0: (130, 300)}, {"failOnDataLoss": "false"}, "loss"),
         ({0: (0, 300, 0)}, {}, "loss"),
         ({0: (0, 60)}, {"failOnDataLoss": "false"}, "unknown"),  # how many rows that costs, nobody can tell
-        (Fault("authorisation", "no"), {}, "unknown"),
+        (BrokerFault("authorisation", "no"), {}, "unknown"),
     ],
 )
 def test_the_verdict(has: Any, options: dict[str, Any], verdict: str) -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ckpttool.diagnosis import predict
 from ckpttool.formats.offsets import parse_offset_log
-from ckpttool.kafka.base import BrokerAnswer, Fault
+from ckpttool.kafka.base import BrokerAnswer, BrokerFault
 from ckpttool.plan import Conf, Plan, SetAside, WayOut, Write, plan_recovery
 from ckpttool.scene.scene import Scene
 from ckpttool.scene.sinks import SinkEvidence
@@ -119,7 +119,7 @@ def test_with_a_pattern_a_topic_that_is_gone_is_taken_out() -> None:
 
 @pytest.mark.parametrize("reason", ["authorisation", "timeout"])
 def test_what_could_not_be_asked_is_no_trouble_of_the_checkpoint(reason: Any) -> None:
-    made = plan(query(START), broker({"t": Fault(reason, "no")}))
+    made = plan(query(START), broker({"t": BrokerFault(reason, "no")}))
     assert not {SET, PASS} & set(ids(made))
 
 

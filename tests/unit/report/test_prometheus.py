@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from ckpttool.kafka.base import BrokerAnswer, Fault
+from ckpttool.kafka.base import BrokerAnswer, BrokerFault
 from ckpttool.kafka.moments import Moment, TimesAnswer, TopicSettings
 from ckpttool.kafka.when import with_times
 from ckpttool.laws.kafka import judge_views
@@ -61,7 +61,7 @@ def test_times_only_where_they_were_asked_for() -> None:
 
 
 def test_a_cluster_that_is_down() -> None:
-    found = metrics(query({"t": {0: 10}}), BrokerAnswer("b:1", fault=Fault("unreachable", "no")))
+    found = metrics(query({"t": {0: 10}}), BrokerAnswer("b:1", fault=BrokerFault("unreachable", "no")))
     assert found["ckpt_kafka_up"] == {("0",): 0}
     assert "ckpt_kafka_lag" not in found
     assert found["ckpt_kafka_next_offset"] == {("0", "t", "0"): 10}

@@ -7,7 +7,7 @@ import pytest
 
 from ckpttool.errors import LeftUnread, MalformedFile
 from ckpttool.formats.state.hdfs import parse_delta, parse_snapshot
-from ckpttool.formats.state.records import PLAIN, SNAPSHOT, TYPED, BadSize, Records, frame_records
+from ckpttool.formats.state.records import PLAIN, SNAPSHOT, TYPED, BadSize, FramedRecords, frame_records
 from tests import state_builders as made
 
 
@@ -22,13 +22,13 @@ def some(count: int, key_sizes: tuple[int, ...] = (16,), deletes: int = 0, seed:
 def test_counts_whatever_the_pieces(piece_bytes: int, key_sizes: tuple[int, ...]) -> None:
     data = made.plain(some(300, key_sizes, deletes=150))
     pieces = (data[at : at + piece_bytes] for at in range(0, len(data), piece_bytes))
-    assert frame_records(pieces, PLAIN) == Records(puts=300, deletes=150)
+    assert frame_records(pieces, PLAIN) == FramedRecords(puts=300, deletes=150)
 
 
 def test_sizes_that_only_look_regular() -> None:
     """Long runs of one size, broken by another in between: the fast way must not step over it."""
     records = some(200) + some(1, (40,)) + some(200) + [(b"k", None)] + some(70)
-    assert frame_records(iter([made.plain(records)]), PLAIN) == Records(puts=471, deletes=1)
+    assert frame_records(iter([made.plain(records)]), PLAIN) == FramedRecords(puts=471, deletes=1)
 
 
 def test_payload_that_imitates_records() -> None:
@@ -77,7 +77,7 @@ def test_a_record_that_claims_gigabytes_is_not_waited_for() -> None:
 def test_typed_records() -> None:
     records = [(0x01, b"a", b"1")] * 200 + [(0x10, b"a", None)] * 100 + [(0x11, b"a", b"2")] * 90 + [(0x20, b"a", b"b")]
     counts = frame_records(iter([made.typed(records)]), TYPED)
-    assert counts == Records(puts=200, deletes=100, merges=90, range_deletes=1)
+    assert counts == FramedRecords(puts=200, deletes=100, merges=90, range_deletes=1)
     assert counts.total == 391
 
 

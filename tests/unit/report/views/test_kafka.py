@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from ckpttool.cli.brokers import parse_clusters
-from ckpttool.kafka.base import BrokerAnswer, Clusters, Fault, PartitionView, SourceView
+from ckpttool.kafka.base import BrokerAnswer, BrokerFault, Clusters, PartitionView, SourceView
 from ckpttool.kafka.moments import Moment, TimesAnswer, TopicSettings
 from ckpttool.kafka.when import with_times
 from ckpttool.laws.kafka import judge_views
@@ -57,7 +57,7 @@ def report(scene: Any, answer: BrokerAnswer) -> KafkaReport:
         (query(START), {3: (130, 300)}, "batch 1 fails: 30 rows of orders-3 are gone", 1),
         (query(START, failOnDataLoss="false"), {3: (130, 300)}, "batch 1 runs, and 30 rows are passed over", 1),
         (query(START), {3: (0, 300, 0)}, "batch 1 runs, and rows are lost: orders-3 is made anew", 1),
-        (query(START), Fault("authorisation", "no permission"), "what Kafka has for source 0 is not known", 5),
+        (query(START), BrokerFault("authorisation", "no permission"), "what Kafka has for source 0 is not known", 5),
     ],
 )
 def test_the_first_line_and_the_exit_code(scene: Any, has: Any, expected: str, code: int) -> None:
@@ -71,7 +71,7 @@ def test_the_first_line_and_the_exit_code(scene: Any, has: Any, expected: str, c
     ("reason", "code"), [("configuration", 2), ("missing_extra", 6), ("unsupported", 6), ("tls", 5), ("timeout", 5)]
 )
 def test_reasons_on_this_side(reason: Any, code: int) -> None:
-    assert report(query(START), BrokerAnswer("b:1", fault=Fault(reason, "no"))).exit_code == code
+    assert report(query(START), BrokerAnswer("b:1", fault=BrokerFault(reason, "no"))).exit_code == code
 
 
 def test_the_fields() -> None:
