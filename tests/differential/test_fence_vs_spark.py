@@ -142,7 +142,7 @@ def check_refused(scene: Scene) -> None:
 @pytest.mark.parametrize(
     ("spark", "sink"),
     [
-        ("3.5.7", "file"),
+        pytest.param("3.5.7", "file", marks=pytest.mark.at_length),
         pytest.param("3.5.7", "delta", marks=pytest.mark.at_length),
         ("4.2.0", "file"),
         ("4.2.0", "delta"),
@@ -224,6 +224,7 @@ def with_hadoop(folder: Path) -> Mapping[str, str]:
     return os.environ | {"PATH": f"{folder}:{os.environ['PATH']}", "JDK_JAVA_OPTIONS": SMALL_JVM}
 
 
+@pytest.mark.at_length
 def test_other_stores_get_their_commands(tmp_path: Path) -> None:
     """The same files as on the local disk; the cluster's name leads to a directory."""
     here, there = (build(tmp_path / name / "q", "k0-10 c | k10-20 c") for name in ("here", "there"))
