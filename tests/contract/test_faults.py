@@ -29,6 +29,12 @@ SAMPLE = "4.2.0-kafka-to-kafka-sound"
 Instead = Callable[[Request], Answer | None]
 
 
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client of S3 waits for seconds before it asks again: that it asks is what matters here."""
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda _self, _context: 0.01)
+
+
 def s3_error(status: int, code: str, **headers: str) -> Answer:
     body = f"<Error><Code>{code}</Code><Message>token=SECRET123 was refused</Message></Error>"
     return Answer(status, body.encode(), {"Content-Type": "application/xml", **headers})
