@@ -27,7 +27,7 @@ from ckpttool.releases import parse_release
 from ckpttool.scene.evidence import Evidence, gather_evidence
 from ckpttool.scene.scene import Scene, Start, Trigger
 from ckpttool.scene.sinks import SinkEvidence, SinkKind
-from tests.differential.sweep.load import laid_out_in_turn, recorded_versions
+from tests.differential.sweep.load import cases_in_turn, recorded_versions
 
 WITH_A_RECORD: dict[str, SinkKind] = {"json": "file", "parquet": "file", "delta": "delta"}
 NOW_MS = 1_795_000_000_000  # the day on which the cases were recorded
@@ -116,7 +116,8 @@ class Verdict:
 def judge(version: str) -> Iterator[Verdict]:
     release = parse_release(version)
     with tempfile.TemporaryDirectory() as folder:
-        for case, path in laid_out_in_turn(version, Path(folder)):
+        for case, lay in cases_in_turn(version, Path(folder)):
+            path = lay()
             if path.is_dir():  # a place that is not there yet is refused by every command
                 store = open_store(str(path))
                 evidence = gather_evidence(load_checkpoint(store, any_place=True))

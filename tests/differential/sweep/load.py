@@ -1,7 +1,8 @@
 """The recorded cases, and the checkpoints they are about, without Spark.
 
-for case, checkpoint in laid_out_in_turn("4.2.0", folder):   # what Spark was restarted on
-    case["truth"]                                    # what it did
+for case, lay in cases_in_turn("4.2.0", folder):
+    checkpoint = lay()     # what Spark was restarted on
+    case["truth"]          # what it did
 """
 
 from __future__ import annotations
@@ -30,13 +31,16 @@ def load_cases(spark: str) -> Iterator[tuple[Json, Callable[[Path], Path]]]:
         yield case, partial(materialise, spark, case["base"], case["surgery"])
 
 
-def laid_out_in_turn(spark: str, folder: Path, nth: int = 1) -> Iterator[tuple[Json, Path]]:
-    """Each nth case with its checkpoint, to be read only, and until the next one is asked for: the cases of a base have
-    one place. To lay out and remove all files for each of them takes several times as long as to judge it."""
+def cases_in_turn(spark: str, folder: Path, nth: int = 1) -> Iterator[tuple[Json, Callable[[], Path]]]:
+    """Each nth case with a function that lays its checkpoint below the folder, at a place that the cases of a base
+    share: to lay out and remove all files for each of them takes several times as long as to judge it."""
     for case, _ in islice(load_cases(spark), 0, None, nth):
-        place = folder / case["base"]
-        put_back(unpacked(spark, case["base"]), place)
-        yield case, damage(spark, case["base"], case["surgery"], place)
+        yield case, partial(lay_again, spark, case["base"], case["surgery"], folder / case["base"])
+
+
+def lay_again(spark: str, base: str, edits: list[Edit], place: Path) -> Path:
+    put_back(unpacked(spark, base), place)
+    return damage(spark, base, edits, place)
 
 
 def put_back(base: Path, place: Path) -> None:
