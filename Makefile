@@ -12,6 +12,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # What needs nothing beyond the extra test-light, but for the tests in it that are marked `extras`.
 FAST := tests/unit tests/property tests/golden tests/contract/test_connectors.py $(wildcard tests/test_*.py)
 FAST += --ignore tests/property/test_column_laws.py
+# The tests of a file stay together: what they share is made once. Not for Spark, which takes all cores as it is.
+SIDE_BY_SIDE := -n auto --dist loadfile
 
 .PHONY: help demo test dev lint golden samples test-fast test-no-spark test-property test-spark kafka-truth fuzz bench docs sweep accuracy clean test-crash test-storage package changelog
 
@@ -40,10 +42,10 @@ lint: dev ## ruff, mypy over code and tests, names of changelog entries
 	@$(BIN)/towncrier build --draft --version next > /dev/null 2>&1 || $(BIN)/towncrier build --draft --version next
 
 test-fast: $(LIGHT)/bin/.installed ## unit, property, golden, docs, connectors: a minute, in an environment of its own with little in it
-	$(LIGHT)/bin/pytest -m 'not extras' $(FAST)
+	$(LIGHT)/bin/pytest -m 'not extras' $(SIDE_BY_SIDE) $(FAST)
 
 test-no-spark: dev ## all tests that need no Spark: the same, and state, stores, recorded restarts, a Kafka that hesitates
-	$(BIN)/pytest -m 'not spark and not storage'
+	$(BIN)/pytest -m 'not spark and not crash and not at_length and not storage' $(SIDE_BY_SIDE)
 
 package: dev ## build sdist and wheel, check them, and try the wheel in an empty environment
 	rm -rf dist
@@ -51,9 +53,9 @@ package: dev ## build sdist and wheel, check them, and try the wheel in an empty
 	$(BIN)/twine check --strict dist/*
 	$(BIN)/python -m tests.package dist
 
-test: dev lint package ## everything that gates; installs the Sparks it compares with
+test: lint package test-no-spark ## everything that gates; installs the Sparks it compares with
 	$(BIN)/python -m tests.parts.spark $(SPARK) --jars
-	$(BIN)/pytest -m 'not crash and not at_length and not storage'
+	$(BIN)/pytest -m 'spark and not crash and not at_length and not storage'
 
 test-property: dev ## the laws, over many more inputs
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest tests/property
