@@ -14,12 +14,13 @@ from tests.differential.sweep.load import load_cases
 from tests.samples.place import place_sample, sample_names
 
 SAMPLES = "samples"
+MEMORY = Path("/dev/shm")  # thousands of small files are laid out and taken away again
 
 
 def places(kind: str, every: int) -> Iterator[tuple[str, Told]]:
     """Each `every`th of the samples, or of what is recorded of a release, by its name; gone when the next one comes."""
     found = _samples() if kind == SAMPLES else _recorded(kind)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
         place = Path(folder) / "q"
         for number, (name, lay_out) in enumerate(found):
             if number % every == 0:

@@ -9,7 +9,7 @@ from tests.coherence.misses import KINDS, known, known_of, misses
 from tests.coherence.places import SAMPLES
 
 NAMES = [law.__name__ for law in LAWS]
-SOME = {SAMPLES: 1, "3.5.7": 8, "4.2.0": 8}
+SOME = {SAMPLES: 1, "3.5.7": 12, "4.2.0": 12}
 
 
 def hold_but_for_the_known(law: str, kind: str, every: int) -> None:
