@@ -18,20 +18,17 @@ from ckpttool.errors import Refused
 from ckpttool.laws.base import Law
 from ckpttool.laws.book import told_by_files
 from ckpttool.laws.restart import GOES_ON, Choice, Restart, choose_release, possible_releases, predict_restart, stopped
-from ckpttool.laws.sinks.failures import what_stops
-from ckpttool.laws.sinks.findings import KEEPS_NOTHING
-from ckpttool.laws.sinks.skipped import fails_once, never_committed
 from ckpttool.laws.state_verdict import TABLES_UNREAD, check_state_files, count_loadable
 from ckpttool.model import Checkpoint, Finding, SparkError
 from ckpttool.releases import Release, spell_release
 from ckpttool.scene.evidence import Evidence
-from ckpttool.scene.inputs import DeltaInput
 from ckpttool.scene.scene import PHASES, Doubt, Failure, NotLookedAt, Scene
 from ckpttool.scene.sinks import SinkEvidence, SinkVerdict, SinkView
 
 if TYPE_CHECKING:
     from ckpttool.kafka.base import Reason, SourceView
     from ckpttool.laws.kafka import KafkaVerdict
+    from ckpttool.scene.inputs import DeltaInput
 
 STATE_NOT_READ = "state bodies not read"
 KAFKA_NOT_ASKED = "Kafka still has what the query reads next"
@@ -140,6 +137,10 @@ class Diagnosis(Struct, frozen=True, dict=True):
     def _asked_for(self) -> Iterator[SinkEvidence | DeltaInput]:
         """What the user named: sinks, and the table of a Delta source."""
         yield from self.scene.sinks
+        if not self.scene.inputs:
+            return
+        from ckpttool.scene.inputs import DeltaInput
+
         yield from (one for one in self.scene.inputs if isinstance(one, DeltaInput))
 
 
@@ -183,13 +184,26 @@ def _predict(scene: Scene, sources: _Sources) -> Restart:
     source = sources.obstacle
     if isinstance(source, Failure) and restart.error and _comes_before(source, restart.error):
         return stopped(restart, source)
-    skipped = never_committed(scene, restart.batch_id) if restart.batch_id is not None else None
-    if skipped and restart.error and restart.error.sink_written_first:
-        return stopped(restart, skipped)  # what stops it otherwise comes when the batch is committed
+    at_sinks = _at_the_sinks(scene, restart)
+    if at_sinks and restart.error:
+        return stopped(restart, at_sinks)  # what stops it otherwise comes when the batch is committed
     if restart.outcome not in GOES_ON or restart.batch_id is None:
         return restart
+    return next((stopped(restart, spoken) for spoken in (source, at_sinks) if spoken), restart)
+
+
+def _at_the_sinks(scene: Scene, restart: Restart) -> Failure | Doubt | None:
+    """What a sink's own log does to the batch, or to its commit; of a restart that fails only the latter counts."""
+    if not scene.sinks or restart.batch_id is None:
+        return None
+    from ckpttool.laws.sinks.failures import what_stops
+    from ckpttool.laws.sinks.skipped import never_committed
+
+    skipped = never_committed(scene, restart.batch_id)
+    if restart.error:
+        return skipped if restart.error.sink_written_first else None
     sinks = (what_stops(view, restart.batch_id, scene.release) for view in scene.sink_views)
-    return next((stopped(restart, spoken) for spoken in (source, *sinks, skipped) if spoken), restart)
+    return next((spoken for spoken in (*sinks, skipped) if spoken), None)
 
 
 class _Sources(Struct, frozen=True):
@@ -350,7 +364,9 @@ def _untold_failure(restart: Restart, findings: Iterable[Finding]) -> Iterator[F
 
 
 def _about_a_skipped_batch(scene: Scene, restart: Restart) -> Iterator[Finding]:
-    if restart.outcome in GOES_ON and restart.batch_id is not None:
+    if scene.sinks and restart.outcome in GOES_ON and restart.batch_id is not None:
+        from ckpttool.laws.sinks.skipped import fails_once
+
         finding = fails_once(scene, restart.batch_id)
         yield from [finding] if finding else []
 
@@ -364,6 +380,7 @@ def _judge(sink: SinkEvidence, scene: Scene, restart: Restart) -> SinkVerdict:
     if restart.outcome not in GOES_ON and not fails_after:
         reason = "the restart fails before the sink gets a batch" if restart.outcome == "error" else "see above"
         return SinkVerdict(sink.kind, sink.path, "unknown", reason)
+    from ckpttool.laws.sinks.findings import KEEPS_NOTHING
     from ckpttool.laws.sinks.judge import judge_sink
 
     assert restart.batch_id is not None
