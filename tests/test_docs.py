@@ -166,11 +166,11 @@ def test_python_page_lists_the_errors() -> None:
 # -- findings ----------------------------------------------------------------------------------------------------------
 
 # What stands in the holes of ids that are put together, by the hole's source text. A new one belongs here.
-HOLES: Mapping[str, tuple[str, ...]] = {"directory[:-1]": ("offset", "commit"), "evidence.mode": tuple(_MODES)}
+HOLES: Mapping[str, tuple[str, ...]] = {"directory[:-1]": ("offset", "commit"), "scene.evidence.mode": tuple(_MODES)}
 
 
 # What is made with the id of a finding: the argument's name and place; and how such an id is handed on.
-HOLDERS = {"Finding": ("id", 0), "Answer": ("finding", 2), "Complaint": ("finding", 3)}
+HOLDERS = {"Finding": ("id", 0), "Conclusion": ("finding", 2), "Complaint": ("finding", 3)}
 HELD = ("answer.finding", "complaint.finding")
 Functions = Mapping[str, ast.FunctionDef]
 
@@ -197,7 +197,7 @@ class Ids:
             assert isinstance(node, ast.Call)
             key, place = HOLDERS[called]
             given = [one.value for one in node.keywords if one.arg == key] or node.args[place : place + 1]
-            assert given or called == "Answer", f"a {called} without id: {ast.unparse(node)}"
+            assert given or called == "Conclusion", f"a {called} without id: {ast.unparse(node)}"
             found |= set().union(*(self.values(one) for one in given if ast.unparse(one) not in HELD))
         return found
 
@@ -339,8 +339,8 @@ def test_findings_of_samples_are_documented_with_their_severity(name: str) -> No
             {"a", "b"},
         ),
         ('def made():\n    if x:\n        return "a"\n    return "b"\nFinding(made())', {"a", "b"}),
-        ('Answer("unknown", why, "a")\nAnswer("written", why)\nFinding(answer.finding)', {"a"}),
-        ('Answer("unknown", why, finding="a" if x else "b")', {"a", "b"}),
+        ('Conclusion("unknown", why, "a")\nConclusion("written", why)\nFinding(answer.finding)', {"a"}),
+        ('Conclusion("unknown", why, finding="a" if x else "b")', {"a", "b"}),
         ('print(id="a")', set()),
     ],
 )

@@ -54,7 +54,7 @@ _REASONS: Mapping[str, Reason] = {
     "_INVALID_ARG": "configuration",
 }
 _STEPS: Mapping[Reason, str] = {
-    "unreachable": "see that the address is right, and that brokers answer on it: --bootstrap-server HOST:PORT",
+    "unreachable": "see that the address is right, and that brokers answer on it",
     "timeout": "is the port the one of a listener for clients? give a slow cluster more time: --timeout SECONDS",
     "tls": "compare security.protocol with the listener's, and the certificates: -X security.protocol=SSL",
     "authentication": "see that user, password and sasl.mechanism are right: -X sasl.username=… --kafka-config FILE",

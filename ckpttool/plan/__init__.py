@@ -19,7 +19,7 @@ from ckpttool.plan.cost import Cost, cost_of
 from ckpttool.plan.fence import fenced, standing
 from ckpttool.plan.reach import Reach, Wish, reach_of, versions_to_look_at, wished_rewind
 from ckpttool.plan.repair import Refusal, Repair
-from ckpttool.plan.sink_repairs import drop_batch, refill, rows_of_a_lost_checkpoint, skip_batch
+from ckpttool.plan.sink_repairs import drop_batch, refill, rows_of_a_lost_checkpoint, rows_written_twice, skip_batch
 from ckpttool.plan.situation import Situation
 from ckpttool.plan.steps import Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Write, is_outside
 from ckpttool.plan.troubles import first_trouble, repairs_of
@@ -67,6 +67,7 @@ class Plan(Struct, frozen=True):
     options: tuple[WayOut, ...]
     refused: tuple[Refusal, ...] = ()
     reach: Reach | None = None
+    wish: Wish | None = None
 
     @property
     def repairs(self) -> tuple[WayOut, ...]:
@@ -86,7 +87,7 @@ def plan_recovery(
         return Plan((), (Refusal("edit-files", unfinished),))
     if wish:
         found = _chosen(start, [wished_rewind(start, wish)], refused)
-        return Plan(tuple(found), tuple(dict.fromkeys(refused)), reach_of(start))
+        return Plan(tuple(found), tuple(dict.fromkeys(refused)), reach_of(start), wish)
     found = list(_ways_out(start, refused))
     if behind := refill(start):
         found.extend(filter(None, [_tried(start, behind, refused)]))
@@ -94,6 +95,8 @@ def plan_recovery(
         refused.append(Refusal("restore-from-backup", f"{'; '.join(restart.why)}: or go back to an earlier batch"))
     if not found and not refused and restart.outcome in ("error", "unknown") and start.restart.outcome not in GOES_ON:
         refused.append(Refusal("edit-files", f"no repair is known for this: {'; '.join(restart.why)}"))
+    if not found:
+        refused.extend(rows_written_twice(start))
     if not found and restart.outcome == "fresh_start":
         refused.extend(rows_of_a_lost_checkpoint(start))
     if restart.outcome == "replay" and not start.scene.is_async and first_trouble(start) is None:

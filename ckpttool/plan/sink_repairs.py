@@ -203,6 +203,18 @@ def rows_of_a_lost_checkpoint(situation: Situation) -> Iterator[Refusal]:
             yield Refusal("restore-from-backup", f"{sink.path} has its batches, and {known}: {what}")
 
 
+def rows_written_twice(situation: Situation) -> Iterator[Refusal]:
+    """The batch that runs again is in a sink whose record does not stop it, as it was lowered, or is forgotten."""
+    planned = situation.scene.planned
+    if planned is None or not situation.scene.replays_as_logged:
+        return
+    for view in situation.witnesses:
+        write = view.latest_write(planned)
+        if write and view.keeps_a_record and view.holds(planned) and view.skips(planned) is False:
+            what = "take them out of the sink before the restart, which no step on the checkpoint can do"
+            yield Refusal("take-rows-out", f"{write.place} of {view.sink.path} has the rows of batch {planned}: {what}")
+
+
 # -- batches that would never run --------------------------------------------------------------------------------------
 
 

@@ -188,7 +188,7 @@ def _by_pinned_confs(batches: Sequence[Batch]) -> Iterator[Bound]:
         count = f"{len(written)} of the {len(since.PINNED)} confs that Spark ever pinned"
         yield matching[0][0], matching[-1][1], f"{where} pins {count}, the set of these releases"
     elif written & since.PINNED.keys():
-        key = max(written & since.PINNED.keys(), key=lambda key: since.PINNED[key])
+        key = max(written & since.PINNED.keys(), key=lambda key: (since.PINNED[key], key))
         yield since.PINNED[key], None, f"{where} pins {key}"
 
 

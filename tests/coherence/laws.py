@@ -60,8 +60,9 @@ def _rightly_predicted(told: Told, *fields: str) -> dict[str, str | None] | None
 
 
 def findings_name_no_exception_where_spark_goes_on(told: Told) -> Iterator[str]:
-    """But the one that comes after the batch is done, where that is recorded."""
-    if told.truth and told.truth["outcome"] in GOES_ON:
+    """But the one that comes after the batch is done, where that is recorded. What is predicted wrongly is no matter of
+    the findings beside it."""
+    if told.truth and told.truth["outcome"] in GOES_ON and told.restart["outcome"] != "error":
         later = told.truth.get("later_error", {}).get("class")
         for one in told.plan.accusations:
             if one["spark"]["class"] != later:

@@ -15,21 +15,18 @@ Sample = Callable[[str], Path]
 NOBODY = ("--bootstrap-server", "127.0.0.1:1", "--timeout", "0.1")
 
 
-@pytest.mark.xfail(strict=True, reason="how far one can go back is told with the options that tell it")
 @pytest.mark.parametrize("name", ["4.2.0-file-to-parquet-sound", "4.2.0-windowed-agg-hdfs-state-directory-missing"])
 @pytest.mark.parametrize("wish", [("--to-batch", "3"), ("--to-time", "2026-11-18T12:01:42Z")], ids=["batch", "time"])
 def test_where_to_go_back_to(name: str, wish: tuple[str, str], sample: Sample) -> None:
     assert list(given_again(Told(sample(name) / "checkpoint"), "plan-recovery", *wish)) == []
 
 
-@pytest.mark.xfail(strict=True, reason="a broker that does not answer is told of with the option that names it")
 @pytest.mark.parametrize("command", ["plan-recovery", "kafka diff"])
 def test_a_broker(command: str, sample: Sample) -> None:
     told = Told(sample("4.2.0-kafka-to-kafka-sound") / "checkpoint")
     assert list(given_again(told, command, *NOBODY)) == []
 
 
-@pytest.mark.xfail(strict=True, reason="a sink of which it is not known what it has is told to be given")
 def test_a_sinks_id_of_an_application(tmp_path: Path) -> None:
     checkpoint = stateful_query(tmp_path)
     table = delta_table(checkpoint, Record(PENDING))

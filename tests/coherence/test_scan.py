@@ -16,27 +16,7 @@ SAMPLE = "4.2.0-windowed-agg-hdfs-sound"
 PARTS = ("metadata", "offsets", "commits", "sources", "state")
 
 
-LOGS = {"offsets", "commits"}
 SOME_PARTS = [" ".join(some) for count in range(1, len(PARTS) + 1) for some in combinations(PARTS, count)]
-
-
-# Four definitions of a checkpoint: `inspect` opens any of these parts, and each of the others looks for other ones.
-def is_found_by_scan(parts: set[str]) -> bool:
-    return len(parts & {"metadata", *LOGS}) >= 2
-
-
-def is_seen_from_above(parts: set[str]) -> bool:
-    return "offsets" in parts and bool(parts & {"metadata", "commits"})
-
-
-def is_seen_from_inside(parts: set[str]) -> bool:
-    return bool(parts & LOGS) or parts == {"metadata"}
-
-
-def cases(holds: Callable[[set[str]], bool]) -> list[object]:
-    """All parts; those for which it does not hold yet are marked."""
-    red = pytest.mark.xfail(strict=True, reason="another definition of a checkpoint than that of inspect")
-    return [pytest.param(parts, marks=[] if holds(set(parts.split())) else [red], id=parts) for parts in SOME_PARTS]
 
 
 @pytest.fixture
@@ -49,7 +29,7 @@ def checkpoint(parts: str, tmp_path: Path, sample: Callable[[str], Path]) -> Pat
     return copied
 
 
-@pytest.mark.parametrize("parts", cases(is_found_by_scan))
+@pytest.mark.parametrize("parts", SOME_PARTS)
 def test_scan_finds_what_inspect_opens(checkpoint: Path) -> None:
     assert list(scan_finds_what_inspect_opens(Told(checkpoint))) == []
 
@@ -59,13 +39,13 @@ def test_inspect_opens_what_scan_finds(checkpoint: Path) -> None:
     assert list(inspect_opens_what_scan_finds(Told(checkpoint))) == []
 
 
-@pytest.mark.parametrize("parts", cases(is_seen_from_above))
+@pytest.mark.parametrize("parts", SOME_PARTS)
 def test_what_inspect_opens_it_names_from_above(checkpoint: Path) -> None:
     named = say("inspect", checkpoint.parent).json["checkpoints"]
     assert (str(checkpoint) in named) == Told(checkpoint).is_opened
 
 
-@pytest.mark.parametrize("parts", cases(is_seen_from_inside))
+@pytest.mark.parametrize("parts", SOME_PARTS)
 def test_what_inspect_opens_it_names_from_inside(checkpoint: Path, parts: str) -> None:
     for part in set(parts.split()) - {"metadata"}:
         named = say("inspect", checkpoint / part).json["checkpoints"]

@@ -24,21 +24,7 @@ RECORDS = {
     "the batch, expired": (Record(PENDING, updated_ms=LONG_AGO_MS, retention=True), False),
     "the batch, not yet expired": (Record(PENDING, updated_ms=FAR_AHEAD_MS, retention=True), True),
 }
-# S3: what a record keeps is asked of the sink in one place, and of its retention besides in another.
-TASKS_ARE_FORGOTTEN = {"the batch, expired"}
-# S4: who plans takes other words for "has the batch" than who judges.
-NO_WAY_OUT = {"the batch, written just before the plan", "the batch, expired"}
-# Laws that do not hold yet where the state is cut short.
-BROKEN = {
-    "no record": {"who_looked_at_less_says_so"},
-    "the batch before": {"who_looked_at_less_says_so"},
-    "the batch, expired": {"no_finding_names_an_exception_beside_a_restart_that_goes_on"},
-}
-
-
-def cases(known: set[str], why: str) -> list[object]:
-    marks = {name: [pytest.mark.xfail(strict=True, reason=why)] for name in known}
-    return [pytest.param(name, marks=marks.get(name, []), id=name) for name in RECORDS]
+NO_WAY_OUT = {"the batch, expired"}
 
 
 @pytest.fixture
@@ -59,12 +45,12 @@ def test_the_verdict_is_skipped_if_and_only_if_the_sink_skips(name: str, told: C
     assert verdict.startswith("skipped") == RECORDS[name][1]
 
 
-@pytest.mark.parametrize("name", cases(TASKS_ARE_FORGOTTEN, "the state that the batch loads is not asked for"))
+@pytest.mark.parametrize("name", RECORDS)
 def test_state_that_cannot_be_loaded_stops_every_batch_but_a_skipped_one(name: str, told: Callable[..., Told]) -> None:
     assert (told(name, cut=True).restart["outcome"] == "replay") == RECORDS[name][1]
 
 
-@pytest.mark.parametrize("name", cases(NO_WAY_OUT, "no way out, and no reason why there is none"))
+@pytest.mark.parametrize("name", RECORDS)
 def test_harm_has_a_way_out_or_a_reason_why_there_is_none(name: str, told: Callable[..., Told]) -> None:
     assert list(harm_has_a_way_out_or_a_refusal_that_is_about_it(told(name))) == []
 
@@ -74,8 +60,7 @@ def test_harm_has_a_way_out_or_a_reason_why_there_is_none(name: str, told: Calla
 def test_every_other_law_holds(name: str, cut: bool, told: Callable[..., Told]) -> None:
     others = [law for law in LAWS if law is not harm_has_a_way_out_or_a_refusal_that_is_about_it]
     seen = told(name, cut=cut)
-    broken = {law.__name__ for law in others if list(law(seen))}
-    assert broken == (BROKEN.get(name, set()) if cut else set())
+    assert {law.__name__: broken for law in others if (broken := list(law(seen)))} == {}
 
 
 @pytest.mark.parametrize("has_it", [True, False])

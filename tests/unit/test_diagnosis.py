@@ -92,7 +92,10 @@ def test_each_missing_file_of_a_sample_is_told_as_in_the_plan(tmp_path: Path, na
             said, planned = told(root, "inspect"), told(root, "plan-recovery", "--state", "quick")
             if said["next_batch"]["outcome"] != "unknown":  # releases of Spark differ
                 kept = {key: planned["restart"][key] for key in ("outcome", "batch_id", "why")}
-                assert said["next_batch"] == kept, (path, damaged)
+                assert said["next_batch"] == kept | {"not_looked_at": said["next_batch"]["not_looked_at"]}, (
+                    path,
+                    damaged,
+                )
             of_state = [one for one in said["findings"] if one["path"].startswith("state/")]
             assert of_state == [one for one in planned["findings"] if one["path"].startswith("state/")]
             path.write_bytes(body)

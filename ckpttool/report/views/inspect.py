@@ -188,9 +188,9 @@ def _head(inspection: Diagnosis, now_ms: int | None) -> Iterator[Line]:
     writer = _spell_versions(evidence.written_by)
     yield Toned(f"Query {query}", "title"), f" in {name} · {MODES[evidence.mode]} · written by {writer}"
     yield _what_comes_next(inspection)
+    yield f"  {_where_it_stands(evidence, now_ms)}"
     if inspection.prediction.outcome in GOES_ON and (unseen := inspection.scene.not_looked_at):
         yield f"  Not looked at: {enumerated(one.what for one in unseen)}; ckpt plan-recovery does."
-    yield f"  {_where_it_stands(evidence, now_ms)}"
 
 
 def _spell_versions(written_by: VersionRange) -> str:

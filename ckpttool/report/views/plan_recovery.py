@@ -145,6 +145,9 @@ def _verdict(diagnosis: Diagnosis) -> Iterator[Line]:
         yield f"  {spark} is {chosen}; name another with --spark-version."
     if STATE_NOT_READ in restart.assumes:
         yield "  State files were looked at by name and size only: --state full reads them."
+    if unread := [log for log in diagnosis.checkpoint.source_logs if log.unread]:
+        entries = ", ".join(f"{log.unread} of {layout.source(log.name)}" for log in unread)
+        yield f"  Older entries of sources' logs were not read: {entries}."
     if KAFKA_NOT_ASKED in restart.assumes:
         yield "  Kafka was not asked whether it still has the rows: give it with --bootstrap-server HOST:PORT."
     if not diagnosis.sinks:
@@ -238,7 +241,8 @@ def _not_offered(diagnosis: Diagnosis, plan: Plan) -> Iterator[Line]:
     if plan.reach and plan.reach.batch_id is not None and (plan.options or plan.refused):
         when = f", of {spell_time(plan.reach.planned_ms)}" if plan.reach.planned_ms else ""
         far = "at least as far as" if _is_partial(diagnosis) else "as far as"
-        yield f"One can go back {far} the end of batch {plan.reach.batch_id}{when}: --to-batch, --to-time."
+        how = "" if plan.wish else ": --to-batch, --to-time"
+        yield f"One can go back {far} the end of batch {plan.reach.batch_id}{when}{how}."
 
 
 def _is_partial(diagnosis: Diagnosis) -> bool:
