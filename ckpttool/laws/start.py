@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ckpttool.formats import layout
 from ckpttool.laws.base import RENAME_REFUSED, SPARK_RUNTIME, Law, concurrent_use, error_of
+from ckpttool.laws.checks.files import check_files
 from ckpttool.laws.checks.logs import check_metadata
 from ckpttool.releases import since
 from ckpttool.scene.scene import Doubt, Failure, Scene
@@ -72,6 +73,8 @@ RULES = (
         "`metadata` must be a JSON object whose `id` is a UUID; `start()` throws otherwise.",
         "StreamMetadata.read, StreamExecution",
         _metadata_malformed,
+        symptom="`metadata` cannot be read",
+        look=check_files,
         tells=("unreadable", "file-vanished", "changed-while-read"),
     ),
     Law(

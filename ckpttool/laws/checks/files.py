@@ -14,7 +14,6 @@ def check_files(scene: Scene) -> Iterator[Finding]:
 
 
 LAWS = (
-    Law("metadata-corrupt", "`metadata` cannot be read", look=check_files),
     Law("offset-file-torn", "an offset file cannot be read", look=check_files, severities=("error", "warning")),
     Law("commit-file-torn", "a commit file cannot be read", look=check_files, severities=("error", "warning")),
     Law("source-log-torn", "a file source's log entry cannot be read", look=check_files),
