@@ -53,11 +53,11 @@ def plan_recovery(path: str, output: Output, storage: dict[str, str], **given: A
     batch, and with --bootstrap-server whether Kafka still has what the batch reads.
     Exit status 0: a restart goes on normally, and loses or repeats nothing. Nothing is changed.
     """
-    from ckpttool.report.views.plan_recovery import outlook_document
+    from ckpttool.report.views.plan_recovery import recovery_document
 
     restarted = _restarted(given)
     diagnosis, plan = _look(path, restarted, storage, output)
-    output.show(outlook_document(diagnosis, plan))
+    output.show(recovery_document(diagnosis, plan))
     return _exit_code(diagnosis, restarted)
 
 
@@ -75,9 +75,9 @@ def _look(path: str, restarted: Restarted, storage: dict[str, str], output: Outp
     try:
         return plan_restart(path, restarted, storage, now_ms=int(time.time() * 1000))
     except CkptError as error:
-        from ckpttool.report.views.plan_recovery import unknown_outlook
+        from ckpttool.report.views.plan_recovery import unknown_recovery
 
-        output.refuse("plan-recovery", path, error, unknown_outlook(restarted.release, error))
+        output.refuse("plan-recovery", path, error, unknown_recovery(restarted.release, error))
         raise
 
 

@@ -19,7 +19,7 @@ from ckpttool.report.views.batches import spell_step
 from ckpttool.report.views.findings import failure_fields, findings_fields
 
 
-def outlook_document(diagnosis: Diagnosis, plan: Plan) -> Document:
+def recovery_document(diagnosis: Diagnosis, plan: Plan) -> Document:
     return Document(
         "plan-recovery",
         diagnosis.checkpoint.url,
@@ -28,8 +28,8 @@ def outlook_document(diagnosis: Diagnosis, plan: Plan) -> Document:
     )
 
 
-def unknown_outlook(given: Release | None, error: CkptError) -> Fields:
-    """What could not be looked at has an outlook as well, beside the refusal."""
+def unknown_recovery(given: Release | None, error: CkptError) -> Fields:
+    """What could not be looked at has no prediction, and says so beside the refusal."""
     release, why = (NEWEST, "default") if given is None else (given, "given")
     nothing_known = Restart("unknown", None, (), None, None, (error.message,), ())
     return {
