@@ -15,7 +15,7 @@ FAST += --ignore tests/property/test_column_laws.py
 # The tests of a file stay together: what they share is made once. Not for Spark, which takes all cores as it is.
 SIDE_BY_SIDE := -n auto --dist loadfile
 
-.PHONY: help demo test dev lint golden samples test-fast test-no-spark test-property test-spark kafka-truth fuzz bench docs sweep accuracy clean test-crash test-storage package changelog
+.PHONY: help demo test dev lint golden samples test-fast test-no-spark test-property test-spark kafka-truth fuzz bench docs sweep accuracy clean test-crash test-storage package changelog coherence
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -88,6 +88,10 @@ sweep: dev ## record CASES=510 restarts of damaged checkpoints for SPARK=4.2.0, 
 
 accuracy: dev ## judge all recorded restarts anew, and write docs/accuracy.md
 	$(BIN)/python -m tests.differential.sweep.accuracy
+
+coherence: dev ## hold the commands against each other on every recorded restart, and shorten the list of known misses
+	$(BIN)/pytest tests/coherence $(SIDE_BY_SIDE)
+	$(BIN)/python -m tests.coherence.misses
 
 fuzz: dev ## byte-level fuzzing of the parsers for SECONDS=60
 	$(BIN)/python -m tests.fuzz.parsers --seconds $(or $(SECONDS),60)
