@@ -1,3 +1,5 @@
+"""Delta: files within a version, versions between, and what Delta itself refuses."""
+
 import json
 from typing import Any
 

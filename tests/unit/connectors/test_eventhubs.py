@@ -1,3 +1,5 @@
+"""Event Hubs: Kafka's shape under another name, and rows that can be counted."""
+
 from ckpttool.connectors import recognise_offset
 from ckpttool.connectors.base import Order
 

@@ -1,3 +1,5 @@
+"""Kafka: topics and partitions, the rows between two lines, and lines that are not Kafka's."""
+
 import json
 
 import pytest

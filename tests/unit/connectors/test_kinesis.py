@@ -1,3 +1,5 @@
+"""Kinesis: positions in shards, of the connectors of AWS Labs and of Databricks."""
+
 import json
 
 import pytest

@@ -1,3 +1,5 @@
+"""Pulsar: message ids in their own encoding, and what has an order among them."""
+
 import json
 
 import pytest
