@@ -1,3 +1,5 @@
+"""Changelogs of all versions: what each holds, and the ids that later ones go back to."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""The compressed streams that Spark writes: their codecs, their blocks, and where each is damaged."""
+
 from __future__ import annotations
 
 import random

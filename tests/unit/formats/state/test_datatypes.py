@@ -1,3 +1,5 @@
+"""Types in a schema file: those that Spark reads, and those that it does not."""
+
 from __future__ import annotations
 
 from typing import Any

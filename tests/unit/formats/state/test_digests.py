@@ -1,3 +1,5 @@
+"""CRC-32C and XXH32, held against slow ones that are spelled out."""
+
 from __future__ import annotations
 
 import random

@@ -1,20 +1,15 @@
+"""Records framed by their sizes: counted whatever the pieces, and refused where a size cannot be true."""
+
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 
 import pytest
 
 from ckpttool.errors import LeftUnread, MalformedFile
-from ckpttool.formats.state.hdfs import parse_delta, parse_snapshot
 from ckpttool.formats.state.records import PLAIN, SNAPSHOT, TYPED, BadSize, FramedRecords, frame_records
 from tests import state_builders as made
-
-
-def some(count: int, key_sizes: tuple[int, ...] = (16,), deletes: int = 0, seed: int = 1) -> list[made.Record]:
-    dice = random.Random(seed)
-    puts: list[made.Record] = [(dice.randbytes(dice.choice(key_sizes)), dice.randbytes(24)) for _ in range(count)]
-    return puts + [(dice.randbytes(16), None) for _ in range(deletes)]
+from tests.unit.formats.state.contents import some
 
 
 @pytest.mark.parametrize("piece_bytes", [1, 7, 100, 10**9])
@@ -90,21 +85,3 @@ def test_row_checksums_show_in_the_sizes() -> None:
     with_checksums = made.plain([(bytes(8), bytes(20)), (bytes(16), bytes(12))])
     assert frame_records(iter([with_checksums]), PLAIN).row_checksums
     assert not frame_records(iter([made.plain(some(3))]), PLAIN).row_checksums
-
-
-def test_a_delta_and_a_snapshot_of_any_codec() -> None:
-    body = made.plain(some(1000))
-    for stream in (made.lz4(body), made.zstd(body), made.snappy(body), made.lzf(body[:60_000], body[60_000:])):
-        assert parse_delta(stream).puts == parse_snapshot(stream).puts == 1000
-
-
-def test_the_end_block_may_be_lost() -> None:
-    """The end mark of the records is what counts."""
-    assert parse_delta(made.lz4(made.plain(some(5)))[:-21]).puts == 5
-
-
-def test_a_codec_that_was_not_used() -> None:
-    with pytest.raises(MalformedFile):
-        parse_delta(made.lz4(made.plain([])), "zstd")
-    with pytest.raises(MalformedFile, match="no compression"):
-        parse_delta(b"something else")

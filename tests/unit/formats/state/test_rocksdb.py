@@ -1,3 +1,5 @@
+"""Snapshots of RocksDB: what their zips hold, and where they are damaged."""
+
 from __future__ import annotations
 
 import io

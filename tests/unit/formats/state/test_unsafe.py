@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ckpttool.errors import MalformedFile
-from ckpttool.formats.state.layouts import bare_row, checked_hdfs_value, checked_key, rocksdb_key, versioned_row
-from ckpttool.formats.state.text import java_text
-from ckpttool.formats.state.types import DEEPEST, parse_type
+from ckpttool.formats.state.types import parse_type
 from ckpttool.formats.state.unsafe import row_reader
 from tests import unsafe_rows
 from tests.unsafe_rows import array_of, map_of, schema
@@ -64,42 +62,3 @@ def test_a_map_without_as_many_values_as_keys_is_refused() -> None:
     data = bytes(8) + (16 << 32 | len(content)).to_bytes(8, "little") + content
     with pytest.raises(MalformedFile, match="2 keys and 1 values"):
         read(schema(("a", map_of("long", "long"))), data)
-
-
-def test_the_null_row_of_deduplication_stands_for_the_schema_that_was_recorded_wrongly() -> None:
-    """Spark 3.1 to 3.4 recorded the columns of the input for values that are a single null."""
-    null_row = b"\x01" + bytes(15)
-    recorded = parse_type(schema(("a", "integer"), ("b", "integer")))
-    assert bare_row(recorded)(null_row) == (None, None)
-    assert versioned_row(recorded)(b"\x00" + null_row) == (None, None)
-
-
-def test_a_schema_nested_without_end_is_refused() -> None:
-    kind: object = "long"
-    for _ in range(DEEPEST + 2):
-        kind = array_of(kind)
-    with pytest.raises(MalformedFile, match="nested too deeply"):
-        parse_type(kind)
-
-
-def test_a_key_with_another_version_byte_is_refused() -> None:
-    decode = rocksdb_key(parse_type(schema(("a", "long"))), None, "unsaferow")
-    with pytest.raises(MalformedFile, match="no version byte 0 before a row, but 01"):
-        decode(b"\x01" + bytes(16))
-
-
-def test_row_checksums_are_taken_off_and_held_against_the_row() -> None:
-    key, value = b"1234", b"56789"  # whose CRC-32C is the one that catalogues of checksums give
-    assert checked_hdfs_value(key, (0xE3069283).to_bytes(4, "little") + value) == value
-    with pytest.raises(MalformedFile, match="checksum"):
-        checked_hdfs_value(key, bytes(4) + value)
-    with pytest.raises(MalformedFile, match="checksum"):
-        checked_key(bytes(4) + key)
-
-
-@pytest.mark.parametrize(
-    ("raw", "mistakes"),
-    [(b"\xed\xa0\x80", 1), (b"\xed\xa0", 1), (b"\xed\xa0a", 1), (b"\xc0\xaf", 2), (b"\xf0\x90\x8d", 1), (b"\xff", 1)],
-)
-def test_texts_that_are_no_utf8_are_decoded_as_java_does(raw: bytes, mistakes: int) -> None:
-    assert java_text(b"x" + raw) == "x" + "\ufffd" * mistakes + ("a" if raw.endswith(b"a") else "")
