@@ -17,7 +17,7 @@ from ckpttool.storage.store import LocalStore, Names
 from tests import state_builders as made
 from tests.conftest import run_ckpt
 from tests.samples.place import REPOSITORY, about
-from tests.unit.reading.test_state_files import STATEFUL
+from tests.unit.reading.loaded_state import STATEFUL
 
 
 def told(root: Path, *command: str) -> dict[str, Any]:

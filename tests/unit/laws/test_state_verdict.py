@@ -17,7 +17,7 @@ from ckpttool.laws.state_verdict import (
 from ckpttool.releases import Release, parse_release
 from ckpttool.scene.state_chain import StateFiles
 from tests import state_builders as made
-from tests.unit.reading.test_state_files import load, sidecar, with_ids
+from tests.unit.reading.loaded_state import load, sidecar, with_ids
 
 RELEASES = [parse_release(text) for text in ("3.3.4", "3.5.7", "4.0.4", "4.1.3", "4.2.0", "4.3.0")]
 LOAD = "CANNOT_LOAD_STATE_STORE."

@@ -1,3 +1,5 @@
+"""Which files of state there are and must be, and which of them the next batch needs."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -5,32 +7,14 @@ from pathlib import Path
 import pytest
 
 from ckpttool.errors import Unavailable
-from ckpttool.formats.checksums import encode_hadoop_crc
 from ckpttool.formats.layout import JOIN_STORES
-from ckpttool.formats.state.digests import crc32c
 from ckpttool.model import ColumnFamilySchema, Operator, OperatorStore, StateSchema
 from ckpttool.reading.checkpoint import load_checkpoint
 from ckpttool.reading.state_files import expected_partitions, expected_stores, load_state_files
-from ckpttool.scene.state_chain import Mode, StateFiles
 from ckpttool.storage.store import LocalStore
 from tests import state_builders as made
-from tests.samples.place import REPOSITORY, about, sample_names
-
-STATEFUL = [name for name in sample_names() if any((REPOSITORY / name).glob("*/state/0"))]
-
-
-def load(root: Path, mode: Mode = "full", partitions: int | None = 1) -> StateFiles:
-    store = LocalStore(str(root))
-    checkpoint = load_checkpoint(store)
-    planned, committed = checkpoint.last_offset_batch, checkpoint.last_commit_batch
-    assert planned is not None
-    ids = checkpoint.commits[committed].state_unique_ids if committed is not None else None
-    version = planned + 1 if planned == committed else planned
-    return load_state_files(store, checkpoint, version, partitions, ids, mode)
-
-
-def kinds(files: StateFiles) -> dict[str, str]:
-    return {f"{store.path}/{name}": fault.kind for store in files.stores for name, fault in store.faults.items()}
+from tests.samples.place import REPOSITORY, about
+from tests.unit.reading.loaded_state import STATEFUL, kinds, load, with_ids
 
 
 @pytest.mark.parametrize("name", STATEFUL)
@@ -74,57 +58,10 @@ def test_a_zip_leads_to_its_tables(tmp_path: Path) -> None:
     assert not kinds(load(root))
 
 
-@pytest.mark.parametrize(
-    ("table", "kind"),
-    [(made.sst(101), "size"), (bytes(100), "stream"), (b"", "size")],
-    ids=["longer", "zeros", "empty"],
-)
-def test_a_table_that_is_not_what_it_was(tmp_path: Path, table: bytes, kind: str) -> None:
-    root = made.checkpoint(tmp_path, made.rocksdb_snapshot(3, table), provider=made.ROCKSDB)
-    assert kinds(load(root)) == {"state/0/0/SSTs/3.sst": kind}
-
-
 def test_a_table_that_is_gone(tmp_path: Path) -> None:
     root = made.checkpoint(tmp_path, made.rocksdb_snapshot(3), provider=made.ROCKSDB)
     (root / "state/0/0/SSTs/3.sst").unlink()
     assert kinds(load(root)) == {"state/0/0/SSTs/3.sst": "missing"}
-
-
-def test_checksums_of_hadoop_count_where_spark_looks_at_them(tmp_path: Path) -> None:
-    state = made.rocksdb_snapshot(2) | made.changelogs(3)
-    wrong = encode_hadoop_crc(b"something else")
-    beside = {"0/0/.2.zip.crc": wrong, "0/0/.3.changelog.crc": wrong, "0/0/SSTs/.2.sst.crc": wrong}
-    root = made.checkpoint(tmp_path, state | beside, provider=made.ROCKSDB)
-    assert kinds(load(root))["state/0/0/2.zip"] == "hadoop-crc"
-    assert "state/0/0/3.changelog" not in kinds(load(root))
-    (root / "state/0/0/.2.zip.crc").write_bytes(b"no checksum file at all")
-    assert kinds(load(root)) == {"state/0/0/SSTs/2.sst": "hadoop-crc"}
-
-
-def sidecar(data: bytes, value: int | None = None) -> bytes:
-    crc = crc32c(data) if value is None else value
-    signed = crc - 2**32 if crc >= 2**31 else crc
-    return (
-        f'{{"algorithm":"CRC32C","value":{signed},"mainFileSize":{len(data)},"timestampMs":1,'
-        '"creator":{"executorId":"driver","taskInfo":"Task= 0.0, Stage= 14.0"}}'
-    ).encode()
-
-
-def test_sidecars(tmp_path: Path) -> None:
-    state = made.deltas(1, 2, 3) | {"0/0/1.delta.crc": sidecar(made.DELTA), "0/0/2.delta.crc": sidecar(made.DELTA, 7)}
-    store = load(made.checkpoint(tmp_path, state | {"0/0/3.delta.crc": b""})).stores[0]
-    assert {name: fault.kind for name, fault in store.sidecar_faults.items()} == {
-        "2.delta": "sidecar",
-        "3.delta": "stream",
-    }
-    assert not store.faults
-
-
-def with_ids(*changelogs: tuple[int, str, tuple[tuple[int, str], ...]]) -> dict[str, bytes]:
-    return {
-        f"0/0/{version}_{name}.changelog": made.lz4(made.utf("v3") + made.lineage(*back) + made.plain([]))
-        for version, name, back in changelogs
-    }
 
 
 def test_ids_lead_from_changelog_to_changelog(tmp_path: Path) -> None:

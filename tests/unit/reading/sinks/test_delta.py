@@ -1,25 +1,18 @@
-"""Reading a sink: tables and outputs in every state of their logs, real ones among them."""
+"""Delta tables as sinks, in every state of their logs."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ckpttool.errors import Unavailable
 from ckpttool.formats.delta_log import RETENTION
-from ckpttool.formats.file_log import encode_sink_log
-from ckpttool.formats.iceberg import EPOCH_ID, QUERY_ID
-from ckpttool.model import SinkFileEntry
 from ckpttool.reading.sinks import load_sink
 from ckpttool.scene.sinks import LedgerEntry, SinkEvidence
-from ckpttool.storage.store import LocalStore
 from tests.unit.formats.test_delta_log import parquet_of
 
 Q = "q"
@@ -239,181 +232,3 @@ def test_the_application_that_is_asked_for(table: Table) -> None:
     evidence = table.load(query_id="another", txn_app_id=Q)
     assert (evidence.key, evidence.key_given) == (Q, True)
     assert table.load(query_id=None).key is None
-
-
-# -- file sinks --------------------------------------------------------------------------------------------------------
-
-
-def output(path: Path, logs: dict[str, list[int]], *, files: bool = True) -> SinkEvidence:
-    """`logs`: name in the log → the data files of its entries, of which file n was written at n seconds."""
-    (path / "_spark_metadata").mkdir(parents=True)
-    for name, numbers in logs.items():
-        entries = [SinkFileEntry(f"file://{path}/part%20{number}", 1, number * 1000 + 1) for number in numbers]
-        (path / "_spark_metadata" / name).write_bytes(encode_sink_log(entries))
-        os.utime(path / "_spark_metadata" / name, (500, 500))
-        for number in numbers if files else ():
-            (path / f"part {number}").write_bytes(b"x")
-    return load_sink(str(path), query_id=Q)
-
-
-def times(evidence: SinkEvidence) -> dict[int | None, int | None]:
-    return {write.batch_id: write.timestamp_ms for write in evidence.writes}
-
-
-def test_a_file_sink_counts_for_everybody(tmp_path: Path) -> None:
-    evidence = output(tmp_path / "out", {"0": [0], "1": [1, 2]})
-    assert (evidence.kind, evidence.key) == ("file", None)
-    assert [entry.batch_id for entry in evidence.ledger] == [1]
-    assert times(evidence) == {0: 1, 1: 2001}
-    assert not any(write.rows_lost for write in evidence.writes)
-
-
-def test_the_files_of_a_compacted_batch_are_those_that_are_new(tmp_path: Path) -> None:
-    evidence = output(tmp_path / "out", {"0": [0], "1": [1], "2.compact": [0, 1], "3": [7], "5.compact": [0, 1, 7, 8]})
-    assert times(evidence)[2] == 500_000, "nothing is new: the time of the log's own file"
-    assert times(evidence)[5] == 500_000, "entry 4 is not there, so its files cannot be told from those of batch 5"
-    whole = output(tmp_path / "whole", {"2.compact": [0, 1], "3": [7], "4": [8], "5.compact": [0, 1, 7, 8, 9]})
-    assert times(whole)[5] == 9001
-    assert times(whole)[2] == 500_000
-
-
-def test_an_empty_batch_has_the_time_of_its_log_file(tmp_path: Path) -> None:
-    evidence = output(tmp_path / "out", {"0": []})
-    assert times(evidence) == {0: 500_000}
-    assert evidence.writes[0].empty
-
-
-def test_data_files_that_are_gone(tmp_path: Path) -> None:
-    assert output(tmp_path / "out", {"0": [0]}, files=False).writes[0].rows_lost == "its file `part 0` is gone"
-    moved = shutil.copytree(tmp_path / "out", tmp_path / "elsewhere")
-    assert not load_sink(str(moved), query_id=Q).writes[0].rows_lost, "its entries do not lead here"
-    (tmp_path / "out/part 0").touch()
-    assert "size" in str(load_sink(str(tmp_path / "out"), query_id=Q).writes[0].rows_lost)
-
-
-def test_any_name_that_spark_counts_counts(tmp_path: Path) -> None:
-    evidence = output(tmp_path / "out", {"0": [0], "007": [1], ".9.crc": [], "x": []})
-    assert evidence.ledger[0].batch_id == 7
-
-
-def test_a_torn_entry_is_a_fault(tmp_path: Path) -> None:
-    output(tmp_path / "out", {"0": [0], "1": [1]})
-    (tmp_path / "out/_spark_metadata/1").write_text("v1\n{")
-    evidence = load_sink(str(tmp_path / "out"), query_id=Q)
-    assert [one.id for one in evidence.faults] == ["sink-log-unreadable"]
-    assert evidence.ledger[0].batch_id == 1
-
-
-# -- Iceberg -----------------------------------------------------------------------------------------------------------
-
-
-def iceberg(path: Path, *snapshots: dict[str, Any]) -> SinkEvidence:
-    """Snapshots in a row; the last is the current one."""
-    (path / "metadata").mkdir(parents=True, exist_ok=True)
-    listed = [
-        {"snapshot-id": number, "parent-snapshot-id": number - 1 or None, "timestamp-ms": number * 1000} | snapshot
-        for number, snapshot in enumerate(snapshots, 1)
-    ]
-    fields = {"current-snapshot-id": len(listed), "snapshots": [one for one in listed if "summary" in one]}
-    (path / "metadata/v1.metadata.json").write_text(json.dumps(fields))
-    (path / "metadata/version-hint.text").write_text("1")
-    return load_sink(str(path), query_id=Q)
-
-
-def epoch(number: int, query_id: str = Q) -> dict[str, Any]:
-    summary = {QUERY_ID: query_id, EPOCH_ID: str(number), "operation": "append", "added-records": "2"}
-    return {"summary": summary}
-
-
-def test_the_nearest_snapshot_of_the_query_counts(tmp_path: Path) -> None:
-    evidence = iceberg(tmp_path, epoch(4), epoch(2), epoch(9, "other"))
-    assert evidence.kind == "iceberg"
-    assert {entry.app_id: entry.batch_id for entry in evidence.ledger} == {Q: 2, "other": 9}
-    assert evidence.write_of(Q, 4)
-    assert (evidence.seen_from_ms, evidence.forgets) == (0, False)
-
-
-def test_expired_snapshots_are_forgotten(tmp_path: Path) -> None:
-    evidence = iceberg(tmp_path, {}, epoch(3, "other"))
-    assert evidence.entry(Q) is None
-    assert (evidence.seen_from_ms, evidence.forgets) == (2000, True)
-
-
-def test_deletions_after_the_batch(tmp_path: Path) -> None:
-    delete = {"summary": {"operation": "delete", "total-records": "1"}}
-    unsure = iceberg(tmp_path, epoch(0), delete).write_of(Q, 0)
-    assert unsure
-    assert unsure.rows_unsure
-    everything = {"summary": {"operation": "overwrite", "total-records": "3", "added-records": "3"}}
-    lost = iceberg(tmp_path, epoch(0), everything).write_of(Q, 0)
-    assert lost
-    assert lost.rows_lost
-    complete = {"summary": epoch(1)["summary"] | {"operation": "overwrite", "total-records": "2"}}
-    kept = iceberg(tmp_path, epoch(0), complete, {"summary": {"operation": "replace"}}).write_of(Q, 0)
-    assert kept
-    assert not kept.rows_lost
-    assert not kept.rows_unsure
-
-
-def test_iceberg_metadata_that_cannot_be_read(tmp_path: Path) -> None:
-    iceberg(tmp_path, epoch(0))
-    (tmp_path / "metadata/v1.metadata.json").write_text("{")
-    evidence = load_sink(str(tmp_path), query_id=Q)
-    assert evidence.kind == "iceberg"
-    assert evidence.error
-
-
-# -- what is no table --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["kafka", "jdbc", "foreachBatch", "foreachbatch", "memory", "NOOP"])
-def test_named_sinks_are_not_looked_for(name: str) -> None:
-    evidence = load_sink(name, query_id=Q)
-    assert evidence.kind.lower() == name.lower()
-    assert evidence.ledger == ()
-
-
-def test_a_directory_that_holds_no_record(tmp_path: Path) -> None:
-    (tmp_path / "metadata").mkdir()
-    (tmp_path / "part-0.parquet").touch()
-    assert load_sink(str(tmp_path), query_id=Q) == SinkEvidence("unknown", str(tmp_path))
-    missing = load_sink(str(tmp_path / "nowhere"), query_id=Q)
-    assert (missing.kind, missing.exists, missing.error) == ("unknown", False, None)
-    (tmp_path / "empty").mkdir()
-    assert not load_sink(str(tmp_path / "empty"), query_id=Q).exists
-    assert load_sink(str(tmp_path / "part-0.parquet"), query_id=Q).error, "a file is no sink"
-
-
-class Unreachable(LocalStore):
-    def list(self, path: str = "") -> list[str]:  # noqa: ARG002
-        raise Unavailable("no route to host")
-
-
-def test_an_unreachable_sink_is_evidence() -> None:
-    assert isinstance(load_sink(Unreachable("/x"), query_id=Q).error, Unavailable)
-    assert load_sink("nonsense://x/y", query_id=Q).error
-
-
-# -- sinks that real Spark wrote ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "path", "kind", "last"),
-    [
-        ("3.5.7-delta-to-delta-sound", "table", "delta", 3),
-        ("4.2.0-kafka-to-delta-crashed-after-sink-commit", "table", "delta", 2),
-        ("4.2.0-kafka-to-delta-crashed-after-offset-log", "table", "delta", 1),
-        ("3.5.7-file-to-parquet-crashed-after-sink-commit", "output", "file", 2),
-        ("4.2.0-file-compacted-sound", "output", "file", 7),
-    ],
-)
-def test_samples(sample: Callable[[str], Path], name: str, path: str, kind: str, last: int) -> None:
-    root = sample(name)
-    metadata = next(root.glob("**/metadata"))
-    evidence = load_sink(str(root / path), query_id=json.loads(metadata.read_text())["id"])
-    assert (evidence.kind, evidence.incomplete, evidence.faults, evidence.error) == (kind, None, (), None)
-    entry = evidence.entry(evidence.key)
-    assert entry
-    assert entry.batch_id == last
-    assert evidence.write_of(evidence.key, last)
-    assert not any(write.rows_lost or write.rows_unsure for write in evidence.writes)

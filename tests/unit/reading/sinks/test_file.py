@@ -1,0 +1,74 @@
+"""File sinks: batches, files and times in `_spark_metadata`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from ckpttool.formats.file_log import encode_sink_log
+from ckpttool.model import SinkFileEntry
+from ckpttool.reading.sinks import load_sink
+from ckpttool.scene.sinks import SinkEvidence
+
+Q = "q"
+
+
+def output(path: Path, logs: dict[str, list[int]], *, files: bool = True) -> SinkEvidence:
+    """`logs`: name in the log → the data files of its entries, of which file n was written at n seconds."""
+    (path / "_spark_metadata").mkdir(parents=True)
+    for name, numbers in logs.items():
+        entries = [SinkFileEntry(f"file://{path}/part%20{number}", 1, number * 1000 + 1) for number in numbers]
+        (path / "_spark_metadata" / name).write_bytes(encode_sink_log(entries))
+        os.utime(path / "_spark_metadata" / name, (500, 500))
+        for number in numbers if files else ():
+            (path / f"part {number}").write_bytes(b"x")
+    return load_sink(str(path), query_id=Q)
+
+
+def times(evidence: SinkEvidence) -> dict[int | None, int | None]:
+    return {write.batch_id: write.timestamp_ms for write in evidence.writes}
+
+
+def test_a_file_sink_counts_for_everybody(tmp_path: Path) -> None:
+    evidence = output(tmp_path / "out", {"0": [0], "1": [1, 2]})
+    assert (evidence.kind, evidence.key) == ("file", None)
+    assert [entry.batch_id for entry in evidence.ledger] == [1]
+    assert times(evidence) == {0: 1, 1: 2001}
+    assert not any(write.rows_lost for write in evidence.writes)
+
+
+def test_the_files_of_a_compacted_batch_are_those_that_are_new(tmp_path: Path) -> None:
+    evidence = output(tmp_path / "out", {"0": [0], "1": [1], "2.compact": [0, 1], "3": [7], "5.compact": [0, 1, 7, 8]})
+    assert times(evidence)[2] == 500_000, "nothing is new: the time of the log's own file"
+    assert times(evidence)[5] == 500_000, "entry 4 is not there, so its files cannot be told from those of batch 5"
+    whole = output(tmp_path / "whole", {"2.compact": [0, 1], "3": [7], "4": [8], "5.compact": [0, 1, 7, 8, 9]})
+    assert times(whole)[5] == 9001
+    assert times(whole)[2] == 500_000
+
+
+def test_an_empty_batch_has_the_time_of_its_log_file(tmp_path: Path) -> None:
+    evidence = output(tmp_path / "out", {"0": []})
+    assert times(evidence) == {0: 500_000}
+    assert evidence.writes[0].empty
+
+
+def test_data_files_that_are_gone(tmp_path: Path) -> None:
+    assert output(tmp_path / "out", {"0": [0]}, files=False).writes[0].rows_lost == "its file `part 0` is gone"
+    moved = shutil.copytree(tmp_path / "out", tmp_path / "elsewhere")
+    assert not load_sink(str(moved), query_id=Q).writes[0].rows_lost, "its entries do not lead here"
+    (tmp_path / "out/part 0").touch()
+    assert "size" in str(load_sink(str(tmp_path / "out"), query_id=Q).writes[0].rows_lost)
+
+
+def test_any_name_that_spark_counts_counts(tmp_path: Path) -> None:
+    evidence = output(tmp_path / "out", {"0": [0], "007": [1], ".9.crc": [], "x": []})
+    assert evidence.ledger[0].batch_id == 7
+
+
+def test_a_torn_entry_is_a_fault(tmp_path: Path) -> None:
+    output(tmp_path / "out", {"0": [0], "1": [1]})
+    (tmp_path / "out/_spark_metadata/1").write_text("v1\n{")
+    evidence = load_sink(str(tmp_path / "out"), query_id=Q)
+    assert [one.id for one in evidence.faults] == ["sink-log-unreadable"]
+    assert evidence.ledger[0].batch_id == 1
