@@ -1,67 +1,17 @@
-"""The input files of a batch that runs again: which are looked for, how, and what is told."""
+"""The input files of a batch that runs again: which are looked for, and what is told."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from ckpttool import load_checkpoint, open_store
 from ckpttool.errors import Unavailable
-from ckpttool.formats.file_log import encode_source_log
-from ckpttool.laws.inputs.judge import judge_inputs
-from ckpttool.model import FileLogEntry, Finding
 from ckpttool.reading.inputs import file as loading
-from ckpttool.reading.inputs import load_inputs
-from ckpttool.scene.evidence import gather_evidence
-from ckpttool.scene.inputs import FileInput
-from ckpttool.scene.scene import Scene, Start
-from ckpttool.storage.store import LocalStore
-from tests.builders import build
+from tests.unit.reading.inputs.replayed import Query
 
 DELETED = "source-file-deleted-before-replay"
-
-
-class Query:
-    """Four batches of which the last runs again; batch N reads entry N of the source's log."""
-
-    def __init__(self, root: Path, story: str = "f0 c | f1 c | f2 c | f3") -> None:
-        self.root = build(root / "checkpoint", story)
-        self.input = root / "input"
-        self.input.mkdir()
-        for number in range(4):
-            self.reads(number, f"{number}.json")
-
-    def reads(self, entry: int, *names: str, at: int | None = None, suffix: str = "") -> None:
-        """Entry `entry` lists these files, which are made."""
-        for name in names:
-            (self.input / name).parent.mkdir(exist_ok=True)
-            (self.input / name).touch()
-        self.lists(entry, *((self.input / name).as_uri() for name in names), at=at, suffix=suffix)
-
-    def lists(self, entry: int, *urls: str, at: int | None = None, suffix: str = "") -> None:
-        entries = [FileLogEntry(url, 1, entry if at is None else at) for url in urls]
-        (self.root / "sources" / "0" / f"{entry}{suffix}").write_bytes(encode_source_log(entries))
-
-    def scene(self) -> Scene:
-        return Scene(gather_evidence(load_checkpoint(open_store(str(self.root)))), Start((4, 2, 0)))
-
-    def look(self, **storage_options: str) -> FileInput:
-        (found,) = load_inputs(self.scene(), storage_options)
-        assert isinstance(found, FileInput)
-        return found
-
-    def findings(self) -> list[Finding]:
-        obstacle, findings = judge_inputs(load_inputs(self.scene()), self.scene())
-        assert obstacle is None, "the file source never refuses to go on"
-        return list(findings)
-
-
-@pytest.fixture
-def query(tmp_path: Path) -> Query:
-    return Query(tmp_path)
 
 
 def test_what_is_there_is_nothing_to_tell_of(query: Query) -> None:
@@ -111,32 +61,6 @@ def test_a_folder_that_is_gone(query: Query) -> None:
     (query.input / "day=3" / "x.json").unlink()
     (query.input / "day=3").rmdir()
     assert [finding.id for finding in query.findings()] == [DELETED]
-
-
-def test_a_path_of_another_machine_is_not_a_loss(query: Query) -> None:
-    query.lists(3, "file:///nowhere/at/all/x.json")
-    (finding,) = query.findings()
-    assert (finding.id, finding.severity) == ("source-not-looked-at", "info")
-
-
-@pytest.mark.parametrize(("files", "requests"), [(1, ["stat 0.json"]), (50, ["list"])])
-def test_one_listing_tells_of_a_folder(
-    query: Query, monkeypatch: pytest.MonkeyPatch, files: int, requests: list[str]
-) -> None:
-    query.reads(3, *(f"{number}.json" for number in range(files)))
-    scene, asked = query.scene(), []
-    for method in ("list", "stat"):
-        real = getattr(LocalStore, method)
-
-        def spy(self: LocalStore, path: str = "", method: str = method, real: Any = real) -> Any:
-            if path or method == "list":
-                asked.append(f"{method} {path}".strip())
-            return real(self, path)
-
-        monkeypatch.setattr(LocalStore, method, spy)
-    (found,) = load_inputs(scene)
-    assert isinstance(found, FileInput)
-    assert (found.files.looked_at, asked) == (files, requests)
 
 
 def test_no_more_than_the_newest_are_looked_for(query: Query, monkeypatch: pytest.MonkeyPatch) -> None:
