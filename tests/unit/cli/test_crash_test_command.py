@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Outcome, run_ckpt
-from tests.unit.harness.test_scratch import wait_until, wait_until_gone
+from tests.unit.harness.waiting import wait_until, wait_until_gone
 
 pytestmark = pytest.mark.extras  # a Java: it is looked for before anything else
 

@@ -54,16 +54,3 @@ def test_without_a_trace_the_status_and_the_last_line_are_all(tmp_path: Path) ->
 )
 def test_the_class_path_says_which_spark(path: str, release: str | None) -> None:
     assert spark_on(["/opt/conf", path]) == release
-
-
-@pytest.mark.parametrize(
-    ("checkpoint", "sink", "parts"),
-    [
-        ("checkpoint", "out", ("checkpoint", "out")),
-        ("out/_checkpoint", "out", ("out",)),
-        ("state", "state/out", ("state",)),
-        ("a/checkpoint", "a/out", ("a/checkpoint", "a/out")),
-    ],
-)
-def test_what_a_crash_leaves_is_copied_once(tmp_path: Path, checkpoint: str, sink: str, parts: tuple[str, ...]) -> None:
-    assert JobPlace(tmp_path, (checkpoint, sink)).parts == parts

@@ -1,56 +1,16 @@
-"""What a restart is written down as; and a Spark that is there again after it hung."""
+"""What a restart is written down as."""
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ckpttool.harness.jdwp import Controller
 from ckpttool.harness.place import JobPlace
 from ckpttool.harness.recover import failure_of, recover
 from ckpttool.harness.scratch import Scratch
-from ckpttool.harness.session import Died, Late, Session, WarmSession
-from ckpttool.harness.victim import await_jvm
-from ckpttool.harness.witness import stores_of
-
-# Answers with its own number and what it was asked; hangs, or ends, where it is told to.
-PROGRAM = """
-import json, os, sys, time
-for line in sys.stdin:
-    request = json.loads(line)
-    if request.get("hang"): time.sleep(600)
-    if request.get("end"): sys.exit("out of memory")
-    for name in request.get("commit", []):
-        open(name, "w").close()
-    print(json.dumps({"pid": os.getpid(), "started": True, "run_id": "run", "failed": None}), flush=True)
-"""
-
-
-@pytest.fixture
-def scratch(tmp_path: Path) -> Scratch:
-    return Scratch(tmp_path / "scratch")
-
-
-def spark_in(scratch: Scratch) -> WarmSession:
-    return WarmSession(lambda: Session(scratch, [sys.executable, "-c", PROGRAM], os.environ))
-
-
-def test_the_next_request_after_a_hang_has_a_new_process(scratch: Scratch) -> None:
-    with scratch, spark_in(scratch) as spark:
-        first = spark.ask({}, 30)["pid"]
-        assert spark.ask({}, 30)["pid"] == first
-        with pytest.raises(Late):
-            spark.ask({"hang": True}, 0.2)
-        second = spark.ask({}, 30)["pid"]
-        assert second != first
-        assert not Path(f"/proc/{first}").exists()
-        with pytest.raises(Died, match="out of memory"):
-            spark.ask({"end": True}, 30)
-        assert spark.ask({}, 30)["pid"] != second
+from tests.unit.harness.sessions import spark_in
 
 
 def test_the_first_batch_is_that_of_the_first_new_commit(scratch: Scratch, tmp_path: Path) -> None:
@@ -102,30 +62,3 @@ def test_a_failure_is_its_root_cause(
         batch,
     )
     assert failure_of({"failed": None, "started": True}, JobPlace(tmp_path)) is None
-
-
-def test_stores_are_found_by_their_directories() -> None:
-    files = ["0/0/1.delta", "0/1/1.delta", "0/_metadata/metadata", "1/0/1.zip"]
-    assert [store["options"] for store in stores_of(files)] == [{"operatorId": "0"}, {"operatorId": "1"}]
-    assert stores_of(files[:1], "totals")[0]["options"] == {"operatorId": "0", "stateVarName": "totals"}
-
-
-def test_a_process_that_ends_before_its_jvm_is_there(scratch: Scratch) -> None:
-    program = "import sys; sys.exit('JAVA_GATEWAY_EXITED')"
-    with (
-        scratch,
-        Controller([]) as controller,
-        Session(scratch, [sys.executable, "-c", program], os.environ) as session,
-        pytest.raises(Died, match="JAVA_GATEWAY_EXITED"),
-    ):
-        await_jvm(session, controller)
-
-
-def test_a_jvm_that_never_comes(scratch: Scratch) -> None:
-    with (
-        scratch,
-        Controller([]) as controller,
-        Session(scratch, [sys.executable, "-c", PROGRAM], os.environ) as session,
-        pytest.raises(Late, match=r"within 0\.1 s"),
-    ):
-        await_jvm(session, controller, 0.1)

@@ -7,8 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ import pytest
 from ckpttool.errors import Refused, Unavailable
 from ckpttool.harness.scratch import Scratch, freeze_session, kill_session, members
 from ckpttool.harness.session import Died, Late, Session
+from tests.unit.harness.waiting import is_alive, wait_until, wait_until_gone
 
 # A worker that leaves its parent's group, as Spark's Python workers do, and an echo of requests.
 ECHO = """
@@ -38,29 +37,6 @@ with Scratch(Path(sys.argv[1])) as scratch:
     print(*session.answer(30)["pids"], flush=True)
     time.sleep(600)
 """
-
-
-@pytest.fixture
-def scratch(tmp_path: Path) -> Scratch:
-    return Scratch(tmp_path / "scratch")
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] != b"Z"
-    except OSError:
-        return False
-
-
-def wait_until_gone(*pids: int) -> None:
-    wait_until(lambda: not any(map(is_alive, pids)))
-
-
-def wait_until(done: Callable[[], bool], seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < deadline, "the time is up"
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
@@ -112,16 +88,6 @@ def test_freezing_stops_everybody_in_the_session(scratch: Scratch) -> None:
         assert not members(session.process.pid)
         with pytest.raises(Died):
             session.ask({}, 5)
-
-
-def test_death_is_told_with_the_end_of_the_log(scratch: Scratch) -> None:
-    program = "import sys; sys.exit('no Spark here')"
-    with (
-        scratch,
-        Session(scratch, [sys.executable, "-c", program], os.environ) as session,
-        pytest.raises(Died, match="no Spark here"),
-    ):
-        session.answer(30)
 
 
 def test_what_a_process_has_left_behind_ends_too(scratch: Scratch) -> None:

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from ckpttool.harness.place import JobPlace
-from ckpttool.harness.witness import read_state, say_the_same
+from ckpttool.harness.witness import read_state, say_the_same, stores_of
 from tests.samples.place import place_sample
 
 SAMPLES = ["3.5.7-windowed-agg-hdfs-sound", "4.2.0-windowed-agg-rocksdb-sound"]
@@ -43,3 +43,9 @@ def test_what_is_damaged_is_no_witness(tmp_path: Path) -> None:
     assert rows is None
     assert why is not None
     assert "cannot be read" in why
+
+
+def test_stores_are_found_by_their_directories() -> None:
+    files = ["0/0/1.delta", "0/1/1.delta", "0/_metadata/metadata", "1/0/1.zip"]
+    assert [store["options"] for store in stores_of(files)] == [{"operatorId": "0"}, {"operatorId": "1"}]
+    assert stores_of(files[:1], "totals")[0]["options"] == {"operatorId": "0", "stateVarName": "totals"}

@@ -10,7 +10,7 @@ from ckpttool.harness.history_json import parse_histories
 from ckpttool.harness.judge import judge
 from ckpttool.harness.judge.anomalies import ANOMALIES
 
-FOLDER = Path(__file__).parents[2] / "known_bad"
+FOLDER = Path(__file__).parents[3] / "known_bad"
 FILES = {path.stem: path for path in sorted(FOLDER.glob("*.jsonl"))}
 
 
