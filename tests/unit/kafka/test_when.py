@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from ckpttool.kafka.base import BrokerFault, PartitionTimes, SourceView
 from ckpttool.kafka.moments import Moment, Sample, TimesAnswer, TopicSettings
-from ckpttool.kafka.times import parse_settings
 from ckpttool.kafka.when import parse_samples, samples_of, spots_of, with_times
 from ckpttool.report.views.kafka import view_fields
 from tests.unit.kafka.scenes import broker, look, query
@@ -125,20 +124,6 @@ def test_samples_live_through_json() -> None:
     hostile: Any
     for hostile in (None, [], {}, {"asked_ms": True}, {"asked_ms": 1, "sources": [{"index": "0", "topics": [7]}]}):
         assert parse_samples(hostile) == {}
-
-
-def test_settings_as_brokers_tell_them() -> None:
-    told = parse_settings(
-        {
-            "retention.ms": "604800000",
-            "retention.bytes": "-1",
-            "cleanup.policy": "compact, delete",
-            "message.timestamp.type": "LogAppendTime",
-            "segment.ms": "x",
-        }
-    )
-    assert told == TopicSettings(604_800_000, -1, frozenset({"compact", "delete"}), is_append_time=True)
-    assert parse_settings({}) == TopicSettings()
 
 
 def test_a_cluster_that_says_nothing() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ckpttool.report.layout import printable, spell_duration, spell_time, table
-from ckpttool.report.style import coloured, plain
+from ckpttool.report.style import plain
 
 
 @given(st.text())
@@ -43,7 +43,3 @@ def test_times_beyond_the_calendar_are_numbers(time_ms: int) -> None:
 def test_columns_are_aligned_and_nothing_trails() -> None:
     drawn = table(["Name", "Rows"], [["a", "1"], ["longer", "12,345"]], plain, right={1})
     assert drawn == ["Name      Rows", "a            1", "longer  12,345"]
-
-
-def test_colour_is_said_by_meaning() -> None:
-    assert coloured("x", "error") == "\x1b[1;31mx\x1b[0m"

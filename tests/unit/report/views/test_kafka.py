@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ckpttool.cli.brokers import parse_clusters
-from ckpttool.kafka.base import BrokerAnswer, BrokerFault, Clusters, PartitionView, SourceView
+from ckpttool.kafka.base import BrokerAnswer, BrokerFault, PartitionView, SourceView
 from ckpttool.kafka.moments import Moment, TimesAnswer, TopicSettings
 from ckpttool.kafka.when import with_times
 from ckpttool.laws.kafka import judge_views
@@ -121,12 +120,6 @@ def test_names_cannot_reach_the_terminal_raw() -> None:
     assert "\x1b" not in shown(kafka_document(told))
     assert "\u202e" not in shown(kafka_document(told))
     assert shown(kafka_document(told), "json").isascii()
-
-
-def test_clusters_by_source() -> None:
-    assert parse_clusters(("h:1,g:2", "1=x:3")) == Clusters("h:1,g:2", {1: "x:3"})
-    assert Clusters("h:1", {1: "x:3"}).of(1) == "x:3"
-    assert Clusters(None, {1: "x:3"}).of(0) is None
 
 
 def test_with_times_the_one_that_retention_reaches_first_stands_first() -> None:
