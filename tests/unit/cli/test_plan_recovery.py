@@ -1,4 +1,4 @@
-"""`ckpt plan-recovery` through the command line: exit status, releases, secrets, and the JSON's shape."""
+"""`ckpt plan-recovery` through the command line: exit status, releases, and secrets."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ckpttool.errors import MalformedFile, Unavailable
 from ckpttool.storage.store import LocalStore
 from tests.builders import EPOCH_MS, MINUTE_MS, QUERY_ID, build, write
 from tests.conftest import Outcome, run_ckpt
-from tests.samples.place import REPOSITORY, about, sample_names
-from tests.take_steps import steps_of, within_fence
+from tests.samples.place import about, sample_names
+from tests.unit.cli.plans import assert_contract, file_sink, plan
 
 SOUND = "k0-10 c | k10-20 c | k20-30 c"
 PENDING = "k0-10 c | k10-20"
@@ -24,25 +24,6 @@ HOLE = "k0-10 c | k10-20 c lost | k20-30 c"  # Spark opens the offsets before th
 NOWHERE = "http://127.0.0.1:9/table"
 
 Sample = Callable[[str], Path]
-
-
-def plan(root: Path | str, *options: str) -> tuple[Outcome, dict[str, Any]]:
-    outcome = run_ckpt("plan-recovery", str(root), *options, "--format", "json")
-    return outcome, json.loads(outcome.out)
-
-
-def file_sink(root: Path, *batches: int) -> Path:
-    """The output of a file sink that has these batches, and the rows that its log tells of."""
-    log = root / "_spark_metadata"
-    log.mkdir(parents=True)
-    for batch in batches:
-        part = root / f"part-{batch}.parquet"
-        part.write_bytes(b"PAR1")
-        time_ms = EPOCH_MS + batch * MINUTE_MS + 300
-        action = {"path": str(part), "size": 4, "isDir": False, "modificationTime": time_ms, "blockReplication": 1,
-                  "blockSize": 1, "action": "add"}  # fmt: skip
-        write(log / str(batch), f"v1\n{json.dumps(action)}".encode(), time_ms)
-    return root
 
 
 # -- exit status -------------------------------------------------------------------------------------------------------
@@ -462,124 +443,7 @@ def test_no_secret_of_the_path_is_shown(scheme: str, form: str) -> None:
     assert SECRET not in outcome.out + outcome.err
 
 
-# -- the JSON, field by field, as the contract has it ------------------------------------------------------------------
-
-KINDS = {"delta", "file", "iceberg", "kafka", "jdbc", "foreachBatch", "memory", "noop", "unknown"}
-VERDICTS = {"written", "skipped_already_written", "skipped_rows_lost", "duplicated", "unknown"}
-OUTCOMES = {"replay", "new_batch", "fresh_start", "error", "unknown"}
-STEPS: Mapping[str, Mapping[str, type]] = {
-    "set_aside": {"path": str},
-    "write": {"path": str, "content": str, "sha256": str},
-    "delta_restore": {"table": str, "version": int},
-    "delta_txn": {"table": str, "app_id": str, "version": int},
-    "conf": {"k": str, "v": str},
-    "manual": {"text": str},
-}
-
-
-def of(value: Any, *kinds: type | None) -> None:
-    """Of one of these types, and `bool` is no `int`."""
-    found = None if value is None else type(value)
-    assert found in kinds, f"{value!r} is none of {kinds}"
-
-
-def has(fields: Any, **kinds: tuple[type | None, ...]) -> None:
-    assert set(kinds) <= set(fields), f"{set(kinds) - set(fields)} lacking"
-    for name, allowed in kinds.items():
-        of(fields[name], *allowed)
-
-
-def assert_contract(fields: Mapping[str, Any]) -> None:
-    has(fields, schema=(str,), ckpt_version=(str,), checkpoint=(str,), spark_version=(dict,), restart=(dict,),
-        sinks=(list,), findings=(list,), options=(list,))  # fmt: skip
-    assert fields["schema"] == "ckpt.plan-recovery/1"
-    has(fields["spark_version"], assumed=(str,), why=(str,), possible=(list,))
-    assert fields["spark_version"]["why"] in ("given", "inferred", "default")
-    assert all(len(release.split(".")) == 2 for release in fields["spark_version"]["possible"])
-    assert len(fields["spark_version"]["assumed"].split(".")) == 3
-    assert_restart(fields["restart"])
-    for sink in fields["sinks"]:
-        has(sink, kind=(str,), path=(str,), verdict=(str,), why=(str,))
-        assert sink["kind"] in KINDS
-        assert sink["verdict"] in VERDICTS
-    for finding in fields["findings"]:
-        assert_finding(finding)
-    for option in fields["options"]:
-        assert_option(option)
-    has(fields, refused=(list,), reach=(dict, None))  # ours
-
-
-def assert_restart(restart: Mapping[str, Any]) -> None:
-    has(restart, outcome=(str,), batch_id=(int, None), sources=(list,), watermark_ms=(int, None), error=(dict, None),
-        why=(list,), assumes=(list,))  # fmt: skip
-    assert restart["outcome"] in OUTCOMES
-    assert (restart["error"] is not None) == (restart["outcome"] == "error")
-    assert restart["why"]
-    assert (restart["batch_id"] is None) <= (restart["outcome"] in ("error", "unknown"))
-    for text in (*restart["why"], *restart["assumes"]):
-        of(text, str)
-    for source in restart["sources"]:
-        has(source, index=(int,), kind=(str, None), rows=(int, None))
-        assert {"start", "end"} <= set(source)
-    if restart["error"]:
-        has(restart["error"], phase=(str,), condition=(str, None), message=(str,), sink_written_first=(bool,))
-        of(restart["error"]["class"], str)
-        assert restart["error"]["condition"] != ""
-        assert restart["error"]["phase"] in ("start", "init", "batch")
-        assert (restart["batch_id"] is not None) == (restart["error"]["phase"] == "batch")
-
-
-def assert_finding(finding: Mapping[str, Any]) -> None:
-    has(finding, id=(str,), severity=(str,), path=(str,), position=(dict, None), message=(str,), expected=(str, None),
-        next_step=(str, None), spark=(dict, None))  # fmt: skip
-    assert finding["severity"] in ("error", "warning", "info")
-    if finding["position"]:
-        has(finding["position"], line=(int, None), byte=(int, None))
-    if finding["spark"]:
-        has(finding["spark"], condition=(str, None))
-        of(finding["spark"]["class"], str)
-
-
-def assert_option(option: Mapping[str, Any]) -> None:
-    has(option, id=(str,), guarantee=(str,), rows_replayed=(int, None), rows_lost=(int, None),
-        rows_duplicated=(int, None), steps=(list,), preconditions=(list,))  # fmt: skip
-    for step in option["steps"]:
-        has(step, kind=(str,), why=(str,), shell=(str,))
-        has(step, **{name: (kind,) for name, kind in STEPS[step["kind"]].items()})
-    if any(step["kind"] != "conf" for step in option["steps"]):
-        within_fence(steps_of(option))
-
-
-def sinks_of(root: Path) -> list[str]:
-    found = [place.parent for mark in ("_delta_log", "_spark_metadata") for place in sorted(root.glob(f"*/{mark}"))]
-    return [word for place in found for word in ("--sink", str(place))]
-
-
-@pytest.mark.parametrize("name", sample_names())
-def test_every_sample_keeps_the_contract_and_begins_with_the_verdict(sample: Sample, name: str) -> None:
-    root = sample(name)
-    arguments = [str(root / about(name)["checkpoint"]), *sinks_of(root)]
-    outcome, fields = plan(*arguments)
-    assert_contract(fields)
-    assert not outcome.err
-    restart = fields["restart"]
-    assert restart["watermark_ms"] is None or restart["watermark_ms"] >= 0
-    text = run_ckpt("plan-recovery", *arguments)
-    assert text.code == outcome.code
-    assert verdict_of(fields) in text.out.splitlines()[0]
-
-
-def verdict_of(fields: Mapping[str, Any]) -> str:
-    restart, spark = fields["restart"], f"Spark {fields['spark_version']['assumed']}"
-    error = restart["error"] or {}
-    return {
-        "replay": f"{spark} will replay batch {restart['batch_id']}",
-        "new_batch": f"{spark} will start batch {restart['batch_id']}",
-        "fresh_start": f"{spark} will start from nothing",
-        "unknown": f"It cannot be told what {spark} will do",
-        "error": f"with {error.get('condition') or error.get('class')}",
-    }[restart["outcome"]]
-
+# -- what the samples tell of ------------------------------------------------------------------------------------------
 
 # Whether `-1` stops a restart depends on what the topic holds then.
 CANNOT_BE_TOLD = {"4.2.0-kafka-to-delta-sentinel-in-offsets"}
@@ -603,14 +467,6 @@ def test_the_prediction_is_the_one_that_the_sample_tells_of(sample: Sample, name
     restart = plan(root, "--spark-version", facts["spark"])[1]["restart"]
     expected = facts["expect"]["next_batch"]
     assert (restart["outcome"], restart["batch_id"]) == (expected["outcome"], expected["batch_id"])
-
-
-def test_every_field_is_documented() -> None:
-    page = (REPOSITORY.parent / "docs" / "cli.md").read_text(encoding="utf-8")
-    wanted = {"refused", "reach", "possible", "assumed", "sink_written_first", "rows_replayed", "guarantee", "trap"}
-    _, section = page.split("\n## ckpt.plan-recovery/1\n")
-    section = section.partition("\n## ")[0]
-    assert not {name for name in wanted | set(STEPS) if f"`{name}`" not in section}
 
 
 # -- the way through the world -----------------------------------------------------------------------------------------
