@@ -1,4 +1,4 @@
-"""A directory of the harness, not entered yet."""
+"""A directory of the harness, not entered yet, and a history that nothing is wrong with."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from pathlib import Path
 import pytest
 
 from ckpttool.harness.scratch import Scratch
+from tests.history_builders import History, Shape, sound_history
 
 
 @pytest.fixture
 def scratch(tmp_path: Path) -> Scratch:
     return Scratch(tmp_path / "scratch")
+
+
+@pytest.fixture
+def sound() -> History:
+    return sound_history(Shape())

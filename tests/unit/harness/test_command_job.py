@@ -65,17 +65,6 @@ def test_an_input_that_is_not_there(tmp_path: Path) -> None:
     assert "the input rows is no directory" in outcome.err
 
 
-def test_no_specification_there() -> None:
-    assert run_ckpt("crash-test", "run", "--spec", "nowhere.json").code == 4
-
-
-@pytest.mark.parametrize("more", [["file-to-delta"], ["--python", "python3"], ["--job", __file__], ["--seconds", "60"]])
-def test_what_the_specification_says_is_not_said_twice(more: list[str]) -> None:
-    outcome = run_ckpt("crash-test", "run", *more, "--spec", "nowhere.json")
-    assert outcome.code == 2
-    assert more[0].replace("file-to-delta", "scenarios") in outcome.err
-
-
 def test_what_is_missing_is_told_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     outcome = run(tmp_path)
