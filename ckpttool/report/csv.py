@@ -19,6 +19,7 @@ def render(document: Document, _style: Style) -> Iterator[str]:
 
 
 def csv_line(cells: Sequence[str]) -> str:
+    """Without its end. Python quotes a cell for what the end consists of, so both characters have to be in it."""
     out = io.StringIO()
-    csv.writer(out, lineterminator="").writerow(cells)
-    return out.getvalue()
+    csv.writer(out, lineterminator="\r\n").writerow(cells)
+    return out.getvalue().removesuffix("\r\n")

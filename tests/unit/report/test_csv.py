@@ -27,6 +27,6 @@ def test_a_refusal_has_no_rows() -> None:
     assert shown(refused, "csv") == ""
 
 
-@given(st.lists(st.text(st.characters(exclude_characters="\r\n")), min_size=2))
-def test_cells_of_one_line_are_read_back_as_they_are(cells: list[str]) -> None:
+@given(st.lists(st.text(), min_size=2))
+def test_cells_are_read_back_as_they_are(cells: list[str]) -> None:
     assert list(csv.reader(io.StringIO(csv_line(cells), newline=""))) == [cells]
