@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ckpttool.errors import CkptError, NotFound
+from ckpttool.storage import store as storage
 from ckpttool.storage.store import LocalStore
 from tests.conftest import run_ckpt
 
@@ -48,3 +49,18 @@ def test_a_socket_is_no_file(tmp_path: Path) -> None:
         listening.bind(str(tmp_path / "s"))
         with pytest.raises(CkptError, match="device stands where a file belongs"):
             LocalStore(str(tmp_path)).read("s")
+
+
+def test_files_are_fetched_together_up_to_a_number_and_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage, "READ_LIMIT_BYTES", 10)
+    sizes = {"a": 4, "b": 4, "c": 4, "large": 30, "d": 1, "e": 1, "f": 1, "g": 1}
+    together = list(storage.portions(list(sizes), sizes.__getitem__, 3))
+    assert together == [["a", "b"], ["c"], ["large"], ["d", "e", "f"], ["g"]]
+
+
+def test_a_large_file_is_read_in_pieces_and_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage, "READ_LIMIT_BYTES", 4)
+    (tmp_path / "f").write_bytes(b"0123456789")
+    store = LocalStore(str(tmp_path))
+    assert list(storage.read_pieces(store, "f")) == [b"0123", b"4567", b"89"]
+    assert storage.read_whole(store, "f") == b"0123456789"

@@ -8,7 +8,16 @@ import pytest
 
 from ckpttool.errors import Refused
 from ckpttool.storage.store import open_store
-from ckpttool.storage.urls import options_for, over_http, parse_url, protocol_of, redact_url
+from ckpttool.storage.urls import (
+    child_url,
+    options_for,
+    over_http,
+    parent_url,
+    parse_url,
+    protocol_of,
+    redact_url,
+    walk,
+)
 from tests.conftest import run_ckpt
 
 # -- spellings ---------------------------------------------------------------------------------------------------------
@@ -143,3 +152,19 @@ REDACTED = {
 @pytest.mark.parametrize(("url", "shown"), REDACTED.items())
 def test_secrets_in_urls_are_not_shown(url: str, shown: str) -> None:
     assert redact_url(url) == shown
+
+
+# -- up and down -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("url", ["s3://bucket/ck", "zip://ck::s3://bucket/a.zip", "hdfs://nn:8020/a/ck"])
+def test_a_step_down_and_up_leads_back(url: str) -> None:
+    assert parent_url(child_url(url, "offsets")) == url
+
+
+def test_nobody_walks_above_the_top() -> None:
+    assert walk("s3://bucket/a/b", ["bucket", "a", "b"], "../c/./d", top=1) == (
+        "s3://bucket/a/c/d",
+        ["bucket", "a", "c", "d"],
+    )
+    assert walk("s3://bucket", ["bucket"], "..", top=1)[1] is None
