@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from ckpttool.api import inspect_checkpoint
+from ckpttool.model import LogNames
 from ckpttool.reading.checkpoint import load_checkpoint
+from ckpttool.reading.io_plan import last_run, live_files, opened_by_spark
 from ckpttool.storage.store import FileStat, LocalStore
 from tests.builders import build
 from tests.conftest import run_ckpt
@@ -113,3 +115,18 @@ class Asking(LocalStore):
     def read(self, path: str) -> bytes:
         self.asked.append(path)
         return super().read(path)
+
+
+def test_the_newest_names_are_opened_and_compact_files_by_theirs() -> None:
+    names = LogNames(ids=(0, 1, 3, 4, 10, 11), compact_ids=(9,))
+    assert opened_by_spark(names, 2) == (10, 11)
+    assert live_files(names, 10) == (["9.compact", "10", "11"], 0)
+    assert live_files(names, 2) == (["10", "11"], 1)
+    assert live_files(LogNames(), 2) == ([], 0)
+
+
+def test_an_operator_last_described_itself_before_a_batch() -> None:
+    runs = {"state/0/_metadata/v2": ["0", "7", "12", "x"]}
+    assert last_run(lambda path: runs.get(path, []), 0) == 12
+    assert last_run(lambda path: runs.get(path, []), 0, until=11) == 7
+    assert last_run(lambda path: runs.get(path, []), 1) is None
