@@ -21,7 +21,7 @@ def test_names_are_sorted_out() -> None:
 def test_a_log_without_holes_and_one_with_a_hole_are_told_alike() -> None:
     dense = [str(number) for number in range(8, 12)]
     assert list(parse_log_names(dense).ids) == [8, 9, 10, 11]
-    assert list(parse_log_names([*dense, "13"]).ids) == [8, 9, 10, 11, 13]
+    assert list(parse_log_names([*dense, "13", "0"]).ids) == [0, 8, 9, 10, 11, 13]
 
 
 @pytest.mark.parametrize(

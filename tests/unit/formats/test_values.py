@@ -20,7 +20,7 @@ def test_fields_of_their_type() -> None:
         True,
         1,
     )
-    assert OF.optional_text("none") is OF.optional_long("missing") is None
+    assert (OF.optional_text("none"), OF.optional_long("missing")) == (None, None)
 
 
 @pytest.mark.parametrize(

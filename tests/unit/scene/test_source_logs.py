@@ -30,6 +30,7 @@ def test_a_compact_file_may_be_the_newest_and_holds_what_was_before() -> None:
     both = log(10, compact=(9, 19))
     assert newest_entry(both) == 19
     assert is_kept(both, 3)
+    assert is_kept(both, 19)
     assert not is_kept(both, 20)
     assert not is_kept(None, 3)
     assert newest_entry(log()) is None

@@ -32,6 +32,8 @@ def users(*conditions: str) -> list[str]:
         ("value.n>9.5", ["bob"]),
         ("value.n=null", ["cyd"]),
         ("value.n!=null", ["ada", "bob"]),
+        ("value.n<null", []),
+        ("value.n<5", []),
     ],
 )
 def test_conditions(condition: str, found: list[str]) -> None:
