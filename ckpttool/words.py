@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def counted(number: int, noun: str) -> str:
@@ -31,3 +31,10 @@ def enumerated(words: Iterable[str]) -> str:
     """`a, b and c`"""
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def spell_gaps(gaps: Sequence[range]) -> str:
+    """`3 is`, `3 to 5 are`, `3, 7 are`: the subject and verb of a sentence about missing numbers."""
+    shown = [str(gap.start) if len(gap) == 1 else f"{gap.start} to {gap.stop - 1}" for gap in gaps[:5]]
+    more = f" and {len(gaps) - 5} more gaps" if len(gaps) > 5 else ""
+    return f"{', '.join(shown)}{more} {'is' if sum(map(len, gaps)) == 1 else 'are'}"

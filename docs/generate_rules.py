@@ -14,18 +14,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # run as a script, this file sees docs/ only
 
-from ckpttool.laws import batch, logs, places, sources, start  # noqa: E402
 from ckpttool.laws.base import Law  # noqa: E402
-from ckpttool.laws.book import stopping  # noqa: E402
+from ckpttool.laws.book import BATCH, START, before_batches, stopping  # noqa: E402
 from ckpttool.releases import NEWEST, OLDEST, spell_release  # noqa: E402
 
 PAGE = ROOT / "docs" / "recovery-rules.md"
 BLOCK = re.compile(r"(<!-- rules: (?P<phase>\w+) -->\n).*?(<!-- /rules -->)", re.DOTALL)
-PHASES: dict[str, tuple[Law, ...]] = {
-    "start": start.RULES,
-    "init": (*logs.NEWEST, *sources.AT_START, *logs.COMMITS, *logs.REST, *sources.LAST_RANGE, *places.RULES),
-    "batch": batch.RULES,
-}
+PHASES: dict[str, tuple[Law, ...]] = {"start": START, "init": before_batches(NEWEST), "batch": BATCH}
 
 
 def refreshed(page: str) -> str:

@@ -24,7 +24,7 @@ from ckpttool.api import inspect_checkpoint
 from ckpttool.cli import EXIT_STATUS, cli
 from ckpttool.connectors import ALL, recognise_offset
 from ckpttool.errors import CkptError
-from ckpttool.laws.checks.query import _MODES
+from ckpttool.laws.query import _MODES
 from tests.samples.place import about, sample_names
 
 ROOT = Path(__file__).resolve().parents[1]

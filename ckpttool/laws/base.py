@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import Struct
 
@@ -20,6 +20,7 @@ FILE_NOT_FOUND = "java.io.FileNotFoundException"
 SPARK_EXCEPTION = "org.apache.spark.SparkException"
 LOCATION_NOT_EMPTY = "org.apache.spark.sql.execution.streaming.state.StateStoreCheckpointLocationNotEmpty"
 SPARK_RUNTIME = "org.apache.spark.SparkRuntimeException"
+UNREAD = ("unreadable", "file-vanished")  # faults that are not Spark's: we could not read it
 
 
 class Complaint(Struct, frozen=True):
@@ -76,9 +77,23 @@ def no_directory(scene: Scene, name: str, phase: Phase, *, sink_written_first: b
     return Failure(phase, PARENT_NOT_DIRECTORY, None, message, why, batch, sink_written_first)
 
 
-def concurrent_use(release: Release) -> str | None:
-    """The condition around a refused rename in a metadata log: Spark takes it for a second query at work."""
-    return "_LEGACY_ERROR_TEMP_2207" if release >= since.LEGACY_CONDITIONS else None
+def rename_refused(path: str, release: Release, phase: Phase, batch: int | None = None) -> Failure:
+    """A checksum is left where a log renames a new file to, and Spark takes that for a second query at work. What is
+    renamed is in place by then: the next start finds it, and goes on."""
+    condition = "_LEGACY_ERROR_TEMP_2207" if release >= since.LEGACY_CONDITIONS else None
+    why = f"{path} is left over, and a rename onto it fails"
+    return Failure(phase, RENAME_REFUSED, condition, "Rename destination", why, batch)
+
+
+def misnamed(path: str, batch_id: int) -> Failure:
+    """A name like `005` counts as a batch, and is not what is opened for it."""
+    why = f"a name counts as batch {batch_id}, and {path} is not there"
+    return Failure("init", FILE_NOT_FOUND, None, f"{path} does not exist", why)
+
+
+def no_next_id(path: str) -> Failure:
+    """Nothing comes after the highest number there is: the range that ends with it cannot be counted."""
+    return Failure("init", REQUIREMENT, None, "More than Int.MaxValue elements.", f"{path} is there")
 
 
 def error_of(fault: Finding, release: Release) -> tuple[str, str | None]:
@@ -88,3 +103,28 @@ def error_of(fault: Finding, release: Release) -> tuple[str, str | None]:
     if release < since.LOG_CONDITIONS and fault.spark.class_name == SPARK_ILLEGAL_STATE:
         return ILLEGAL_STATE, None
     return fault.spark.class_name, fault.spark.condition
+
+
+def unread(scene: Scene, fault: Finding, phase: Phase, path: str) -> Failure | Doubt:
+    """What comes of a file that Spark reads, and that has a fault."""
+    if fault.id in UNREAD:
+        return Doubt(f"{path} was not read: {fault.message}")
+    class_name, condition = error_of(fault, scene.release)
+    return Failure(phase, class_name, condition, fault.message, f"{path}: {fault.message}")
+
+
+def version_refused(scene: Scene, path: str, version: int, newest_read: Mapping[Release, int]) -> Failure | None:
+    """A log's file has a newer version than this release reads. `newest_read`: first release → version."""
+    newest = max(read for first, read in newest_read.items() if first <= scene.release)
+    if version <= newest:
+        return None
+    message = f"maximum supported log version is v{newest}, but encountered v{version}"
+    if scene.release < since.LOG_CONDITIONS:
+        return Failure("init", ILLEGAL_STATE, None, message, f"{path} has version {version}")
+    condition = "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION"
+    return Failure("init", SPARK_ILLEGAL_STATE, condition, message, f"{path} has version {version}")
+
+
+def severity_by_age(scene: Scene, batch_id: int) -> Severity:
+    """Spark opens the two newest files; what is wrong further down is history."""
+    return "error" if batch_id >= (scene.checkpoint.last_offset_batch or 0) - 1 else "warning"

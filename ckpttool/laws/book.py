@@ -8,26 +8,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ckpttool.laws import batch, logs, places, sources, start
+from ckpttool.laws import batch, commits, file_log, files, logs, metadata, offsets, pinned, query, rate, sources, state
 from ckpttool.laws.base import Law
-from ckpttool.laws.checks import files, query
-from ckpttool.laws.checks import logs as in_logs
-from ckpttool.laws.checks import sources as in_sources
-from ckpttool.laws.checks import state as in_state
 from ckpttool.model import Finding
-from ckpttool.releases import Release, since
+from ckpttool.releases import NEWEST, Release, since
 from ckpttool.scene.scene import Doubt, Failure, Scene
 
+START = (*query.STARTED, *metadata.LAWS)
+BATCH = (
+    *rate.PLANNED,
+    *file_log.NEXT_ENTRY,
+    *batch.BEGUN,
+    *state.LOADED,
+    *batch.COMMITTED,
+)
+
 # What the two logs and the directories beside them show, in the order in which it is told.
-TELLING: tuple[Law, ...] = (
+TELLING = (
     *files.LAWS,
-    *start.RULES,
-    *in_logs.LAWS,
-    *logs.RULES,
-    *in_sources.LAWS,
-    *sources.LAST_RANGE,
-    *in_state.LAWS,
-    *query.LAWS,
+    *metadata.LAWS,
+    *offsets.HEADS,
+    *logs.NAMES,
+    *commits.VERSIONS,
+    *state.REPARTITION,
+    *offsets.BOTH,
+    *logs.FIRST_BATCH,
+    *sources.OFFSETS,
+    *sources.BEGINNINGS,
+    *file_log.ENTRIES,
+    *sources.FIRST,
+    *state.DIRECTORIES,
+    *query.TOLD,
 )
 
 # What the prediction itself gives to tell.
@@ -41,16 +52,19 @@ OF_THE_PREDICTION = (
 )
 
 
+def before_batches(release: Release) -> tuple[Law, ...]:
+    """What a query runs into between `start()` and the batch that it settles on."""
+    made = (*file_log.MADE, *rate.MADE)
+    newest = (*logs.LISTED, *offsets.NEWEST)
+    committed = (*commits.NEWEST, *state.REPARTITION)
+    both = (*offsets.BOTH, *pinned.LAWS, *logs.FIRST_BATCH)
+    opened = (*newest, *made, *committed, *both) if release >= since.LOGS_FIRST else (*made, *newest, *both, *committed)
+    return (*opened, *sources.FIRST, *file_log.POSITIONS, *sources.LAST_RANGE, *file_log.LAST_RANGE)
+
+
 def stopping(release: Release) -> Iterator[Law]:
     """The laws that can stop a restart under one release, in the order in which it runs into them."""
-    before_batches = (
-        (*start.RULES, *logs.NEWEST, *sources.AT_START, *logs.COMMITS, *logs.REST)
-        if release >= since.LOGS_FIRST
-        else (*start.RULES, *sources.AT_START, *logs.NEWEST, *logs.REST, *logs.COMMITS)
-    )
-    for law in (*before_batches, *sources.LAST_RANGE, *places.RULES, *batch.RULES):
-        if law.holds_for(release):
-            yield law
+    return (law for law in (*START, *before_batches(release), *BATCH) if law.holds_for(release))
 
 
 def first_obstacle(scene: Scene) -> tuple[Law, Failure | Doubt] | None:
@@ -71,6 +85,6 @@ def every() -> tuple[Law, ...]:
     from ckpttool.laws.inputs import judge as in_inputs
     from ckpttool.laws.sinks import judge as in_sinks
 
-    of_files = (*TELLING, *sources.AT_START, *places.RULES, *batch.RULES)
+    of_files = dict.fromkeys((*TELLING, *START, *before_batches(NEWEST), *BATCH))  # some both stop and are told
     judged = (*state_verdict.LAWS, *in_inputs.LAWS, *in_sinks.LAWS, *kafka_errors.LAWS)
     return tuple(sorted((*of_files, *judged, *OF_THE_PREDICTION), key=lambda law: law.id.lower()))

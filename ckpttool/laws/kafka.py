@@ -20,7 +20,7 @@ from ckpttool.kafka.base import EARLIEST, PartitionView, SourceView, TopicView, 
 from ckpttool.kafka.diff import KafkaEvidence, views_of
 from ckpttool.kafka.positions import option
 from ckpttool.laws.base import Complaint
-from ckpttool.laws.batch import around_a_task
+from ckpttool.laws.state import around_a_task
 from ckpttool.model import Finding
 from ckpttool.releases import Release, since
 from ckpttool.scene.scene import Doubt, Failure, Phase, Scene, Trouble

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from ckpttool.formats.names import parse_long
-from ckpttool.laws.base import REQUIREMENT
+from ckpttool.laws.base import REQUIREMENT, Law
 from ckpttool.releases import OLDEST, Release, since
 from ckpttool.scene.scene import Doubt, Failure, Scene
 
 PARTITIONS = "spark.sql.shuffle.partitions"
+_STREAMING = "spark.sql.streaming"
+PROVIDERS = "org.apache.spark.sql.execution.streaming.state"
 WHOLE_NUMBERS = frozenset(
     {
         PARTITIONS,
@@ -29,9 +31,17 @@ SWITCHES = frozenset(
         "spark.sql.dropDuplicates.deterministicKeyOrder.enabled",
     }
 )
+# What a session takes, whether the query has state or not.
+VALID: dict[str, tuple[str, ...]] = {
+    f"{_STREAMING}.multipleWatermarkPolicy": ("min", "max"),
+    f"{_STREAMING}.flatMapGroupsWithState.stateFormatVersion": ("1", "2"),
+    f"{_STREAMING}.aggregation.stateFormatVersion": ("1", "2"),
+    f"{_STREAMING}.join.stateFormatVersion": ("1", "2", "3", "4"),
+}
+_ENCODING = f"{_STREAMING}.stateStore.encodingFormat"
 
 
-def pinned_values(scene: Scene) -> Failure | Doubt | None:
+def _pinned_values(scene: Scene) -> Failure | Doubt | None:
     """The newest offsets' configuration is forced on the session: each value must be one that its key takes."""
     entry = scene.entry(scene.planned)
     for key, value in entry.metadata.conf.items() if entry and entry.metadata else ():
@@ -47,6 +57,38 @@ def pinned_values(scene: Scene) -> Failure | Doubt | None:
         if key == _ENCODING and value not in ("unsaferow", "avro") and scene.is_stateful:
             return Doubt(f"{why}: nobody knows here what that does")
     return None
+
+
+def _invalid_value(scene: Scene, condition: str, message: str, why: str) -> Failure:
+    if scene.release < since.INVALID_CONF_VALUE:
+        return Failure("init", REQUIREMENT, None, message, why)
+    class_name = "org.apache.spark.SparkIllegalArgumentException"
+    return Failure("init", class_name, f"INVALID_CONF_VALUE.{condition}", message, why)
+
+
+LAWS = (
+    Law(
+        "pinned-value",
+        "The configuration that the newest offsets pin is forced on the session, and must be valid there.",
+        "OffsetSeqMetadata.setSessionConf",
+        _pinned_values,
+    ),
+)
+CODECS = ("lz4", "zstd", "snappy", "lzf")
+NO_SUCH_CODEC: tuple[tuple[Release, tuple[str, str | None]], ...] = (
+    (
+        since.CODEC_SUGGESTION,
+        ("org.apache.spark.SparkIllegalArgumentException", "CODEC_NOT_AVAILABLE.WITH_CONF_SUGGESTION"),
+    ),
+    (since.CODEC_CONDITION, ("org.apache.spark.SparkIllegalArgumentException", "CODEC_NOT_AVAILABLE")),
+    (OLDEST, (REQUIREMENT, None)),
+)
+_PLATFORM = "com.databricks."  # there where it was written, and nowhere else
+# The layouts of state that are taken where no version is pinned, and the operators that have them.
+UNPINNED: dict[str, str] = {
+    f"{_STREAMING}.aggregation.stateFormatVersion": "stateStoreSave",
+    f"{_STREAMING}.join.stateFormatVersion": "symmetricHashJoin",
+}
 
 
 def state_settings(scene: Scene) -> Failure | Doubt | None:
@@ -80,37 +122,3 @@ def _other_layout(scene: Scene, key: str) -> Failure | Doubt:
     class_name = f"{PROVIDERS}.StateStoreValueSchemaNotCompatible"
     condition = "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE"
     return Failure("batch", class_name, condition, "Provided value schema does not match", why, scene.next_id)
-
-
-def _invalid_value(scene: Scene, condition: str, message: str, why: str) -> Failure:
-    if scene.release < since.INVALID_CONF_VALUE:
-        return Failure("init", REQUIREMENT, None, message, why)
-    class_name = "org.apache.spark.SparkIllegalArgumentException"
-    return Failure("init", class_name, f"INVALID_CONF_VALUE.{condition}", message, why)
-
-
-_STREAMING = "spark.sql.streaming"
-PROVIDERS = "org.apache.spark.sql.execution.streaming.state"
-# What a session takes, whether the query has state or not.
-VALID: dict[str, tuple[str, ...]] = {
-    f"{_STREAMING}.multipleWatermarkPolicy": ("min", "max"),
-    f"{_STREAMING}.flatMapGroupsWithState.stateFormatVersion": ("1", "2"),
-    f"{_STREAMING}.aggregation.stateFormatVersion": ("1", "2"),
-    f"{_STREAMING}.join.stateFormatVersion": ("1", "2", "3", "4"),
-}
-CODECS = ("lz4", "zstd", "snappy", "lzf")
-NO_SUCH_CODEC: tuple[tuple[Release, tuple[str, str | None]], ...] = (
-    (
-        since.CODEC_SUGGESTION,
-        ("org.apache.spark.SparkIllegalArgumentException", "CODEC_NOT_AVAILABLE.WITH_CONF_SUGGESTION"),
-    ),
-    (since.CODEC_CONDITION, ("org.apache.spark.SparkIllegalArgumentException", "CODEC_NOT_AVAILABLE")),
-    (OLDEST, (REQUIREMENT, None)),
-)
-_ENCODING = f"{_STREAMING}.stateStore.encodingFormat"
-_PLATFORM = "com.databricks."  # there where it was written, and nowhere else
-# The layouts of state that are taken where no version is pinned, and the operators that have them.
-UNPINNED: dict[str, str] = {
-    f"{_STREAMING}.aggregation.stateFormatVersion": "stateStoreSave",
-    f"{_STREAMING}.join.stateFormatVersion": "symmetricHashJoin",
-}

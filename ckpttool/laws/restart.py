@@ -1,8 +1,8 @@
 """What a restart will do, under one release of Spark. Pure.
 
 Only the highest offset file, the one before it and the highest commit decide. Equal heads: a new batch. An offset
-without a commit: exactly that batch again. What stops the restart on the way is told by the rules of `rules/`, the
-first that Spark comes to; where the files leave it open, the answer is "unknown" and why.
+without a commit: exactly that batch again. What stops the restart on the way is told by the book of laws, the first
+that Spark comes to; where the files leave it open, the answer is "unknown" and why.
 """
 
 from __future__ import annotations

@@ -24,6 +24,11 @@ class SourceProgress(Struct, frozen=True):
     offset: Offset | None
     step: OffsetStep | None
 
+    @property
+    def key(self) -> str:
+        """By what it is called where it has no name: the number of its line."""
+        return self.name or str(self.index)
+
 
 class Batch(Struct, frozen=True):
     """A batch as the two logs tell it. `previous_id`: the batch whose end is this one's start, as far as is known."""

@@ -16,7 +16,7 @@ _HOLES_TOLD = 1000
 
 def log_of(scene: Scene, source: SourceProgress) -> SourceLog | None:
     """By name or index. Sources with names keep logs under these, while version 1 of the offset log counts lines."""
-    name = source.name or str(source.index)
+    name = source.key
     logs = scene.checkpoint.source_logs
     if named := [log for log in logs if log.name == name]:
         return named[0]

@@ -20,7 +20,7 @@ from ckpttool.harness.judge.base import (
 )
 from ckpttool.harness.judge.recovery import spell_failure
 from ckpttool.harness.judge.rows import surplus_after
-from ckpttool.laws.checks.sources import EMPTY_ENTRY
+from ckpttool.laws.file_log import EMPTY_ENTRY
 
 Agreement = Literal["agrees", "differs", "unknown", "not asked"]
 GOES_ON = ("replay", "new_batch", "fresh_start")

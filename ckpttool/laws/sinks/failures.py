@@ -7,7 +7,7 @@ from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE, LONG_MAX
 from ckpttool.formats.file_log import is_compaction_id
 from ckpttool.formats.layout import COMPACT_SUFFIX
-from ckpttool.laws.base import RENAME_REFUSED, REQUIREMENT, concurrent_use
+from ckpttool.laws.base import REQUIREMENT, rename_refused
 from ckpttool.model import LogNames
 from ckpttool.releases import Release, since
 from ckpttool.scene.compaction import LOG, interval_of, lacking_ids
@@ -54,6 +54,5 @@ def _place_taken(path: str, names: LogNames, batch: int, release: Release, suffi
         return Failure("batch", ILLEGAL_STATE, None, f"Race while writing batch {batch}", why, batch)
     crc = layout.hadoop_crc(name)
     if crc in names.orphan_crcs and is_local(path):
-        why = f"{LOG}/{crc} is left over, and a rename onto it fails"
-        return Failure("batch", RENAME_REFUSED, concurrent_use(release), "Rename destination", why, batch)
+        return rename_refused(f"{LOG}/{crc}", release, "batch", batch)
     return None

@@ -1,4 +1,4 @@
-"""The query as a whole: watermark, kind of execution, path, and whether it seems to run."""
+"""The query as a whole: sink, watermark, kind of execution, path, and whether it seems to run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,36 @@ from itertools import pairwise
 from ckpttool.formats import layout
 from ckpttool.laws.base import Law
 from ckpttool.model import Finding
-from ckpttool.scene.scene import Scene
+from ckpttool.releases import since
+from ckpttool.scene.scene import Failure, Scene
 from ckpttool.words import listed
 
+
+def _memory_sink(scene: Scene) -> Failure | None:
+    """The memory sink keeps nothing that a restart could go on from; complete output needs nothing."""
+    if all(sink.kind != "memory" for sink in scene.sinks) or "offsets" not in scene.checkpoint.root_names:
+        return None
+    if scene.checkpoint.has_state_directory:
+        return None  # a stateful query that was meant to be restarted has complete output
+    return Failure(
+        "start",
+        "org.apache.spark.sql.AnalysisException",
+        "_LEGACY_ERROR_TEMP_1299" if scene.release >= since.LEGACY_CONDITIONS else None,
+        "This query does not support recovering from checkpoint location",
+        "the memory sink refuses a checkpoint that has offsets",
+    )
+
+
+STARTED = (
+    Law(
+        "memory-sink",
+        "The memory sink, unless its output mode is complete, refuses a location with `offsets/`.",
+        "ResolveWriteToStream",
+        _memory_sink,
+    ),
+)
 DAY_MS = 86_400_000
 ALIVE_AT_LEAST_MS = 60_000
-
 _MODES = {
     "async": "batches between the logged ones are not recorded, so a restart repeats work (at least once); without "
     "asynchronous progress tracking it fails unless the two newest batches are consecutive",
@@ -63,6 +87,19 @@ def check_escaped_path(scene: Scene) -> Iterator[Finding]:
         )
 
 
+def check_place(scene: Scene) -> Iterator[Finding]:
+    """Spark begins a query wherever it is told to; where something else lies, that is hardly meant."""
+    names = [name for name in scene.checkpoint.root_names if not name.startswith(".")]
+    if names and not set(names) & {"metadata", "offsets", "commits", "sources", "state"}:
+        yield Finding(
+            id="not-a-checkpoint",
+            severity="warning",
+            path=".",
+            message=f"nothing here is a query's, but {listed(names)}: Spark would begin a new query among that",
+            next_step="give the directory that the query has as checkpointLocation",
+        )
+
+
 def check_alive(scene: Scene) -> Iterator[Finding]:
     """A query is taken for alive while its newest batch is younger than three of its batches, or than a minute."""
     planned = [batch.planned_ms for batch in scene.evidence.batches if batch.planned_ms is not None]
@@ -85,20 +122,7 @@ def check_alive(scene: Scene) -> Iterator[Finding]:
         )
 
 
-def check_place(scene: Scene) -> Iterator[Finding]:
-    """Spark begins a query wherever it is told to; where something else lies, that is hardly meant."""
-    names = [name for name in scene.checkpoint.root_names if not name.startswith(".")]
-    if names and not set(names) & {"metadata", "offsets", "commits", "sources", "state"}:
-        yield Finding(
-            id="not-a-checkpoint",
-            severity="warning",
-            path=".",
-            message=f"nothing here is a query's, but {listed(names)}: Spark would begin a new query among that",
-            next_step="give the directory that the query has as checkpointLocation",
-        )
-
-
-LAWS = (
+TOLD = (
     Law("watermark-regression", "the watermark went back", look=check_watermark, severities=("warning",)),
     Law(
         "watermark-in-the-future", "the watermark is ahead of the clock", look=check_watermark, severities=("warning",)

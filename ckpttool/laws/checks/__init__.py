@@ -1,1 +1,0 @@
-"""What files tell when they are held against each other, whether or not it stops a restart."""

@@ -1,0 +1,105 @@
+"""The commit log: its newest file, and the versions in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ckpttool.errors import MalformedFile
+from ckpttool.formats import layout
+from ckpttool.formats.envelope import LONG_MAX, SPARK_ILLEGAL_STATE, parse_lines, parse_version
+from ckpttool.laws.base import Law, misnamed, no_next_id, unread, version_refused
+from ckpttool.model import Finding
+from ckpttool.releases import OLDEST, since
+from ckpttool.scene.scene import Doubt, Failure, Scene
+
+_NEWEST_READ = {OLDEST: 1, since.COMMITS_2: 2, since.COMMITS_3: 3}
+
+
+def _highest_commit(scene: Scene) -> Failure | None:
+    if scene.committed != LONG_MAX or (scene.planned is None and scene.release < since.COMMITS_ALONE):
+        return None
+    return no_next_id(layout.commits(LONG_MAX))
+
+
+def _newest_commit(scene: Scene) -> Failure | Doubt | None:
+    committed = scene.committed
+    if committed is None or (scene.planned is None and scene.release < since.COMMITS_ALONE):
+        return None
+    path = layout.commits(committed)
+    if committed not in scene.checkpoint.commit_names.ids:
+        return misnamed(path, committed)
+    exact = since.COMMITS_2 <= scene.release < since.COMMITS_3
+    fault = scene.fault(path)
+    if exact and fault and fault.id == "log-version-too-new":
+        return _exact_version(path)
+    version = _commit_version(scene, committed)
+    # A session that wrote version 2 had asked for it, and is taken to ask again.
+    asked = scene.conf("spark.sql.streaming.stateStore.checkpointFormatVersion", str(min(version or 1, 2)))
+    if exact and version is not None and str(version) != asked:
+        return _exact_version(path)
+    if version is not None and (refused := version_refused(scene, path, version, _NEWEST_READ)):
+        return refused
+    if fault:
+        return unread(scene, fault, "init", path)
+    entry = scene.checkpoint.commits.get(committed)
+    if entry and entry.version > 1 and scene.checkpoint.operators and not entry.state_unique_ids:
+        return Doubt(f"{path} has version {entry.version}, and names no state, which the query has")
+    return None
+
+
+def _commit_version(scene: Scene, batch_id: int) -> int | None:
+    """The version that the file gives itself, which is looked at before the rest of it."""
+    entry = scene.checkpoint.commits.get(batch_id)
+    if entry is not None:
+        return entry.version
+    try:
+        return parse_version(parse_lines(scene.checkpoint.raw.get(layout.commits(batch_id), b""))[0].strip(), 3)
+    except MalformedFile:
+        return None
+
+
+def _exact_version(path: str) -> Failure:
+    return Failure(
+        "init",
+        SPARK_ILLEGAL_STATE,
+        "INVALID_LOG_VERSION.EXACT_MATCH_VERSION",
+        "The only supported log version is",
+        f"{path} has not the version that the session writes",
+    )
+
+
+NEWEST = (
+    Law(
+        "highest-commit",
+        "No batch can follow a commit with the highest number there is.",
+        "HDFSMetadataLog, NumericRange",
+        _highest_commit,
+    ),
+    Law(
+        "newest-commit-malformed",
+        "The highest commit file is opened; 4.0 and 4.1 take exactly the version that the session would write.",
+        "CommitLog.deserialize, MetadataVersionUtil",
+        _newest_commit,
+        tells=("commit-file-torn", "log-version-too-new", "non-canonical-batch-name"),
+    ),
+)
+
+
+def check_commit_versions(scene: Scene) -> Iterator[Finding]:
+    versions = sorted({commit.version for commit in scene.checkpoint.commits.values()})
+    if len(versions) > 1:
+        yield Finding(
+            id="mixed-commit-versions",
+            severity="info",
+            path=layout.COMMITS,
+            message=f"the log holds versions {', '.join(f'v{version}' for version in versions)}",
+            expected="one version",
+            next_step="a restart looks at the newest only; Spark's state reader refuses such a range",
+        )
+
+
+VERSIONS = (
+    Law(
+        "mixed-commit-versions", "commits of several format versions", look=check_commit_versions, severities=("info",)
+    ),
+)

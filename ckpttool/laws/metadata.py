@@ -1,0 +1,83 @@
+"""`metadata`, which has the query's id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ckpttool.formats import layout
+from ckpttool.laws.base import SPARK_RUNTIME, Law, rename_refused, unread
+from ckpttool.laws.files import check_files
+from ckpttool.model import Finding
+from ckpttool.releases import since
+from ckpttool.scene.scene import Doubt, Failure, Scene
+
+
+def _metadata_malformed(scene: Scene) -> Failure | Doubt | None:
+    fault = scene.fault(layout.METADATA)
+    return unread(scene, fault, "start", "`metadata`") if fault else None
+
+
+def _metadata_missing(scene: Scene) -> Failure | None:
+    if scene.checkpoint.metadata or (scene.planned is None and scene.committed is None):
+        return None
+    if not scene.is_on("spark.sql.streaming.checkpoint.verifyMetadataExists.enabled", default=True):
+        return None
+    return Failure(
+        "start",
+        SPARK_RUNTIME,
+        "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
+        "the metadata file is missing but offset and/or commit logs contain data",
+        "`metadata` is missing, and the logs hold batches",
+    )
+
+
+def check_metadata(scene: Scene) -> Iterator[Finding]:
+    checkpoint = scene.checkpoint
+    if "metadata" in checkpoint.root_names or not (checkpoint.offset_names.ids or checkpoint.commit_names.ids):
+        return
+    yield Finding(
+        id="metadata-missing",
+        severity="error",
+        path=layout.METADATA,
+        message="the query's id is lost; Spark up to 4.1 silently takes a new one, and a sink that knows the query by "
+        "its id then writes a replayed batch twice",
+        expected='`{"id":"<uuid>"}`',
+        next_step="write the file with the old id: from a backup, the sink's ledger, or the driver's log",
+    )
+
+
+def _metadata_write(scene: Scene) -> Failure | None:
+    """A new id is written where none is: not over a checksum that is left."""
+    checkpoint = scene.checkpoint
+    crc, names = layout.hadoop_crc(layout.METADATA), checkpoint.root_names
+    if not scene.is_local or crc not in names or layout.METADATA in names:
+        return None
+    return rename_refused(crc, scene.release, "start")
+
+
+LAWS = (
+    Law(
+        "metadata-corrupt",
+        "`metadata` must be a JSON object whose `id` is a UUID; `start()` throws otherwise.",
+        "StreamMetadata.read, StreamExecution",
+        _metadata_malformed,
+        symptom="`metadata` cannot be read",
+        look=check_files,
+        tells=("unreadable", "file-vanished", "changed-while-read"),
+    ),
+    Law(
+        "metadata-missing",
+        "Without `metadata`, logs that hold batches are refused by `start()`; up to 4.1 a new id is taken silently.",
+        "StreamingQueryCheckpointMetadata",
+        _metadata_missing,
+        since=since.METADATA_WANTED,
+        symptom="the query's id is lost",
+        look=check_metadata,
+    ),
+    Law(
+        "metadata-write",
+        "Where `metadata` is missing, a stale checksum in its place stops `start()`.",
+        "StreamMetadata.write, Hadoop's LocalFs",
+        _metadata_write,
+    ),
+)

@@ -1,0 +1,104 @@
+"""The rate source: the time of its beginning, which it keeps in `sources/<n>/0`, and the seconds since."""
+
+from __future__ import annotations
+
+from ckpttool.formats import layout
+from ckpttool.formats.envelope import ILLEGAL_STATE
+from ckpttool.laws.base import ASSERTION, Law, error_of
+from ckpttool.scene.scene import Doubt, Failure, Scene
+from ckpttool.scene.source_logs import log_of
+
+
+def _rate_beginning(scene: Scene) -> Failure | Doubt | None:
+    """The rate source reads the time of its beginning whenever it is made."""
+    newest = scene.batch(scene.planned)
+    for source in newest.sources if newest else ():
+        path = layout.source_entry(source.key, 0)
+        if source.offset and source.offset.kind in ("rate", "integer") and _is_no_beginning(scene, path):
+            fault = scene.fault(path)
+            if fault is None:
+                return Failure(
+                    "init",
+                    "java.lang.NumberFormatException",
+                    None,
+                    "For input string",
+                    f"{path} is not the time at which the rate source began",
+                )
+            class_name, condition = error_of(fault, scene.release)
+            if not scene.checkpoint.raw.get(path, b"v").startswith(b"v"):
+                class_name, condition = ILLEGAL_STATE, None
+            return Failure("init", class_name, condition, fault.message, f"{path}: {fault.message}")
+    return None
+
+
+def _is_no_beginning(scene: Scene, path: str) -> bool:
+    logs = scene.checkpoint.source_logs
+    return scene.fault(path) is not None or any(
+        path == layout.source_entry(log.name, 0) and log.initial and not log.initial.text.removeprefix("-").isdecimal()
+        for log in logs
+    )
+
+
+MADE = (
+    Law(
+        "rate-source-beginning",
+        "The rate source reads the time of its beginning from `sources/<n>/0` when it is made.",
+        "RateStreamMicroBatchStream",
+        _rate_beginning,
+        tells=("initial-offset-file-malformed", "log-version-too-new"),
+    ),
+)
+
+
+def _beginning_lost(scene: Scene) -> Failure | Doubt | None:
+    """A rate source without its beginning begins now, and its offset is seconds that have not passed yet."""
+    newest = scene.batch(scene.planned)
+    for source in newest.sources if newest else ():
+        log = log_of(scene, source)
+        if source.offset is None or source.offset.kind not in ("rate", "integer") or source.text == "0":
+            continue
+        if log is not None and not log.names.ids:
+            message = f"assertion failed: startSeconds({source.text}) > endSeconds"
+            return Failure(
+                "batch",
+                ASSERTION,
+                "INTERNAL_ERROR",
+                message,
+                f"sources/{log.name}/0, the beginning of the rate source, is gone",
+                scene.next_id,
+            )
+        if log is None:
+            return Doubt(f"source {source.index} counts seconds, or rows of a socket, and no file says which")
+    return None
+
+
+def _rate_offset_malformed(scene: Scene) -> Failure | None:
+    """The rate source reads where its next batch begins, and of a batch that runs again both ends."""
+    if scene.is_continuous:
+        return None
+    for batch_id in (scene.planned, scene.previous) if scene.is_replay else (scene.planned,):
+        batch = scene.batch(batch_id)
+        for source in batch.sources if batch else ():
+            log = log_of(scene, source)
+            if log is None or log.kind != "rate" or source.text is None or source.text.removeprefix("-").isdecimal():
+                continue
+            why = f"source {source.key} in offsets/{batch_id} is no number of seconds"
+            return Failure("batch", "java.lang.NumberFormatException", None, "For input string", why, scene.next_id)
+    return None
+
+
+PLANNED = (
+    Law(
+        "beginning-lost",
+        "Without the time of its beginning the rate source begins anew, behind its own offset.",
+        "RateStreamMicroBatchStream.planInputPartitions",
+        _beginning_lost,
+    ),
+    Law(
+        "rate-offset-malformed",
+        "The rate source's offset must be a number, where its next batch begins.",
+        "RateStreamMicroBatchStream.deserializeOffset",
+        _rate_offset_malformed,
+        tells=("source-offset-malformed",),
+    ),
+)

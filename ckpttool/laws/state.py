@@ -1,0 +1,240 @@
+"""State as far as names and pinned configuration tell, and whether a batch can load what it needs of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from ckpttool.formats import layout
+from ckpttool.formats.names import holes
+from ckpttool.laws.base import REQUIREMENT, SPARK_EXCEPTION, Law, no_directory
+from ckpttool.laws.pinned import PARTITIONS, state_settings
+from ckpttool.laws.state_verdict import obstacle_of
+from ckpttool.model import Finding
+from ckpttool.releases import Release, since
+from ckpttool.scene.evidence import partition_count
+from ckpttool.scene.scene import Doubt, Failure, Scene
+from ckpttool.words import spell_gaps
+
+
+def _repartition(scene: Scene) -> Failure | None:
+    """An uncommitted newest batch is compared with the one before: a changed number of partitions is a repartition."""
+    planned, committed = scene.planned, scene.committed
+    if planned is None or committed is None or planned <= committed:
+        return None
+    if scene.is_continuous or scene.is_realtime or scene.is_async:
+        return None
+    if not scene.is_on("spark.sql.streaming.checkUnfinishedRepartitionOnRestart", default=True):
+        return None
+    if planned - 1 not in scene.checkpoint.offset_names.ids:
+        return Failure(
+            "init",
+            REQUIREMENT,
+            None,
+            f"Previous batch {planned - 1} not found in offset log",
+            f"offsets/{planned} has no commit, and offsets/{planned - 1} is not there",
+        )
+    counts = []
+    for batch_id in (planned, planned - 1):
+        entry = scene.entry(batch_id)
+        if entry is None:
+            return None
+        if entry.metadata is None:
+            return Failure(
+                "init", REQUIREMENT, None, f"Batch {batch_id} metadata not found", f"offsets/{batch_id} has no metadata"
+            )
+        counts.append(entry.metadata.conf.get(PARTITIONS))
+    if None in counts:
+        if scene.release >= since.REPARTITION_OF_UNPINNED:
+            return None
+        return Failure(
+            "init",
+            "java.util.NoSuchElementException",
+            None,
+            "None.get",
+            f"offsets/{planned} or offsets/{planned - 1} pins no number of partitions",
+        )
+    if counts[0] == counts[1]:
+        return None
+    return Failure(
+        "init",
+        SPARK_EXCEPTION,
+        "STREAMING_UNFINISHED_REPARTITION_DETECTED",
+        "is for an unfinished state repartitioning",
+        f"offsets/{planned} pins {counts[0]} partitions, offsets/{planned - 1} {counts[1]}",
+    )
+
+
+def check_partitions(scene: Scene) -> Iterator[Finding]:
+    newest = scene.evidence.newest
+    pinned = partition_count(scene.evidence, newest.id) if newest else None
+    if newest is None or pinned is None or not pinned.isdecimal():
+        return
+    before = partition_count(scene.evidence, newest.id - 1)
+    if before not in (None, pinned) and scene.checkpoint.last_commit_batch != newest.id:
+        yield Finding(
+            id="unfinished-repartition",
+            severity="error",
+            path=layout.offsets(newest.id),
+            message=f"pins {pinned} partitions where offsets/{newest.id - 1} pins {before}, and was not committed",
+            expected=f"{before} partitions, or a finished repartition",
+            next_step="finish the repartition with the same number; if it is a hand edit, restore the file",
+        )
+        return
+    for operator in scene.checkpoint.operators:
+        count = operator.partition_directories
+        # Keyless aggregations and global limits use partition 0 alone; a crash in batch 0 leaves some out.
+        if count > int(pinned) or (1 < count < int(pinned) and newest.id > 0):
+            yield Finding(
+                id="partition-count-mismatch",
+                severity="error",
+                path=layout.operator(operator.id),
+                message=f"{count} partitions on disk, and offsets/{newest.id} pins {pinned}",
+                expected=f"{pinned} partitions",
+                next_step="restore the missing directories, or spark.sql.shuffle.partitions in the newest offsets",
+            )
+
+
+REPARTITION = (
+    Law(
+        "unfinished-repartition",
+        "An uncommitted batch whose number of partitions differs from the batch before is an unfinished repartition.",
+        "StreamExecution, OfflineStateRepartitionUtils",
+        _repartition,
+        since=since.REPARTITION,
+        symptom="an uncommitted batch pins another number of partitions",
+        look=check_partitions,
+        tells=("previous-offset-missing",),
+    ),
+)
+
+
+def check_directories(scene: Scene) -> Iterator[Finding]:
+    checkpoint = scene.checkpoint
+    numbers = [operator.id for operator in checkpoint.operators]
+    named = any(commit.state_unique_ids for commit in checkpoint.commits.values())
+    if (
+        not numbers
+        and not scene.fault(layout.STATE)
+        and (named or (scene.evidence.newest and scene.evidence.newest.watermark_ms))
+    ):
+        yield Finding(
+            id="state-directory-missing",
+            severity="error" if named else "warning",
+            path=layout.STATE,
+            message="the commits name the state of operators, and there is none"
+            if named
+            else "a watermark moves, which only a stateful query needs, and there is no state",
+            expected=layout.operator(0),
+            next_step="restore state/ from a backup",
+        )
+    if numbers and not (checkpoint.offset_names.ids or checkpoint.commit_names.ids):
+        yield Finding(
+            id="state-without-batches",
+            severity="error",
+            path=layout.STATE,
+            message="there is state, and no batch in the logs",
+            expected="offsets/ that belong to the state, or no state",
+            next_step="restore the logs; Spark up to 4.0 starts at batch 0 over the old state",
+        )
+    missing = [range(numbers[0])] if numbers and numbers[0] > 0 else holes(numbers)
+    if missing:
+        yield Finding(
+            id="operator-directory-missing",
+            severity="error",
+            path=layout.operator(missing[0].start),
+            message=f"operator {spell_gaps(missing)} missing",
+            expected="operators numbered from 0",
+            next_step="restore the directory from a backup",
+        )
+
+
+DIRECTORIES = (
+    Law(
+        "state-directory-missing",
+        "a stateful query without state",
+        look=check_directories,
+        severities=("error", "warning"),
+    ),
+    Law("state-without-batches", "state, but no batch in the logs", look=check_directories),
+    Law("operator-directory-missing", "the numbering of `state/` has a hole", look=check_directories),
+    Law("partition-count-mismatch", "state has other partitions than are pinned", look=check_partitions),
+)
+
+
+def _state(scene: Scene) -> Failure | Doubt | None:
+    """Without any state directory: sure to fail if a batch without data proves the query stateful, else open."""
+    if spoken := no_directory(scene, layout.STATE, "batch"):
+        return replace(spoken, condition=around_a_task(scene))
+    if refused := state_settings(scene):
+        return refused
+    if obstacle := _unloadable(scene):
+        return obstacle
+    checkpoint = scene.checkpoint
+    if checkpoint.operators or scene.planned is None or scene.is_continuous:
+        return None
+    if not scene.is_stateful:
+        moved = _watermark(scene) > 0
+        return Doubt("a watermark moves, and there is no state: was it lost?") if moved else None
+    if scene.release < since.STATE_DIRECTORY:
+        return Doubt("the query is stateful, and its state is gone")
+    return Failure(
+        "batch",
+        "org.apache.spark.SparkRuntimeException",
+        "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY",
+        "Cannot restart streaming query with stateful operators because the state directory is",
+        "the query is stateful, and state/ is missing or empty",
+        scene.next_id,
+    )
+
+
+def _unloadable(scene: Scene) -> Failure | Doubt | None:
+    """As far as somebody looked; where no task of the batch runs, nobody opens the state."""
+    files = scene.needed_state
+    spoken = obstacle_of(files, scene.start) if files and scene.asks_for_rows else None
+    if isinstance(spoken, Failure):
+        return replace(spoken, condition=spoken.condition or around_a_task(scene))
+    return spoken
+
+
+def _watermark(scene: Scene) -> int:
+    """The newest batch's, where the commit before does not say otherwise."""
+    newest, before = scene.batch(scene.planned), scene.batch(scene.previous)
+    said = before.commit.next_watermark_ms if before and before.commit else None
+    return min(mark for mark in (newest.watermark_ms if newest else 0, said) if mark is not None)
+
+
+_FAILED_WRITES: tuple[tuple[Release, Release, tuple[str, ...], str], ...] = (
+    (since.WRITES_ABORTED, since.TASK_WRITES_FAILED, ("memory", "noop", "kafka"), "WRITING_JOB_ABORTED"),
+    (since.TASK_WRITES_FAILED, since.TASK_WRITES_BARE, ("file", "delta"), "TASK_WRITE_FAILED"),
+)
+
+
+def around_a_task(scene: Scene) -> str | None:
+    """What some sinks' writers put around any failure of their tasks. If none is named, by what lies beside."""
+    kinds: set[str] = {sink.kind for sink in scene.sinks} or {ledger.kind for ledger in scene.checkpoint.ledgers}
+    for first, until, sinks, condition in _FAILED_WRITES:
+        if first <= scene.release < until and kinds & set(sinks):
+            return condition
+    return None
+
+
+LOADED = (
+    Law(
+        "state-missing",
+        "A stateful query needs the state of the batch before.",
+        "IncrementalExecution, StateStore",
+        _state,
+        tells=(
+            "state-directory-missing",
+            "state-file-missing",
+            "state-file-corrupt",
+            "state-unreadable",
+            "not-a-directory",
+            "operator-metadata-corrupt",
+            "state-schema-corrupt",
+            "state-without-batches",
+        ),
+    ),
+)

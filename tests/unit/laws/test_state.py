@@ -1,0 +1,46 @@
+"""State, as far as names and pinned configuration tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.builders import build
+from tests.unit.laws.scenes import SOUND, findings, next_batch
+
+
+def test_commits_that_name_state_which_is_not_there(tmp_path: Path) -> None:
+    build(tmp_path, SOUND, commits_version=2)
+    assert findings(tmp_path)["state-directory-missing"].severity == "error"
+
+
+def test_state_without_any_batch(tmp_path: Path) -> None:
+    build(tmp_path, "")
+    (tmp_path / "state" / "0" / "0").mkdir(parents=True)
+    assert "state-without-batches" in findings(tmp_path)
+
+
+def test_a_missing_operator(tmp_path: Path) -> None:
+    build(tmp_path, SOUND)
+    (tmp_path / "state" / "1" / "0").mkdir(parents=True)
+    assert findings(tmp_path)["operator-directory-missing"].path == "state/0"
+
+
+def test_more_partitions_than_the_offsets_pin(tmp_path: Path) -> None:
+    build(tmp_path, SOUND)
+    for partition in range(201):
+        (tmp_path / "state" / "0" / str(partition)).mkdir(parents=True)
+    assert findings(tmp_path)["partition-count-mismatch"].severity == "error"
+
+
+def test_a_moving_watermark_without_state_cannot_be_told(tmp_path: Path) -> None:
+    assert next_batch(build(tmp_path, "k0-10 c5000 | k10-20 w5000 c5000")).outcome == "unknown"
+
+
+@pytest.mark.parametrize(("spark", "outcome"), [("3.5.7", "replay"), ("4.2.0", "error")])
+def test_an_uncommitted_change_of_partitions_is_refused_since_4_2(tmp_path: Path, spark: str, outcome: str) -> None:
+    build(tmp_path, "k0-10 c | k10-20 c | k20-30", spark=spark)
+    newest = tmp_path / "offsets" / "2"
+    newest.write_text(newest.read_text().replace('partitions":"200"', 'partitions":"300"'))
+    assert next_batch(tmp_path).outcome == outcome
