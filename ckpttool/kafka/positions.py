@@ -43,7 +43,7 @@ def _replayed(scene: Scene) -> Iterator[SourcePosition]:
         start = begun.offset if begun else None
         # The time of the batch itself holds for what the source began with.
         known_by = before if isinstance(start, KafkaOffset) else newest
-        first = start.topics if isinstance(start, KafkaOffset) else _initial(scene, source.name or str(source.index))
+        first = start.topics if isinstance(start, KafkaOffset) else _initial(scene, source.key)
         reached_ms = known_by.planned_ms if known_by else None
         yield SourcePosition(source.index, source.name, first, source.offset.topics, reached_ms)
 

@@ -26,7 +26,7 @@ class SourceProgress(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """By what it is called where it has no name: the number of its line."""
+        """What its own log is called: its name, or else the number of its line."""
         return self.name or str(self.index)
 
 

@@ -78,10 +78,9 @@ def last_ranges(scene: Scene, kind: type[OffsetT]) -> Iterator[LastRange[OffsetT
         return
     starts = _offsets(before)
     for source in newest.sources:
-        key = source.name or str(source.index)
         if isinstance(source.offset, kind):
-            start = starts.get(key)
-            yield LastRange(key, start if isinstance(start, kind) else None, source.offset)
+            start = starts.get(source.key)
+            yield LastRange(source.key, start if isinstance(start, kind) else None, source.offset)
 
 
 def first_version(one: LastRange[DeltaOffset]) -> int:
@@ -108,4 +107,4 @@ def files_between(commits: Iterable[DeltaCommit], start: DeltaOffset | None, end
 
 
 def _offsets(batch: Batch | None) -> dict[str, Offset | None]:
-    return {source.name or str(source.index): source.offset for source in batch.sources} if batch else {}
+    return {source.key: source.offset for source in batch.sources} if batch else {}

@@ -51,7 +51,7 @@ def _is_ahead(evidence: Evidence, log_name: str) -> bool:
     if log.kind != "file" or last is None:
         return False
     sources = evidence.newest.sources if evidence.newest else ()
-    reached = [file_log_position(source) for source in sources if (source.name or str(source.index)) == log_name]
+    reached = [file_log_position(source) for source in sources if source.key == log_name]
     return all(offset is None or last > offset for offset in reached)
 
 

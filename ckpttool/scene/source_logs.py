@@ -16,9 +16,8 @@ _HOLES_TOLD = 1000
 
 def log_of(scene: Scene, source: SourceProgress) -> SourceLog | None:
     """By name or index. Sources with names keep logs under these, while version 1 of the offset log counts lines."""
-    name = source.key
     logs = scene.checkpoint.source_logs
-    if named := [log for log in logs if log.name == name]:
+    if named := [log for log in logs if log.name == source.key]:
         return named[0]
     alike = [log for log in logs if log.kind == "file" and not log.name.isdecimal()]
     is_file = file_log_position(source) is not None
