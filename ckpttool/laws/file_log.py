@@ -108,7 +108,7 @@ def check_file_logs(scene: Scene) -> Iterator[Finding]:
                 expected="every entry from the newest compact file on",
                 next_step="restore the file from a backup; the query cannot start without it",
             )
-        last = max([*log.names.ids[-1:], *log.names.compact_ids[-1:]], default=None)
+        last = newest_entry(log)
         if log.kind == "file" and last is not None:
             yield from _offset_beyond_log(scene, log, last)
 
