@@ -380,13 +380,12 @@ def _judge(sink: SinkEvidence, scene: Scene, restart: Restart) -> SinkVerdict:
     if restart.outcome not in GOES_ON and not fails_after:
         reason = "the restart fails before the sink gets a batch" if restart.outcome == "error" else "see above"
         return SinkVerdict(sink.kind, sink.path, "unknown", reason)
-    from ckpttool.laws.sinks.findings import KEEPS_NOTHING
     from ckpttool.laws.sinks.judge import judge_sink
 
     assert restart.batch_id is not None
     view = SinkView(sink, replace(scene.logs, batch_id=restart.batch_id))
     verdict = judge_sink(view)
-    if not fails_after or view.keeps_a_record or sink.kind in KEEPS_NOTHING or sink.error:
+    if not fails_after or view.keeps_a_record or view.keeps_nothing or sink.error:
         return verdict
     why = "the sink gets the batch at every restart, and then the restart fails"
     return replace(verdict, verdict="duplicated", why=why)

@@ -14,13 +14,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ckpttool.formats import layout
-from ckpttool.laws.restart import GOES_ON, Restart
+from ckpttool.laws.restart import GOES_ON, Restart, predict_restart
 from ckpttool.plan.cost import Cost, cost_of
 from ckpttool.plan.fence import fenced, standing
 from ckpttool.plan.reach import Reach, Wish, reach_of, versions_to_look_at, wished_rewind
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.sink_repairs import drop_batch, refill, rows_of_a_lost_checkpoint, rows_written_twice, skip_batch
-from ckpttool.plan.situation import Situation
 from ckpttool.plan.steps import Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Write, is_outside
 from ckpttool.plan.troubles import first_trouble, repairs_of
 from ckpttool.scene.scene import Scene
@@ -74,37 +73,35 @@ class Plan(Struct, frozen=True):
         return tuple(option for option in self.options if option.is_repair)
 
 
-def plan_recovery(
-    scene: Scene, restart: Restart, wish: Wish | None = None, files: frozenset[str] | None = None
-) -> Plan:
-    """`restart`: the prediction for the scene. `files`: the paths of the whole checkpoint. The scene's `states` are of
-    the versions that `versions_to_look_at` names; without them, state is judged by names alone."""
-    start = Situation(scene, files)
+def plan_recovery(scene: Scene, restart: Restart, wish: Wish | None = None) -> Plan:
+    """`restart`: the prediction for the scene. The scene's `states` are of the versions that `versions_to_look_at`
+    names; without them, state is judged by names alone."""
     refused: list[Refusal] = []
-    if scene.evidence.mode == "dstreams" or start.scene.is_continuous:
+    if scene.evidence.mode == "dstreams" or scene.is_continuous:
         return Plan((), (Refusal("edit-files", f"no way out is known for the mode {scene.evidence.mode}"),))
     if unfinished := standing(scene.checkpoint):
         return Plan((), (Refusal("edit-files", unfinished),))
     if wish:
-        found = _chosen(start, [wished_rewind(start, wish)], refused)
-        return Plan(tuple(found), tuple(dict.fromkeys(refused)), reach_of(start), wish)
-    found = list(_ways_out(start, refused))
-    if behind := refill(start):
-        found.extend(filter(None, [_tried(start, behind, refused)]))
-    if not found and restart.outcome == "error" and start.restart.outcome in GOES_ON:
+        found = _chosen(scene, [wished_rewind(scene, wish)], refused)
+        return Plan(tuple(found), tuple(dict.fromkeys(refused)), reach_of(scene), wish)
+    in_logs = predict_restart(scene)  # what neither inputs, brokers nor sinks have a part in
+    found = list(_ways_out(scene, refused))
+    if behind := refill(scene):
+        found.extend(filter(None, [_tried(scene, behind, refused)]))
+    if not found and restart.outcome == "error" and in_logs.outcome in GOES_ON:
         refused.append(Refusal("restore-from-backup", f"{'; '.join(restart.why)}: or go back to an earlier batch"))
-    if not found and not refused and restart.outcome in ("error", "unknown") and start.restart.outcome not in GOES_ON:
+    if not found and not refused and restart.outcome in ("error", "unknown") and in_logs.outcome not in GOES_ON:
         refused.append(Refusal("edit-files", f"no repair is known for this: {'; '.join(restart.why)}"))
     if not found:
-        refused.extend(rows_written_twice(start))
+        refused.extend(rows_written_twice(scene))
     if not found and restart.outcome == "fresh_start":
-        refused.extend(rows_of_a_lost_checkpoint(start))
-    if restart.outcome == "replay" and not start.scene.is_async and first_trouble(start) is None:
-        found.extend(_chosen(start, [skip_batch(start), drop_batch(start)], refused))
-    return Plan(_told_apart(_cheapest_first(found)), tuple(dict.fromkeys(refused)), reach_of(start))
+        refused.extend(rows_of_a_lost_checkpoint(scene))
+    if restart.outcome == "replay" and not scene.is_async and first_trouble(scene, in_logs) is None:
+        found.extend(_chosen(scene, [skip_batch(scene), drop_batch(scene)], refused))
+    return Plan(_told_apart(_cheapest_first(found)), tuple(dict.fromkeys(refused)), reach_of(scene))
 
 
-def _ways_out(start: Situation, refused: list[Refusal]) -> Iterator[WayOut]:
+def _ways_out(start: Scene, refused: list[Refusal]) -> Iterator[WayOut]:
     chains = [found for found in _chains(start, _REPAIRS_IN_A_ROW, refused) if found[0]]
     taken = [{repair.id for repair in chain} for chain, _ in chains]
     for (chain, end), ids in zip(chains, taken, strict=True):
@@ -112,27 +109,27 @@ def _ways_out(start: Situation, refused: list[Refusal]) -> Iterator[WayOut]:
             yield _way_out(start, chain, end)
 
 
-def _chains(situation: Situation, left: int, refused: list[Refusal]) -> Iterator[tuple[tuple[Repair, ...], Situation]]:
+def _chains(scene: Scene, left: int, refused: list[Refusal]) -> Iterator[tuple[tuple[Repair, ...], Scene]]:
     """Repairs that lead from here to where nothing is wrong any more."""
-    trouble = first_trouble(situation)
+    trouble = first_trouble(scene, predict_restart(scene))
     if trouble is None:
-        yield (), situation
+        yield (), scene
         return
-    for proposal in repairs_of(trouble, situation):
+    for proposal in repairs_of(trouble, scene):
         if isinstance(proposal, Refusal):
             refused.append(proposal)
         elif left:
-            for rest, end in _chains(proposal.apply(situation), left - 1, refused):
+            for rest, end in _chains(proposal.apply(scene), left - 1, refused):
                 yield (proposal, *rest), end
 
 
-def _chosen(start: Situation, choices: Sequence[Repair | Refusal], refused: list[Refusal]) -> list[WayOut]:
+def _chosen(start: Scene, choices: Sequence[Repair | Refusal], refused: list[Refusal]) -> list[WayOut]:
     """What somebody may want although the restart goes on."""
     tried = (_tried(start, choice, refused) for choice in choices)
     return [replace(way, is_repair=False) for way in tried if way]
 
 
-def _tried(start: Situation, proposal: Repair | Refusal, refused: list[Refusal]) -> WayOut | None:
+def _tried(start: Scene, proposal: Repair | Refusal, refused: list[Refusal]) -> WayOut | None:
     """One repair that was asked for, with what else it takes then."""
     if isinstance(proposal, Refusal):
         refused.append(proposal)
@@ -148,8 +145,8 @@ def _tried(start: Situation, proposal: Repair | Refusal, refused: list[Refusal])
     return best[0] if best else None
 
 
-def _way_out(start: Situation, chain: Sequence[Repair], end: Situation) -> WayOut:
-    cost = sum((repair.cost for repair in chain), cost_of(start, end, end.restart))
+def _way_out(start: Scene, chain: Sequence[Repair], end: Scene) -> WayOut:
+    cost = sum((repair.cost for repair in chain), cost_of(start, end))
     titles = [repair.title for repair in chain]
     traps = [repair.trap for repair in chain if repair.trap]
     preconditions = [condition for repair in chain for condition in repair.preconditions]

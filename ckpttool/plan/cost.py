@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ckpttool.laws.restart import Restart
-from ckpttool.plan.situation import Situation
+from ckpttool.laws.restart import predict_restart
+from ckpttool.scene.scene import Scene
 from ckpttool.scene.source_logs import empty_entries
 
 
@@ -50,11 +51,12 @@ def total(rows: Iterable[int | None]) -> int | None:
     return None if None in known else sum(row for row in known if row is not None)
 
 
-def cost_of(before: Situation, after: Situation, restart: Restart) -> Cost:
+def cost_of(before: Scene, after: Scene) -> Cost:
     """Of the restart that `after` leads to, for somebody who stands at `before`."""
+    restart = predict_restart(after)
     following = restart.batch_id or 0
-    knowing = before.with_sinks(after.sinks)  # what was committed counts, not what a repair says of it
-    if restart.outcome == "fresh_start" and (before.reached > 0 or before.scene.committed is not None):
+    knowing = replace(before, sinks=after.sinks)  # what was committed counts, not what a repair says of it
+    if restart.outcome == "fresh_start" and (before.reached > 0 or before.committed is not None):
         # Where a source begins is decided anew, so anything may be read again, or never.
         untouched = knowing.any_holds(0) is False and knowing.any_skips(0) is False
         return Cost(None, None, 0 if untouched else None)
@@ -67,32 +69,32 @@ def cost_of(before: Situation, after: Situation, restart: Restart) -> Cost:
     return cost + Cost(0, 0, None) if _has_forgotten_files(before, after) else cost
 
 
-def _has_forgotten_files(before: Situation, after: Situation) -> bool:
+def _has_forgotten_files(before: Scene, after: Scene) -> bool:
     """Whether files that a sink may have look new, before and after; what a repair empties it counts itself."""
     left = {log.name: empty_entries(log) for log in after.checkpoint.source_logs}
     return any(set(empty_entries(log)) & set(left.get(log.name, ())) for log in before.checkpoint.source_logs)
 
 
-def _ever_planned(situation: Situation, first: int) -> Iterable[int]:
+def _ever_planned(scene: Scene, first: int) -> Iterable[int]:
     """The batches from `first` on that the logs or a sink ever heard of."""
-    names = situation.checkpoint.offset_names, situation.checkpoint.commit_names
+    names = scene.checkpoint.offset_names, scene.checkpoint.commit_names
     heard = {number for one in names for number in one.ids if number >= first}
-    for view in situation.witnesses:
+    for view in scene.witnesses:
         heard.update(write.batch_id for write in view.sink.writes if write.batch_id is not None)
         heard.update(number for number in (view.recorded,) if number is not None)
     return sorted(number for number in heard if number >= first)
 
 
-def rows_of(situation: Situation, batch_id: int) -> int | None:
+def rows_of(scene: Scene, batch_id: int) -> int | None:
     """As the offsets tell, else as the sink counted."""
-    batch = situation.batch(batch_id)
+    batch = scene.batch(batch_id)
     if batch and batch.rows is not None:
         return batch.rows
-    writes = (view.latest_write(batch_id) for view in situation.witnesses)
+    writes = (view.latest_write(batch_id) for view in scene.witnesses)
     return next((write.rows for write in writes if write and write.rows is not None), None)
 
 
-def _run_again(knowing: Situation, batch_id: int) -> Cost:
+def _run_again(knowing: Scene, batch_id: int) -> Cost:
     """With the offsets it has: a sink that skips it must have it."""
     rows = rows_of(knowing, batch_id)
     if not knowing.sinks:
@@ -107,7 +109,7 @@ def _run_again(knowing: Situation, batch_id: int) -> Cost:
     return cost
 
 
-def _planned_anew(knowing: Situation, rows: int | None, batch_id: int) -> Cost:
+def _planned_anew(knowing: Scene, rows: int | None, batch_id: int) -> Cost:
     """With offsets that nobody knows yet: a sink must neither skip it nor have its rows."""
     if not knowing.sinks:
         return UNKNOWN
@@ -116,15 +118,15 @@ def _planned_anew(knowing: Situation, rows: int | None, batch_id: int) -> Cost:
     return Cost(rows, 0 if skipped is False else None, 0 if held is False else once_more)
 
 
-def _left_out(knowing: Situation, batch_id: int) -> Cost:
+def _left_out(knowing: Scene, batch_id: int) -> Cost:
     """A planned batch that Spark takes for done."""
     held = knowing.all_hold(batch_id)
     return Cost(0, 0 if held else rows_of(knowing, batch_id) if held is False else None, 0)
 
 
-def _never_run(before: Situation, following: int) -> Iterable[int]:
+def _never_run(before: Scene, following: int) -> Iterable[int]:
     """Without any commit only the newest is in doubt: Spark itself takes those before it for done."""
-    if before.scene.is_async or before.scene.is_realtime:
+    if before.is_async or before.is_realtime:
         return ()
-    committed = before.reached - 1 if before.scene.committed is None else before.scene.committed
+    committed = before.reached - 1 if before.committed is None else before.committed
     return range(committed + 1, min(following, before.reached + 1))

@@ -21,8 +21,8 @@ from msgspec.structs import replace
 from ckpttool.formats import layout
 from ckpttool.formats.metadata import FENCE
 from ckpttool.model import Checkpoint
-from ckpttool.plan.situation import Situation
 from ckpttool.plan.steps import SET_ASIDE, Conf, Manual, SetAside, Step, Write, plain, set_aside_alone, write
+from ckpttool.scene.scene import Scene
 from ckpttool.storage.urls import is_local
 
 METADATA = "metadata"
@@ -39,13 +39,13 @@ def standing(checkpoint: Checkpoint) -> str | None:
     )
 
 
-def fenced(situation: Situation, steps: Sequence[Step]) -> tuple[Step, ...]:
+def fenced(scene: Scene, steps: Sequence[Step]) -> tuple[Step, ...]:
     """The steps within the fence, and the settings of the restart after it. Those alone change nothing on the disk."""
     settings = tuple(step for step in steps if isinstance(step, Conf))
     if len(settings) == len(steps):
         return settings
     within = (_spelled(step) for step in steps if not isinstance(step, Conf) and not _is_of_metadata(step))
-    return (_stop(), *_up(situation), *within, *_down(situation, steps), *settings)
+    return (_stop(), *_up(scene), *within, *_down(scene, steps), *settings)
 
 
 def _is_of_metadata(step: Step) -> bool:
@@ -69,9 +69,9 @@ def _stop() -> Manual:
     )
 
 
-def _up(situation: Situation) -> tuple[Step, ...]:
+def _up(scene: Scene) -> tuple[Step, ...]:
     why = "this is the fence: while it is there no Spark starts, for between these steps one may leave rows out"
-    root, checkpoint = situation.root, situation.checkpoint
+    root, checkpoint = scene.root, scene.checkpoint
     if METADATA in checkpoint.raw:
         return (_replacing(root, FENCE, why, f"{_keep(root)} && "),)
     is_directory = METADATA in checkpoint.root_names  # which no Spark starts on either
@@ -79,15 +79,15 @@ def _up(situation: Situation) -> tuple[Step, ...]:
     return (*cleared, write(root, METADATA, FENCE.encode(), why))
 
 
-def _down(situation: Situation, steps: Sequence[Step]) -> tuple[Step, ...]:
+def _down(scene: Scene, steps: Sequence[Step]) -> tuple[Step, ...]:
     """`metadata` is in the end what the last step for it says, else what it was."""
-    found, why = situation.checkpoint.raw.get(METADATA), "takes the fence down, as all steps are taken"
+    found, why = scene.checkpoint.raw.get(METADATA), "takes the fence down, as all steps are taken"
     content = None if found is None else found.decode("utf-8", "replace")
     for step in filter(_is_of_metadata, steps):
         content, why = (step.content, f"{why}; {step.why}") if isinstance(step, Write) else (None, why)
     if content is None:
-        return set_aside_alone(situation.root, METADATA, why)
-    return (_replacing(situation.root, content, why),)
+        return set_aside_alone(scene.root, METADATA, why)
+    return (_replacing(scene.root, content, why),)
 
 
 def _replacing(root: str, content: str, why: str, first: str = "") -> Write:

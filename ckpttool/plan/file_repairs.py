@@ -12,50 +12,50 @@ from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, compact_interval, encode_source_log, is_compaction_id
 from ckpttool.formats.offsets import encode_offset_log
+from ckpttool.laws.restart import predict_restart
 from ckpttool.model import LogNames, SourceLog, SourceOffset
 from ckpttool.plan.cost import UNKNOWN, Cost
 from ckpttool.plan.log_repairs import Proposals, drop_or_rewind, misnamed, newer_version
 from ckpttool.plan.repair import Refusal, Repair
-from ckpttool.plan.situation import Situation
 from ckpttool.plan.steps import Step, replace_file, set_aside, set_aside_alone, set_aside_checksum, write
 from ckpttool.scene.batches import SourceProgress, file_log_position
-from ckpttool.scene.scene import highest
+from ckpttool.scene.scene import Scene, highest
 from ckpttool.scene.source_logs import log_of, missing_live_entries, newest_entry
 
 _ENTRIES_WRITTEN = 1000
 _NOT_TOLD = "the files it listed look new to the source, and are read again"
 
 
-def leftover_checksum(situation: Situation) -> Proposals:
+def leftover_checksum(scene: Scene) -> Proposals:
     """Of a file that is still to be written: Hadoop refuses to rename the new checksum onto it."""
-    logs = [(layout.OFFSETS, situation.checkpoint.offset_names), (layout.COMMITS, situation.checkpoint.commit_names)]
-    logs += [(layout.source(log.name), log.names) for log in situation.checkpoint.source_logs]
+    logs = [(layout.OFFSETS, scene.checkpoint.offset_names), (layout.COMMITS, scene.checkpoint.commit_names)]
+    logs += [(layout.source(log.name), log.names) for log in scene.checkpoint.source_logs]
     steps: list[Step] = []
     for directory, names in logs:
         for name in names.orphan_crcs:
-            steps.extend(set_aside(situation.root, f"{directory}/{name}", "the checksum of a file that is not there"))
+            steps.extend(set_aside(scene.root, f"{directory}/{name}", "the checksum of a file that is not there"))
     if steps:
         yield Repair("set-aside-leftover-checksum", "Set aside the checksums that no file belongs to", tuple(steps))
 
 
-def offsets_place_taken(situation: Situation) -> Proposals:
-    batch = situation.scene.next_id
-    if str(batch) in situation.checkpoint.offset_names.directories:
+def offsets_place_taken(scene: Scene) -> Proposals:
+    batch = scene.next_id
+    if str(batch) in scene.checkpoint.offset_names.directories:
         why = "it stands where the offsets of the next batch go"
-        steps = set_aside_alone(situation.root, layout.offsets(batch), why)
+        steps = set_aside_alone(scene.root, layout.offsets(batch), why)
         yield Repair("set-aside-directory", f"Set the directory offsets/{batch} aside", steps)
-    yield from leftover_checksum(situation)
+    yield from leftover_checksum(scene)
 
 
 # -- the log of a file source ------------------------------------------------------------------------------------------
 
 
-def file_source_log(situation: Situation) -> Proposals:
-    for log in situation.checkpoint.source_logs:
-        yield from _torn_entries(situation, log)
+def file_source_log(scene: Scene) -> Proposals:
+    for log in scene.checkpoint.source_logs:
+        yield from _torn_entries(scene, log)
         odd = highest(log.names)
         if odd is not None and odd > max(newest_entry(log) or 0, *log.names.ids[-1:], -1):
-            yield misnamed(situation, layout.source(log.name), log.names, odd)
+            yield misnamed(scene, layout.source(log.name), log.names, odd)
             return
         try:
             missing = missing_live_entries(log)
@@ -65,30 +65,30 @@ def file_source_log(situation: Situation) -> Proposals:
             )
             return
         if missing:
-            yield _empty_entries(situation, log, missing)
+            yield _empty_entries(scene, log, missing)
             return
 
 
-def _torn_entries(situation: Situation, log: SourceLog) -> Proposals:
-    for fault in situation.checkpoint.faults:
+def _torn_entries(scene: Scene, log: SourceLog) -> Proposals:
+    for fault in scene.checkpoint.faults:
         folder, _, name = fault.path.rpartition("/")
         if folder != layout.source(log.name):
             continue
-        if newer := newer_version(situation, fault.path):
+        if newer := newer_version(scene, fault.path):
             yield newer
         elif fault.id != "source-log-torn":
             continue
         elif not name.isdecimal():
             yield _compact_refused(fault.path)
-        elif int(name) == newest_entry(log) and int(name) > _read_up_to(situation, log):
+        elif int(name) == newest_entry(log) and int(name) > _read_up_to(scene, log):
             title = f"Set {fault.path} aside: no batch has read its files yet"
-            steps = set_aside(situation.root, fault.path, "the file source finds them again")
+            steps = set_aside(scene.root, fault.path, "the file source finds them again")
             yield Repair("set-aside-source-log-entry", title, steps)
         else:
-            yield _empty_entries(situation, log, [int(name)])
+            yield _empty_entries(scene, log, [int(name)])
 
 
-def _empty_entries(situation: Situation, log: SourceLog, numbers: list[int]) -> Repair | Refusal:
+def _empty_entries(scene: Scene, log: SourceLog, numbers: list[int]) -> Repair | Refusal:
     try:
         interval = compact_interval(log.names.compact_ids, DEFAULT_COMPACT_INTERVAL)
     except MalformedFile as error:
@@ -99,12 +99,12 @@ def _empty_entries(situation: Situation, log: SourceLog, numbers: list[int]) -> 
     for number in numbers:
         path, content = layout.source_entry(log.name, number), encode_source_log(())
         if number in log.names.ids:
-            steps.extend(replace_file(situation.root, path, content, "an entry without files"))
+            steps.extend(replace_file(scene.root, path, content, "an entry without files"))
         else:
-            steps.extend(set_aside_checksum(situation.root, path, "what is left of it"))
-            steps.append(write(situation.root, path, content, "an entry without files, so that the log is whole"))
-    pending = situation.scene.is_replay and all(number > _read_before(situation, log) for number in numbers)
-    held = situation.any_holds(situation.scene.planned or 0) if pending else True
+            steps.extend(set_aside_checksum(scene.root, path, "what is left of it"))
+            steps.append(write(scene.root, path, content, "an entry without files, so that the log is whole"))
+    pending = scene.is_replay and all(number > _read_before(scene, log) for number in numbers)
+    held = scene.any_holds(scene.planned or 0) if pending else True
     spelled = ", ".join(layout.source_entry(log.name, number) for number in numbers[:3])
     return Repair(
         "empty-source-log-entry",
@@ -121,71 +121,71 @@ def _compact_refused(path: str) -> Refusal:
     return Refusal("rebuild-source-log", f"{path}: {why}")
 
 
-def _source_of(situation: Situation, batch: int | None, log: SourceLog) -> SourceProgress | None:
-    found = situation.scene.batch(batch)
+def _source_of(scene: Scene, batch: int | None, log: SourceLog) -> SourceProgress | None:
+    found = scene.batch(batch)
     return next((one for one in (found.sources if found else ()) if (one.name or str(one.index)) == log.name), None)
 
 
-def _read_up_to(situation: Situation, log: SourceLog) -> int:
-    return _position(situation, situation.scene.planned, log)
+def _read_up_to(scene: Scene, log: SourceLog) -> int:
+    return _position(scene, scene.planned, log)
 
 
-def _read_before(situation: Situation, log: SourceLog) -> int:
-    return _position(situation, situation.scene.previous, log)
+def _read_before(scene: Scene, log: SourceLog) -> int:
+    return _position(scene, scene.previous, log)
 
 
-def _position(situation: Situation, batch: int | None, log: SourceLog) -> int:
-    source = _source_of(situation, batch, log)
+def _position(scene: Scene, batch: int | None, log: SourceLog) -> int:
+    source = _source_of(scene, batch, log)
     position = file_log_position(source) if source else None
     return -1 if position is None else position
 
 
-def range_missing(situation: Situation) -> Proposals:
+def range_missing(scene: Scene) -> Proposals:
     """Entries that the newest batch's range names: what is not there cannot be read, so it is read later."""
-    for log in _logs_in_use(situation):
-        first, last = _read_before(situation, log) + 1, _read_up_to(situation, log)
+    for log in _logs_in_use(scene):
+        first, last = _read_before(scene, log) + 1, _read_up_to(scene, log)
         compacted = max(log.names.compact_ids, default=-1)
         asked = range(max(first, compacted + 1), min(last, first + _ENTRIES_WRITTEN) + 1)
         if gone := [number for number in asked if number not in log.names.ids]:
-            yield _empty_entries(situation, log, gone)
-    if situation.scene.is_replay and situation.scene.planned is not None:
-        yield drop_or_rewind(situation, situation.scene.planned)
+            yield _empty_entries(scene, log, gone)
+    if scene.is_replay and scene.planned is not None:
+        yield drop_or_rewind(scene, scene.planned)
 
 
-def _logs_in_use(situation: Situation) -> Iterator[SourceLog]:
+def _logs_in_use(scene: Scene) -> Iterator[SourceLog]:
     """Those of file sources; empty where the newest batch's offset needs one and none is there."""
-    newest = situation.scene.batch(situation.scene.planned)
+    newest = scene.batch(scene.planned)
     for source in newest.sources if newest else ():
-        log = log_of(situation.scene, source)
+        log = log_of(scene, source)
         if log is not None and log.names.ids and log.kind != "file":
             continue
         if file_log_position(source) is not None:
             yield log or SourceLog(source.name or str(source.index), "file", LogNames())
 
 
-def source_log_gone(situation: Situation) -> Proposals:
+def source_log_gone(scene: Scene) -> Proposals:
     """Entries without files up to the offset: the source goes on counting from there, and finds all files again."""
-    for log in _logs_in_use(situation):
-        up_to = _read_up_to(situation, log)
+    for log in _logs_in_use(scene):
+        up_to = _read_up_to(scene, log)
         if gone := [number for number in range(min(up_to, _ENTRIES_WRITTEN) + 1) if number not in log.names.ids]:
-            yield _empty_entries(situation, log, gone)
+            yield _empty_entries(scene, log, gone)
 
 
 # -- offsets and beginnings that are none ------------------------------------------------------------------------------
 
 
-def impossible_offsets(situation: Situation) -> Proposals:
-    planned = situation.scene.planned
+def impossible_offsets(scene: Scene) -> Proposals:
+    planned = scene.planned
     if planned is None:
         return
-    if situation.scene.committed == planned and not situation.is_stateful:
-        yield from _without_sentinels(situation, planned)
-    yield drop_or_rewind(situation, planned)
+    if scene.committed == planned and not scene.is_stateful:
+        yield from _without_sentinels(scene, planned)
+    yield drop_or_rewind(scene, planned)
 
 
-def _without_sentinels(situation: Situation, planned: int) -> Iterator[Repair]:
+def _without_sentinels(scene: Scene, planned: int) -> Iterator[Repair]:
     """The next batch begins where the batch before began: rows come twice, and none is left out."""
-    newest, before = situation.batch(planned), situation.batch(planned - 1)
+    newest, before = scene.batch(planned), scene.batch(planned - 1)
     if newest is None or newest.entry is None or before is None:
         return
     earlier = {(source.index, source.name): source.offset for source in before.sources}
@@ -202,7 +202,7 @@ def _without_sentinels(situation: Situation, planned: int) -> Iterator[Repair]:
     yield Repair(
         "replace-sentinels",
         f"Let those partitions go on from where offsets/{planned - 1} has them",
-        replace_file(situation.root, path, content, why),
+        replace_file(scene.root, path, content, why),
         cost=Cost(None, 0, None),
     )
 
@@ -225,26 +225,26 @@ def _mended(source: SourceProgress, start: object) -> str | None:
     return json.dumps(topics, separators=(",", ":"))
 
 
-def unusable_beginning(situation: Situation) -> Proposals:
+def unusable_beginning(scene: Scene) -> Proposals:
     """Until batch 0 is committed a source asks this file where it begins, and without it its options."""
-    for log in situation.checkpoint.source_logs:
+    for log in scene.checkpoint.source_logs:
         path = layout.source_entry(log.name, 0)
-        if log.kind != "file" and situation.scene.fault(path):
+        if log.kind != "file" and scene.fault(path):
             yield Repair(
                 "forget-beginning",
                 f"Set {path} aside, and let the source begin where its options say",
-                set_aside(situation.root, path, "it is not an offset"),
+                set_aside(scene.root, path, "it is not an offset"),
                 cost=UNKNOWN,
                 trap="with the default, `latest`, everything before now is left out",
             )
 
 
-def only_a_backup(_: Situation) -> Proposals:
+def only_a_backup(_: Scene) -> Proposals:
     yield Refusal(
         "restore-from-backup", "what is gone is nowhere else: restore it from a backup of the same checkpoint"
     )
 
 
-def not_by_files(situation: Situation) -> Proposals:
-    restart = situation.restart
+def not_by_files(scene: Scene) -> Proposals:
+    restart = predict_restart(scene)
     yield Refusal("edit-files", f"no edit of the checkpoint helps here: {'; '.join(restart.why)}")

@@ -17,9 +17,8 @@ from ckpttool.formats.offsets import encode_offset_log
 from ckpttool.plan.cost import Cost, total
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.sink_repairs import drop_batch, skip_batch
-from ckpttool.plan.situation import Situation
 from ckpttool.plan.steps import Step, option, replace_file
-from ckpttool.scene.scene import Failure
+from ckpttool.scene.scene import Failure, Scene
 
 if TYPE_CHECKING:
     from ckpttool.kafka.base import PartitionView, SourceView, TopicView
@@ -32,28 +31,28 @@ SET_OFFSETS = "set-kafka-offsets"
 _UNCOUNTED = ("ahead_of_latest", "recreated", "gone", "unknown")
 
 
-def is_in_trouble(situation: Situation) -> bool:
+def is_in_trouble(scene: Scene) -> bool:
     """Whether a Kafka source stops the restart, or goes on in the middle of another topic."""
-    judged = _judged(situation)
+    judged = _judged(scene)
     return judged is not None and (isinstance(judged.obstacle, Failure) or _is_overtaken(judged))
 
 
-def what_is_there(situation: Situation) -> Proposals:
-    judged = _judged(situation)
+def what_is_there(scene: Scene) -> Proposals:
+    judged = _judged(scene)
     assert judged is not None
-    if situation.scene.is_replay and situation.all_hold(situation.scene.planned or 0):
-        yield skip_batch(situation)
-    yield from _passed_over(situation, judged)
-    yield _from_what_is_there(situation, judged.views)
+    if scene.is_replay and scene.all_hold(scene.planned or 0):
+        yield skip_batch(scene)
+    yield from _passed_over(scene, judged)
+    yield _from_what_is_there(scene, judged.views)
 
 
-def _judged(situation: Situation) -> KafkaVerdict | None:
-    if situation.kafka is None:
+def _judged(scene: Scene) -> KafkaVerdict | None:
+    if scene.kafka is None:
         return None
     from ckpttool.laws.kafka import judge_kafka
 
-    reads = not situation.sinks or situation.any_skips(situation.scene.next_id) is not True
-    return judge_kafka(situation.kafka, situation.scene, reads=reads)
+    reads = not scene.sinks or scene.any_skips(scene.next_id) is not True
+    return judge_kafka(scene.kafka, scene, reads=reads)
 
 
 def _is_overtaken(judged: KafkaVerdict) -> bool:
@@ -65,7 +64,7 @@ def _is_overtaken(judged: KafkaVerdict) -> bool:
     )
 
 
-def _passed_over(situation: Situation, judged: KafkaVerdict) -> Iterator[Repair]:
+def _passed_over(scene: Scene, judged: KafkaVerdict) -> Iterator[Repair]:
     """If that helps: Spark then takes the loss for granted, and says so in its log only."""
     step = option(PASS_OVER, "false", "Spark then reads what is there, and goes on")
     repair = Repair(
@@ -75,20 +74,20 @@ def _passed_over(situation: Situation, judged: KafkaVerdict) -> Iterator[Repair]
         cost=Cost(0, _lost(judged.views), 0),
         trap="take it back afterwards: with it, later losses are not told either",
     )
-    after = _judged(repair.apply(situation))
+    after = _judged(repair.apply(scene))
     if isinstance(judged.obstacle, Failure) and after is not None and not isinstance(after.obstacle, Failure):
         yield replace(repair, cost=Cost(0, _lost(after.views), 0))
 
 
-def _from_what_is_there(situation: Situation, views: Iterable[SourceView]) -> Repair | Refusal:
+def _from_what_is_there(scene: Scene, views: Iterable[SourceView]) -> Repair | Refusal:
     """A new batch begins at the offsets of the newest committed file; one that was planned is planned anew."""
-    base, steps = situation.scene.planned, tuple[Step, ...]()
-    dropped = drop_batch(situation) if situation.scene.is_replay else None
+    base, steps = scene.planned, tuple[Step, ...]()
+    dropped = drop_batch(scene) if scene.is_replay else None
     if isinstance(dropped, Refusal):
         return replace(dropped, id=SET_OFFSETS)
     if dropped is not None:
-        base, steps = situation.scene.previous, dropped.steps
-    entry = situation.checkpoint.offsets.get(-1 if base is None else base)
+        base, steps = scene.previous, dropped.steps
+    entry = scene.checkpoint.offsets.get(-1 if base is None else base)
     if entry is None:
         return Refusal(SET_OFFSETS, "no batch was committed whose offsets could be set")
     if lacking := [topic.read_as for view in views for topic in _wanted_and_missing(view)]:
@@ -108,7 +107,7 @@ def _from_what_is_there(situation: Situation, views: Iterable[SourceView]) -> Re
     return Repair(
         SET_OFFSETS,
         f"Set the offsets in {path} to the earliest that the broker has, where it lacks what is asked for",
-        (*steps, *replace_file(situation.root, path, content, why)),
+        (*steps, *replace_file(scene.root, path, content, why)),
         sinks=dropped.sinks if dropped else None,
         cost=Cost(0, _lost(views) if counted else None, None if twice else 0),
         preconditions=dropped.preconditions if dropped else (),

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from ckpttool.errors import MalformedFile
 from ckpttool.model import LogNames
-from ckpttool.plan.situation import Situation
 from ckpttool.plan.steps import DeltaRestore, DeltaTxn, Manual, Step, of_sink, plain, set_aside
 from ckpttool.releases import Release, spell_release
 from ckpttool.releases.delta import DELTA
 from ckpttool.scene.compaction import LOG, interval_of, lacking_ids
+from ckpttool.scene.scene import Scene
 from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkView, SinkWrite
 from ckpttool.storage.urls import is_local
 from ckpttool.words import listed
@@ -26,14 +26,14 @@ class Rewound(Struct, frozen=True):
     preconditions: tuple[str, ...] = ()
 
 
-def rewound_sink(situation: Situation, sink: SinkEvidence, batch: int) -> Rewound | str:
+def rewound_sink(scene: Scene, sink: SinkEvidence, batch: int) -> Rewound | str:
     """The sink after `batch`, or why it cannot be brought there without harm. Untouched if it is there already."""
-    if not SinkView(sink, situation.scene.logs).skips(batch + 1):
+    if not SinkView(sink, scene.logs).skips(batch + 1):
         return Rewound((), sink)
     if sink.kind == "delta":
-        return _rewound_delta(sink, batch, situation.scene.release)
+        return _rewound_delta(sink, batch, scene.release)
     if sink.kind == "file":
-        return _rewound_file_log(situation, sink, batch)
+        return _rewound_file_log(scene, sink, batch)
     return _rewound_iceberg(sink, batch)
 
 
@@ -43,11 +43,11 @@ class RewoundSinks(Struct, frozen=True):
     preconditions: tuple[str, ...]
 
 
-def rewound_sinks(situation: Situation, batch: int) -> RewoundSinks | str:
+def rewound_sinks(scene: Scene, batch: int) -> RewoundSinks | str:
     """All sinks after `batch`, or why one of them cannot be brought there."""
     every: list[Rewound] = []
-    for sink in situation.sinks:
-        rewound = rewound_sink(situation, sink, batch)
+    for sink in scene.sinks:
+        rewound = rewound_sink(scene, sink, batch)
         if isinstance(rewound, str):
             return f"{sink.path}: {rewound}"
         every.append(rewound)
@@ -125,7 +125,7 @@ def _lower(table: str, app_id: str, batch: int) -> DeltaTxn:
     )
 
 
-def _rewound_file_log(situation: Situation, sink: SinkEvidence, batch: int) -> Rewound | str:
+def _rewound_file_log(scene: Scene, sink: SinkEvidence, batch: int) -> Rewound | str:
     names = sink.names or LogNames()
     plain = {number: str(number) for number in names.ids if number > batch}
     compact = {number: f"{number}.compact" for number in names.compact_ids if number > batch}
@@ -146,7 +146,7 @@ def _rewound_file_log(situation: Situation, sink: SinkEvidence, batch: int) -> R
             why = (
                 f"the sink skips every batch up to the last one in its log; readers forget the files of batch {number}"
             )
-            steps.extend(set_aside(situation.root, of_sink(f"{sink.path.rstrip('/')}/{LOG}/{name}"), why))
+            steps.extend(set_aside(scene.root, of_sink(f"{sink.path.rstrip('/')}/{LOG}/{name}"), why))
     told = "all readers go by its log; its data files of those batches stay until somebody removes them"
     return Rewound(tuple(steps), replace(lowered(sink, batch), names=left), (told,))
 

@@ -18,7 +18,6 @@ from ckpttool.model import CommitLogEntry, LogNames, OffsetLogEntry, QueryMetada
 from ckpttool.plan.cost import UNKNOWN, Cost
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.rewind import rewind
-from ckpttool.plan.situation import Situation
 from ckpttool.plan.steps import (
     Step,
     option,
@@ -30,7 +29,7 @@ from ckpttool.plan.steps import (
     write,
 )
 from ckpttool.scene.evidence import left_in_logs
-from ckpttool.scene.scene import ASYNC_OPTION
+from ckpttool.scene.scene import ASYNC_OPTION, Scene
 from ckpttool.scene.sinks import SinkEvidence
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -42,59 +41,57 @@ Proposals = Iterator[Repair | Refusal]
 # -- metadata ----------------------------------------------------------------------------------------------------------
 
 
-def give_id_back(situation: Situation) -> Proposals:
-    for query_id, where in _remembered_ids(situation):
-        yield _with_id(
-            situation, query_id, "restore-query-id", f"Give the query its id back: {query_id}, which {where}"
-        )
+def give_id_back(scene: Scene) -> Proposals:
+    for query_id, where in _remembered_ids(scene):
+        yield _with_id(scene, query_id, "restore-query-id", f"Give the query its id back: {query_id}, which {where}")
     yield _with_id(
-        situation,
-        _new_id(situation),
+        scene,
+        _new_id(scene),
         "new-query-id",
         "Let the query go on under a new id",
         trap="a sink that knows the query by its id takes it for another one: what runs again is written again",
     )
 
 
-def _with_id(situation: Situation, query_id: str, id: str, title: str, trap: str | None = None) -> Repair:
-    steps = _id_steps(situation, query_id, "sinks recognise the query's batches by this id")
-    sinks = tuple(_known_as(sink, query_id) for sink in situation.sinks)
+def _with_id(scene: Scene, query_id: str, id: str, title: str, trap: str | None = None) -> Repair:
+    steps = _id_steps(scene, query_id, "sinks recognise the query's batches by this id")
+    sinks = tuple(_known_as(sink, query_id) for sink in scene.sinks)
     return Repair(id, title, steps, sinks=sinks, trap=trap)
 
 
-def _id_steps(situation: Situation, query_id: str, why: str) -> tuple[Step, ...]:
+def _id_steps(scene: Scene, query_id: str, why: str) -> tuple[Step, ...]:
     content = encode_metadata(QueryMetadata(query_id))
-    if layout.METADATA in situation.checkpoint.root_names:
-        return replace_file(situation.root, layout.METADATA, content, why)
-    left = layout.hadoop_crc(layout.METADATA) in situation.checkpoint.root_names
-    return (*(_stale_checksum(situation) if left else ()), write(situation.root, layout.METADATA, content, why))
+    if layout.METADATA in scene.checkpoint.root_names:
+        return replace_file(scene.root, layout.METADATA, content, why)
+    left = layout.hadoop_crc(layout.METADATA) in scene.checkpoint.root_names
+    return (*(_stale_checksum(scene) if left else ()), write(scene.root, layout.METADATA, content, why))
 
 
-def metadata_unwritable(situation: Situation) -> Proposals:
+def metadata_unwritable(scene: Scene) -> Proposals:
     """Spark writes a new id where there is none; a query that has batches had better have its own."""
-    if situation.reached >= 0:
-        yield from give_id_back(situation)
+    if scene.reached >= 0:
+        yield from give_id_back(scene)
         return
     title = "Set aside the checksum that no `metadata` belongs to"
-    yield Repair("set-aside-leftover-checksum", title, _stale_checksum(situation))
+    yield Repair("set-aside-leftover-checksum", title, _stale_checksum(scene))
 
 
-def _stale_checksum(situation: Situation) -> tuple[Step, ...]:
-    return set_aside_checksum(situation.root, layout.METADATA, "the checksum of a file that is not there")
+def _stale_checksum(scene: Scene) -> tuple[Step, ...]:
+    return set_aside_checksum(scene.root, layout.METADATA, "the checksum of a file that is not there")
 
 
 def _known_as(sink: SinkEvidence, query_id: str) -> SinkEvidence:
     return sink if sink.kind == "file" or sink.key_given else replace(sink, key=query_id)
 
 
-def _remembered_ids(situation: Situation) -> Iterator[tuple[str, str]]:
+def _remembered_ids(scene: Scene) -> Iterator[tuple[str, str]]:
     """What is left of the file itself, then the sinks' streaming queries that stand where this one does."""
-    raw = situation.checkpoint.raw.get("metadata", b"").decode("utf-8", "replace")
-    if (left := _UUID.search(raw)) and situation.checkpoint.metadata is None:
+    raw = scene.checkpoint.raw.get("metadata", b"").decode("utf-8", "replace")
+    if (left := _UUID.search(raw)) and scene.checkpoint.metadata is None:
         yield left[0].lower(), "is still to be read in the file"
-    heads = {situation.scene.planned, situation.scene.committed}
-    seen = {situation.checkpoint.metadata.id if situation.checkpoint.metadata else None}
-    for sink in situation.sinks:
+    heads = {scene.planned, scene.committed}
+    seen = {scene.checkpoint.metadata.id if scene.checkpoint.metadata else None}
+    for sink in scene.sinks:
         for entry in sink.ledger:
             if entry.app_id in seen or not entry.native or entry.batch_id not in heads or not _is_uuid(entry.app_id):
                 continue
@@ -106,16 +103,16 @@ def _is_uuid(text: str | None) -> bool:
     return text is not None and _UUID.fullmatch(text) is not None
 
 
-def _new_id(situation: Situation) -> str:
+def _new_id(scene: Scene) -> str:
     """The same plan has the same id: made from the place and from how far the query has come."""
-    metadata = situation.checkpoint.metadata
-    return str(uuid5(NAMESPACE_URL, f"{situation.root}#{situation.reached}#{metadata.id if metadata else ''}"))
+    metadata = scene.checkpoint.metadata
+    return str(uuid5(NAMESPACE_URL, f"{scene.root}#{scene.reached}#{metadata.id if metadata else ''}"))
 
 
-def new_id_for_known_query(situation: Situation) -> Repair:
+def new_id_for_known_query(scene: Scene) -> Repair:
     return _with_id(
-        situation,
-        _new_id(situation),
+        scene,
+        _new_id(scene),
         "new-query-id",
         "Let the query go on under a new id, so that the sink no longer skips its batches",
         trap="rows that the sink has of the batches to come are there twice unless they are removed first",
@@ -125,38 +122,38 @@ def new_id_for_known_query(situation: Situation) -> Repair:
 # -- offsets -----------------------------------------------------------------------------------------------------------
 
 
-def newest_offsets(situation: Situation) -> Proposals:
+def newest_offsets(scene: Scene) -> Proposals:
     """The highest file is of no use: is it a batch's at all, and does anybody have that batch?"""
-    planned = situation.scene.planned
+    planned = scene.planned
     if planned is None:
         return
-    if planned not in situation.checkpoint.offset_names.ids:
-        yield misnamed(situation, layout.OFFSETS, situation.checkpoint.offset_names, planned)
+    if planned not in scene.checkpoint.offset_names.ids:
+        yield misnamed(scene, layout.OFFSETS, scene.checkpoint.offset_names, planned)
         return
-    if fault := newer_version(situation, layout.offsets(planned)):
+    if fault := newer_version(scene, layout.offsets(planned)):
         yield fault
-    yield drop_or_rewind(situation, planned)
+    yield drop_or_rewind(scene, planned)
 
 
-def drop_or_rewind(situation: Situation, planned: int) -> Repair | Refusal:
-    committed = situation.scene.committed
+def drop_or_rewind(scene: Scene, planned: int) -> Repair | Refusal:
+    committed = scene.committed
     if committed == planned:
         title = f"Go back to the end of batch {planned - 1}, and plan batch {planned} anew"
-        return rewind(situation, planned - 1, id="rewind-to-batch", title=title)
+        return rewind(scene, planned - 1, id="rewind-to-batch", title=title)
     target = planned - 1 if committed is None else min(committed, planned - 1)
-    if situation.any_holds(planned) and committed != planned:
+    if scene.any_holds(planned) and committed != planned:
         why = f"a sink has batch {planned}: planned anew it would be another one; rebuild offsets/{planned} from a "
         return Refusal("drop-planned-batch", why + "backup, or from the endOffset in the query's progress events")
     title = f"Set aside what was planned above batch {target}, and plan it anew"
-    return rewind(situation, target, id="drop-planned-batch", title=title)
+    return rewind(scene, target, id="drop-planned-batch", title=title)
 
 
-def misnamed(situation: Situation, log: str, names: LogNames, number: int) -> Repair:
+def misnamed(scene: Scene, log: str, names: LogNames, number: int) -> Repair:
     steps: list[Step] = []
     for name in names.non_canonical:
         if parse_long(name) == number:
             why = f"Spark counts it as {number}, and opens {log}/{number}"
-            steps.extend(set_aside(situation.root, f"{log}/{name}", why))
+            steps.extend(set_aside(scene.root, f"{log}/{name}", why))
     return Repair(
         "set-aside-misnamed-file",
         f"Set aside the file in {log} that counts as {number} and is not named so",
@@ -165,26 +162,25 @@ def misnamed(situation: Situation, log: str, names: LogNames, number: int) -> Re
     )
 
 
-def newer_version(situation: Situation, path: str) -> Refusal | None:
-    fault = situation.scene.fault(path)
+def newer_version(scene: Scene, path: str) -> Refusal | None:
+    fault = scene.fault(path)
     if fault is None or fault.id != "log-version-too-new":
         return None
     return Refusal("edit-newer-format", f"{path} was written by a newer Spark: restart with that one instead")
 
 
-def previous_offsets(situation: Situation) -> Proposals:
-    scene = situation.scene
+def previous_offsets(scene: Scene) -> Proposals:
     planned = scene.planned
     if not planned:
         return
     if scene.evidence.mode == "async" and not scene.is_async:
         yield _async_again()
-    if scene.committed == planned and situation.has_offsets(planned):
-        yield _copy_as_previous(situation, planned, planned, Cost())
+    if scene.committed == planned and scene.has_offsets(planned):
+        yield _copy_as_previous(scene, planned, planned, Cost())
         return
-    if situation.has_offsets(planned) and situation.has_offsets(planned - 2) and scene.committed == planned - 1:
-        yield _start_earlier(situation, planned)
-    yield drop_or_rewind(situation, planned)
+    if scene.has_offsets(planned) and scene.has_offsets(planned - 2) and scene.committed == planned - 1:
+        yield _start_earlier(scene, planned)
+    yield drop_or_rewind(scene, planned)
 
 
 def _async_again() -> Repair:
@@ -194,54 +190,54 @@ def _async_again() -> Repair:
     return Repair("restart-with-async-progress", title, (option(ASYNC_OPTION, "true", why),), trap=trap)
 
 
-def _copy_as_previous(situation: Situation, source: int, planned: int, cost: Cost) -> Repair:
-    entry = situation.checkpoint.offsets[source]
+def _copy_as_previous(scene: Scene, source: int, planned: int, cost: Cost) -> Repair:
+    entry = scene.checkpoint.offsets[source]
     path = layout.offsets(planned - 1)
     why = f"Spark only wants the file before the newest to be there; batch {planned + 1} begins at offsets/{planned}"
     return Repair(
         "copy-as-previous-offsets",
         f"Put a copy of offsets/{source} in the place of {path}",
-        _put(situation, path, entry, why),
+        _put(scene, path, entry, why),
         cost=cost,
         trap=f"it is not what batch {planned - 1} read: do not rewind to that batch",
     )
 
 
-def _start_earlier(situation: Situation, planned: int) -> Repair | Refusal:
+def _start_earlier(scene: Scene, planned: int) -> Repair | Refusal:
     """Where the pending batch begins is lost; two batches before is known, and nothing is left out from there on."""
     title = f"Let batch {planned} begin where batch {planned - 1} began"
     id = "begin-earlier"
-    if situation.is_stateful:
+    if scene.is_stateful:
         return Refusal(id, f"the state would count the rows of batch {planned - 1} twice")
-    is_skipped = situation.all_hold(planned) and situation.any_skips(planned)  # then its range does not matter
+    is_skipped = scene.all_hold(planned) and scene.any_skips(planned)  # then its range does not matter
     cost = Cost() if is_skipped else Cost(None, 0, None)
-    repair = _copy_as_previous(situation, planned - 2, planned, cost)
+    repair = _copy_as_previous(scene, planned - 2, planned, cost)
     return replace(repair, id=id, title=title)
 
 
-def _put(situation: Situation, path: str, entry: OffsetLogEntry, why: str) -> tuple[Step, ...]:
+def _put(scene: Scene, path: str, entry: OffsetLogEntry, why: str) -> tuple[Step, ...]:
     content = encode_offset_log(entry)
-    if int(path.rpartition("/")[2]) in situation.checkpoint.offset_names.ids:
-        return replace_file(situation.root, path, content, why)
-    return (write(situation.root, path, content, why),)
+    if int(path.rpartition("/")[2]) in scene.checkpoint.offset_names.ids:
+        return replace_file(scene.root, path, content, why)
+    return (write(scene.root, path, content, why),)
 
 
-def source_count(situation: Situation) -> Proposals:
-    planned = situation.scene.planned
+def source_count(scene: Scene) -> Proposals:
+    planned = scene.planned
     if planned is None:
         return
-    newest, before = (situation.checkpoint.offsets.get(one) for one in (planned, planned - 1))
-    if situation.scene.committed == planned and newest and newest.sources:
-        yield _copy_as_previous(situation, planned, planned, Cost())
+    newest, before = (scene.checkpoint.offsets.get(one) for one in (planned, planned - 1))
+    if scene.committed == planned and newest and newest.sources:
+        yield _copy_as_previous(scene, planned, planned, Cost())
     if before is None or before.sources:
-        yield drop_or_rewind(situation, planned)
+        yield drop_or_rewind(scene, planned)
 
 
-def pinned_value(situation: Situation) -> Proposals:
+def pinned_value(scene: Scene) -> Proposals:
     """The batch before pins a value for the same key, and no query changes it from one batch to the next."""
-    planned = situation.scene.planned
-    entry = situation.checkpoint.offsets.get(planned) if planned is not None else None
-    before = situation.checkpoint.offsets.get(planned - 1) if planned else None
+    planned = scene.planned
+    entry = scene.checkpoint.offsets.get(planned) if planned is not None else None
+    before = scene.checkpoint.offsets.get(planned - 1) if planned else None
     if entry is None or entry.metadata is None or before is None or before.metadata is None:
         return
     keys = {key for key in {*WHOLE_NUMBERS, *SWITCHES, *entry.metadata.conf} if key in before.metadata.conf}
@@ -256,17 +252,17 @@ def pinned_value(situation: Situation) -> Proposals:
         yield Repair(
             "restore-pinned-values",
             f"Let offsets/{planned} pin what offsets/{entry.batch_id - 1} pins: {spelled}",
-            _put(situation, layout.offsets(entry.batch_id), mended, why),
+            _put(scene, layout.offsets(entry.batch_id), mended, why),
             preconditions=("the file was edited or damaged, and the query never ran with the other value",),
         )
 
 
-def unfinished_repartition(situation: Situation) -> Proposals:
+def unfinished_repartition(scene: Scene) -> Proposals:
     """A repartition reads nothing; a batch that reads something and pins another number was edited."""
-    planned = situation.scene.planned or 0
-    newest, before = situation.checkpoint.offsets.get(planned), situation.checkpoint.offsets.get(planned - 1)
+    planned = scene.planned or 0
+    newest, before = scene.checkpoint.offsets.get(planned), scene.checkpoint.offsets.get(planned - 1)
     if newest is None or before is None or newest.metadata is None or before.metadata is None:
-        yield from previous_offsets(situation)
+        yield from previous_offsets(scene)
         return
     counts = [entry.metadata.conf.get(PARTITIONS) for entry in (newest, before) if entry.metadata]
     if None in counts:
@@ -276,106 +272,103 @@ def unfinished_repartition(situation: Situation) -> Proposals:
     elif [source.text for source in newest.sources] == [source.text for source in before.sources]:
         title = f"Undo the repartition that was begun as batch {planned}"
         trap = f"or finish it: run the same repartition to {counts[0]} partitions again"
-        yield rewind(situation, planned - 1, id="undo-repartition", title=title, trap=trap)
+        yield rewind(scene, planned - 1, id="undo-repartition", title=title, trap=trap)
     else:
-        yield from pinned_value(situation)
+        yield from pinned_value(scene)
 
 
 # -- commits -----------------------------------------------------------------------------------------------------------
 
 
-def newest_commit(situation: Situation) -> Proposals:
-    committed = situation.scene.committed
+def newest_commit(scene: Scene) -> Proposals:
+    committed = scene.committed
     if committed is None:
         return
-    if committed not in situation.checkpoint.commit_names.ids:
-        yield misnamed(situation, layout.COMMITS, situation.checkpoint.commit_names, committed)
+    if committed not in scene.checkpoint.commit_names.ids:
+        yield misnamed(scene, layout.COMMITS, scene.checkpoint.commit_names, committed)
         return
-    if fault := newer_version(situation, layout.commits(committed)):
+    if fault := newer_version(scene, layout.commits(committed)):
         yield fault
-    if commit := forged_commit(situation, committed):
+    if commit := forged_commit(scene, committed):
         path = layout.commits(committed)
         yield Repair(
             "write-commit-again",
             f"Write {path} anew: the batch was finished when the file was begun",
-            replace_file(situation.root, path, encode_commit_log(commit), f"says that batch {committed} is finished"),
+            replace_file(scene.root, path, encode_commit_log(commit), f"says that batch {committed} is finished"),
             trap="the watermark may stand one batch behind what the lost file said",
         )
     yield Repair(
         "set-aside-commit",
         f"Set commits/{committed} aside",
-        set_aside(situation.root, layout.commits(committed), "without it the batch with these offsets runs again"),
+        set_aside(scene.root, layout.commits(committed), "without it the batch with these offsets runs again"),
     )
 
 
-def forged_commit(situation: Situation, batch: int) -> CommitLogEntry | None:
+def forged_commit(scene: Scene, batch: int) -> CommitLogEntry | None:
     """Only the plain format can be written without knowing more; its watermark is the next batch's, or its own."""
-    if situation.has_state_ids or any(commit.version > 1 for commit in situation.checkpoint.commits.values()):
+    if scene.has_state_ids or any(commit.version > 1 for commit in scene.checkpoint.commits.values()):
         return None
     for number in (batch + 1, batch):
-        entry = situation.checkpoint.offsets.get(number)
+        entry = scene.checkpoint.offsets.get(number)
         if entry and entry.metadata:
             return CommitLogEntry(batch, 1, entry.metadata.watermark_ms)
     return None
 
 
-def commit_ahead(situation: Situation) -> Proposals:
-    scene = situation.scene
+def commit_ahead(scene: Scene) -> Proposals:
     planned, committed = scene.planned, scene.committed
-    if str(scene.next_id) in situation.checkpoint.commit_names.directories:
+    if str(scene.next_id) in scene.checkpoint.commit_names.directories:
         yield Repair(
             "set-aside-directory",
             f"Set the directory commits/{scene.next_id} aside",
-            set_aside_alone(situation.root, layout.commits(scene.next_id), "it stands where the commit goes"),
+            set_aside_alone(scene.root, layout.commits(scene.next_id), "it stands where the commit goes"),
         )
     elif planned is not None and committed is not None and committed > planned:
         title = f"Go back to the end of batch {planned}, the last whose offsets are there"
-        if situation.has_commit(planned):
-            yield rewind(situation, planned, id="rewind-to-batch", title=title)
+        if scene.has_commit(planned):
+            yield rewind(scene, planned, id="rewind-to-batch", title=title)
         else:
-            yield _set_aside_commits_above(situation, planned)
+            yield _set_aside_commits_above(scene, planned)
     elif planned is None and committed is not None:
-        yield from start_over(situation)
+        yield from start_over(scene)
 
 
-def _set_aside_commits_above(situation: Situation, planned: int) -> Repair:
-    names = situation.checkpoint.commit_names
+def _set_aside_commits_above(scene: Scene, planned: int) -> Repair:
+    names = scene.checkpoint.commit_names
     steps: list[Step] = []
     for number in sorted((number for number in names.ids if number > planned), reverse=True):
-        steps.extend(set_aside(situation.root, layout.commits(number), "there are no offsets of this batch"))
+        steps.extend(set_aside(scene.root, layout.commits(number), "there are no offsets of this batch"))
     title = f"Set aside the commits above batch {planned}"
     return Repair("set-aside-commits", title, tuple(steps))
 
 
-def no_directory(situation: Situation) -> Proposals:
+def no_directory(scene: Scene) -> Proposals:
     """What belongs below it was somewhere else, or is gone: without it the log is empty."""
-    for fault in situation.checkpoint.faults:
+    for fault in scene.checkpoint.faults:
         if fault.id == "not-a-directory":
-            steps = set_aside(situation.root, fault.path, "a file stands where Spark makes a directory")
+            steps = set_aside(scene.root, fault.path, "a file stands where Spark makes a directory")
             yield Repair("set-aside-file", f"Set the file {fault.path} aside", steps)
 
 
-def first_place_taken(situation: Situation) -> Proposals:
+def first_place_taken(scene: Scene) -> Proposals:
     """What a crash left of the first offsets is nothing; where more is there, or a sink has batches, they are lost."""
-    known = any(sink.entry(sink.key) for sink in (view.sink for view in situation.witnesses) if sink.key)
-    if situation.scene.committed is not None or situation.checkpoint.operators or known:
-        yield from start_over(situation)
+    known = any(sink.entry(sink.key) for sink in (view.sink for view in scene.witnesses) if sink.key)
+    if scene.committed is not None or scene.checkpoint.operators or known:
+        yield from start_over(scene)
         return
     steps = [
         step
-        for path in left_in_logs(situation.checkpoint)
-        for step in set_aside(situation.root, path, "a first batch wants offsets and commits to be empty")
+        for path in left_in_logs(scene.checkpoint)
+        for step in set_aside(scene.root, path, "a first batch wants offsets and commits to be empty")
     ]
     title = "Set aside what is left of a first batch that was never planned"
     yield Repair("set-aside-leftovers", title, tuple(steps))
 
 
-def start_over(
-    situation: Situation, lost: str = "the two newest offsets cannot be restored from a backup"
-) -> Proposals:
+def start_over(scene: Scene, lost: str = "the two newest offsets cannot be restored from a backup") -> Proposals:
     """Where the query began may still be in `sources/`; how far it had come is given up, or nobody knows."""
     id = "start-over"
-    for sink in (view.sink for view in situation.witnesses):
+    for sink in (view.sink for view in scene.witnesses):
         if sink.kind == "file" and sink.ledger:
             yield Refusal(
                 id, f"{sink.path} skips batches by their number, and would skip those of a query that starts over"
@@ -388,16 +381,16 @@ def start_over(
             return
     steps: list[Step] = []
     for name in (layout.STATE, layout.COMMITS, layout.OFFSETS):
-        if name in situation.checkpoint.root_names:
+        if name in scene.checkpoint.root_names:
             why = "a first batch wants offsets, commits and state to be empty"
-            steps.extend(set_aside_alone(situation.root, name, why))
+            steps.extend(set_aside_alone(scene.root, name, why))
     why = "under the old id a sink would skip the new batches"
-    steps.extend(_id_steps(situation, _new_id(situation), why))
+    steps.extend(_id_steps(scene, _new_id(scene), why))
     yield Repair(
         id,
         "Start over, under a new id, from where the sources began",
         tuple(steps),
-        sinks=tuple(_known_as(sink, _new_id(situation)) for sink in situation.sinks),
+        sinks=tuple(_known_as(sink, _new_id(scene)) for sink in scene.sinks),
         cost=UNKNOWN,
         preconditions=(lost,),
         trap="what the sources still have is read again, what they dropped is lost",

@@ -7,7 +7,6 @@ from msgspec import Struct
 from ckpttool.plan.ledgers import rewound_sink
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.rewind import rewind, what_is_missing
-from ckpttool.plan.situation import Situation
 from ckpttool.scene.evidence import Evidence
 from ckpttool.scene.scene import Scene
 
@@ -28,29 +27,29 @@ class Reach(Struct, frozen=True):
     planned_ms: int | None
 
 
-def reach_of(situation: Situation) -> Reach:
-    oldest = next((batch for batch in sorted(situation.checkpoint.commits) if _is_reachable(situation, batch)), None)
-    following = None if oldest is None else situation.batch(oldest + 1) or situation.batch(oldest)
+def reach_of(scene: Scene) -> Reach:
+    oldest = next((batch for batch in sorted(scene.checkpoint.commits) if _is_reachable(scene, batch)), None)
+    following = None if oldest is None else scene.batch(oldest + 1) or scene.batch(oldest)
     return Reach(oldest, following.planned_ms if following else None)
 
 
-def _is_reachable(situation: Situation, batch: int) -> bool:
-    if what_is_missing(situation, batch) or (batch > 0 and not situation.has_offsets(batch - 1)):
+def _is_reachable(scene: Scene, batch: int) -> bool:
+    if what_is_missing(scene, batch) or (batch > 0 and not scene.has_offsets(batch - 1)):
         return False
-    return not any(isinstance(rewound_sink(situation, sink, batch), str) for sink in situation.sinks)
+    return not any(isinstance(rewound_sink(scene, sink, batch), str) for sink in scene.sinks)
 
 
-def wished_rewind(situation: Situation, wish: Wish) -> Repair | Refusal:
-    batch = _wished_batch(situation.scene.evidence, wish)
+def wished_rewind(scene: Scene, wish: Wish) -> Repair | Refusal:
+    batch = _wished_batch(scene.evidence, wish)
     if batch is None:
         return Refusal(ID, "no batch that is still there was planned before that time")
-    if batch < 0 or batch > situation.reached:
-        return Refusal(ID, f"there is no batch {batch}: the logs reach {situation.reached}")
-    if situation.scene.committed is None or batch > situation.scene.committed:
+    if batch < 0 or batch > scene.reached:
+        return Refusal(ID, f"there is no batch {batch}: the logs reach {scene.reached}")
+    if scene.committed is None or batch > scene.committed:
         return Refusal(ID, f"batch {batch} was not committed: what it left is not complete")
-    if batch > 0 and not situation.has_offsets(batch - 1):
+    if batch > 0 and not scene.has_offsets(batch - 1):
         return Refusal(ID, f"offsets/{batch - 1}, which Spark opens beside offsets/{batch}, is not there")
-    return rewind(situation, batch, id=ID, title=f"Go back to the end of batch {batch}")
+    return rewind(scene, batch, id=ID, title=f"Go back to the end of batch {batch}")
 
 
 def versions_to_look_at(scene: Scene, wish: Wish | None = None) -> tuple[int, ...]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ckpttool.plan.cost import FREE, Cost
 from ckpttool.plan.simulation import after_steps
-from ckpttool.plan.situation import Situation
 from ckpttool.plan.steps import Step
+from ckpttool.scene.scene import Scene
 from ckpttool.scene.sinks import SinkEvidence
 
 
@@ -24,9 +25,9 @@ class Repair(Struct, frozen=True):
     preconditions: tuple[str, ...] = ()
     trap: str | None = None
 
-    def apply(self, situation: Situation) -> Situation:
-        after = after_steps(situation, self.steps)
-        return after if self.sinks is None else after.with_sinks(self.sinks)
+    def apply(self, scene: Scene) -> Scene:
+        after = after_steps(scene, self.steps)
+        return after if self.sinks is None else replace(after, sinks=self.sinks)
 
 
 class Refusal(Struct, frozen=True):
@@ -36,4 +37,4 @@ class Refusal(Struct, frozen=True):
     why: str
 
 
-Proposer = Callable[[Situation], Iterator[Repair | Refusal]]
+Proposer = Callable[[Scene], Iterator[Repair | Refusal]]

@@ -13,68 +13,68 @@ from ckpttool.formats.names import parse_long
 from ckpttool.model import LogNames, SourceLog
 from ckpttool.plan.ledgers import rewound_sinks
 from ckpttool.plan.repair import Refusal, Repair
-from ckpttool.plan.situation import Situation
-from ckpttool.plan.states import later_metadata, later_versions, obstacle, versions_everywhere
+from ckpttool.plan.states import later_versions, listing, obstacle, versions_everywhere
 from ckpttool.plan.steps import Manual, Step, set_aside, set_aside_alone
 from ckpttool.scene.batches import file_log_position
+from ckpttool.scene.scene import Scene
 from ckpttool.scene.source_logs import log_of
 
 # `maxFileAge`: the file source ignores what is older than this, seen from its newest file.
 MAX_FILE_AGE_MS = 7 * 86_400_000
 
 
-def rewind(situation: Situation, batch: int, *, id: str, title: str, trap: str | None = None) -> Repair | Refusal:
+def rewind(scene: Scene, batch: int, *, id: str, title: str, trap: str | None = None) -> Repair | Refusal:
     """To the state after `batch` (-1: before all batches), so that what follows is planned anew."""
-    if missing := what_is_missing(situation, batch):
+    if missing := what_is_missing(scene, batch):
         return Refusal(id, missing)
-    rewound = rewound_sinks(situation, batch)
+    rewound = rewound_sinks(scene, batch)
     if isinstance(rewound, str):
         return Refusal(id, rewound)
     preconditions = list(rewound.preconditions)
-    if not situation.sinks:
+    if not scene.sinks:
         preconditions.append(f"no sink has anything above batch {batch}: name it with --sink to have that looked at")
-    if situation.is_stateful and batch >= 0:
-        preconditions.extend(_unread_state(situation, batch + 1))
-    state_steps = tuple(_state_steps(situation, batch))
-    source_steps, one_big_batch = _source_steps(situation, batch)
+    if scene.is_stateful and batch >= 0:
+        preconditions.extend(_unread_state(scene, batch + 1))
+    state_steps = tuple(_state_steps(scene, batch))
+    source_steps, one_big_batch = _source_steps(scene, batch)
     big = "the next batch reads all that the file source has seen since as one batch" if one_big_batch else None
     return Repair(
         id=id,
         title=title,
-        steps=(*rewound.steps, *state_steps, *_log_steps(situation, batch), *source_steps),
+        steps=(*rewound.steps, *state_steps, *_log_steps(scene, batch), *source_steps),
         sinks=rewound.sinks if rewound.steps else None,
         preconditions=tuple(preconditions),
         trap="; ".join(part for part in (trap, big) if part) or None,
     )
 
 
-def what_is_missing(situation: Situation, batch: int) -> str | None:
+def what_is_missing(scene: Scene, batch: int) -> str | None:
     if batch < 0:
         return None
-    if not situation.has_offsets(batch):
+    if not scene.has_offsets(batch):
         return f"offsets/{batch} is not there, or cannot be read"
-    committed = situation.scene.committed
-    if not situation.has_commit(batch) and committed is not None:
+    committed = scene.committed
+    if not scene.has_commit(batch) and committed is not None:
         return f"commits/{batch} is not there, or cannot be read"
-    return _what_state_is_missing(situation, batch + 1) if situation.is_stateful else None
+    return _what_state_is_missing(scene, batch + 1) if scene.is_stateful else None
 
 
-def _what_state_is_missing(situation: Situation, version: int) -> str | None:
+def _what_state_is_missing(scene: Scene, version: int) -> str | None:
     """By its files, if anybody opened them, else by names alone."""
-    if version in situation.states:
-        why = obstacle(situation.states, version, situation.scene.start)
+    if version in scene.states:
+        why = obstacle(scene.states, version, scene.start)
         return f"version {version} of the state: {why.why}" if why else None
-    operators = situation.checkpoint.operators
-    if situation.listing is None:
+    operators, files = scene.checkpoint.operators, listing(scene.states)
+    if files is None:
         kept = all(not operator.versions or version in operator.versions for operator in operators)
     else:
-        kept = all(version in versions_everywhere(situation.listing, operator.id) for operator in operators)
+        kept = all(version in versions_everywhere(files, operator.id) for operator in operators)
     return None if kept else f"version {version} of the state, which the next batch needs, is not kept any more"
 
 
-def _unread_state(situation: Situation, version: int) -> Iterator[str]:
+def _unread_state(scene: Scene, version: int) -> Iterator[str]:
     """What is taken for granted of state that nobody read to its end."""
-    files = situation.states.get(version)
+    files = scene.states.get(version)
     if files is None or files.mode == "quick":
         yield f"version {version} of the state can be loaded: here only names were looked at"
 
@@ -82,15 +82,15 @@ def _unread_state(situation: Situation, version: int) -> Iterator[str]:
 # -- the two logs ------------------------------------------------------------------------------------------------------
 
 
-def _log_steps(situation: Situation, batch: int) -> Iterator[Step]:
+def _log_steps(scene: Scene, batch: int) -> Iterator[Step]:
     """A commit goes before the offsets of its batch: a batch may be run again, and a commit alone stops Spark."""
-    offsets = dict(_names_above(situation.checkpoint.offset_names, batch))
-    commits = dict(_names_above(situation.checkpoint.commit_names, batch))
+    offsets = dict(_names_above(scene.checkpoint.offset_names, batch))
+    commits = dict(_names_above(scene.checkpoint.commit_names, batch))
     for name in sorted({*offsets, *commits}, key=lambda name: (parse_long(name) or 0, name), reverse=True):
         if name in commits:
-            yield from set_aside(situation.root, layout.commits(name), f"batch {name} is to be done again")
+            yield from set_aside(scene.root, layout.commits(name), f"batch {name} is to be done again")
         if name in offsets:
-            yield from set_aside(situation.root, layout.offsets(name), f"batch {name} is to be planned anew")
+            yield from set_aside(scene.root, layout.offsets(name), f"batch {name} is to be planned anew")
 
 
 def _names_above(names: LogNames, batch: int) -> Iterator[tuple[str, int]]:
@@ -103,22 +103,21 @@ def _names_above(names: LogNames, batch: int) -> Iterator[tuple[str, int]]:
 # -- state -------------------------------------------------------------------------------------------------------------
 
 
-def _state_steps(situation: Situation, batch: int) -> Iterator[Step]:
-    if not situation.is_stateful:
+def _state_steps(scene: Scene, batch: int) -> Iterator[Step]:
+    if not scene.is_stateful:
         return
     if batch < 0:
-        yield from set_aside_alone(situation.root, layout.STATE, "a first batch wants no state")
-    elif situation.listing is None:
-        yield _manual_state(situation, batch)
+        yield from set_aside_alone(scene.root, layout.STATE, "a first batch wants no state")
+    elif (files := listing(scene.states)) is None:
+        yield _manual_state(scene, batch)
     else:
-        files = situation.listing
-        for path in (*later_versions(files, batch + 1), *later_metadata(files, batch)):
-            yield from set_aside_alone(situation.root, path, "it belongs to a batch that is undone")
+        for path in later_versions(files, batch + 1):
+            yield from set_aside_alone(scene.root, path, "it belongs to a batch that is undone")
 
 
-def _manual_state(situation: Situation, batch: int) -> Manual:
+def _manual_state(scene: Scene, batch: int) -> Manual:
     names = r"'.*/[0-9]+(_[^/]*)?\.(snapshot|zip|delta|changelog)'"
-    find = f"find {situation.root}/state -regextype posix-extended -regex {names}"
+    find = f"find {scene.root}/state -regextype posix-extended -regex {names}"
     return Manual(
         text=f"in every store directory of state/, set aside the files of versions above {batch + 1}, newest first",
         why="Spark would load a snapshot of the batches that are undone, and answer wrongly without an error",
@@ -130,21 +129,21 @@ def _manual_state(situation: Situation, batch: int) -> Manual:
 # -- logs of file sources ----------------------------------------------------------------------------------------------
 
 
-def _source_steps(situation: Situation, batch: int) -> tuple[tuple[Step, ...], bool]:
+def _source_steps(scene: Scene, batch: int) -> tuple[tuple[Step, ...], bool]:
     """What a file source has found since, found again in batches of the usual size; where that may leave files out,
     its log stays, and the next batch reads them all. The second: whether a log stays that has more."""
-    target = situation.batch(batch)
+    target = scene.batch(batch)
     steps: list[Step] = []
     stays = False
     for source in target.sources if target else ():
-        log, position = log_of(situation.scene, source), file_log_position(source)
+        log, position = log_of(scene, source), file_log_position(source)
         if log is None or log.kind != "file" or position is None:
             continue
         later = [number for number in log.names.ids if number > position]
         if _may_be_found_again(log, position, later):
             why = "the file source finds these files again"
             for number in reversed(later):
-                steps.extend(set_aside(situation.root, layout.source_entry(log.name, number), why))
+                steps.extend(set_aside(scene.root, layout.source_entry(log.name, number), why))
         else:
             stays = stays or len(later) > 1 or any(number > position for number in log.names.compact_ids)
     return tuple(steps), stays

@@ -16,35 +16,30 @@ from ckpttool.formats.metadata import parse_metadata
 from ckpttool.formats.names import parse_log_names
 from ckpttool.formats.offsets import parse_offset_log
 from ckpttool.model import Checkpoint, LogNames, SourceLog
-from ckpttool.plan.situation import Situation
 from ckpttool.plan.states import without
 from ckpttool.plan.steps import Conf, SetAside, Step, Write
 from ckpttool.scene.batches import decode_batches
-from ckpttool.scene.scene import Start
+from ckpttool.scene.scene import Scene, Start
 
 Entry = TypeVar("Entry")
 
 
-def after_steps(situation: Situation, steps: Iterable[Step]) -> Situation:
+def after_steps(scene: Scene, steps: Iterable[Step]) -> Scene:
     """Sinks are not followed here: a repair says itself what it makes of them."""
-    checkpoint, start = situation.checkpoint, situation.scene.start
-    files, states = situation.files, situation.states
+    checkpoint, start, states = scene.checkpoint, scene.start, scene.states
     for kind, group in groupby(steps, type):
         several = list(group)
         if kind is SetAside:
             gone = {step.path for step in several if isinstance(step, SetAside)}
             checkpoint = _without(checkpoint, gone)
-            files = files and frozenset(file for file in files if not _is_in(file, gone))
             states = without(states, gone)
         for step in several:
             if isinstance(step, Write):
                 checkpoint = _with(checkpoint, step.path, step.content.encode())
-                files = files and files | {step.path}
             elif isinstance(step, Conf):
                 start = _under(start, step)
-    evidence = replace(situation.scene.evidence, checkpoint=checkpoint, batches=decode_batches(checkpoint))
-    scene = replace(situation.scene, evidence=evidence, start=start, states=states)
-    return replace(situation, scene=scene, files=files)
+    evidence = replace(scene.evidence, checkpoint=checkpoint, batches=decode_batches(checkpoint))
+    return replace(scene, evidence=evidence, start=start, states=states)
 
 
 def _under(start: Start, step: Conf) -> Start:

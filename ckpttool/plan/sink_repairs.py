@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ckpttool.formats import layout
 from ckpttool.formats.commits import encode_commit_log
 from ckpttool.formats.offsets import encode_offset_log
+from ckpttool.laws.restart import Restart, predict_restart
 from ckpttool.laws.sinks.failures import what_stops
 from ckpttool.laws.sinks.findings import RESTORE_ENTRIES
 from ckpttool.laws.sinks.skipped import never_committed
@@ -18,10 +19,9 @@ from ckpttool.plan.ledgers import rewound_sinks
 from ckpttool.plan.log_repairs import Proposals, forged_commit, give_id_back, new_id_for_known_query
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.rewind import rewind
-from ckpttool.plan.situation import Situation
 from ckpttool.plan.steps import Step, of_sink, replace_file, set_aside, set_aside_alone, write
 from ckpttool.scene.compaction import LOG
-from ckpttool.scene.scene import Failure
+from ckpttool.scene.scene import Failure, Scene
 from ckpttool.scene.sinks import SinkEvidence, SinkView
 from ckpttool.words import listed
 
@@ -30,21 +30,20 @@ _RENUMBERED_AT_MOST = 10_000
 # -- the sink's own log stops the batch --------------------------------------------------------------------------------
 
 
-def _stopped(situation: Situation) -> list[tuple[SinkEvidence, Failure]]:
+def _stopped(scene: Scene, batch: int | None) -> list[tuple[SinkEvidence, Failure]]:
     """The sinks that the next batch fails in, and how."""
-    batch = situation.restart.batch_id
     if batch is None:
         return []
-    answers = ((view.sink, what_stops(view, batch, situation.scene.release)) for view in situation.witnesses)
+    answers = ((view.sink, what_stops(view, batch, scene.release)) for view in scene.witnesses)
     return [(sink, answer) for sink, answer in answers if isinstance(answer, Failure)]
 
 
-def is_log_in_the_way(situation: Situation) -> bool:
-    return bool(_stopped(situation))
+def is_log_in_the_way(scene: Scene, restart: Restart) -> bool:
+    return bool(_stopped(scene, restart.batch_id))
 
 
-def log_in_the_way(situation: Situation) -> Proposals:
-    for sink, failure in _stopped(situation):
+def log_in_the_way(scene: Scene) -> Proposals:
+    for sink, failure in _stopped(scene, predict_restart(scene).batch_id):
         names = sink.names or LogNames()
         own = {str(failure.batch_id), f"{failure.batch_id}{layout.COMPACT_SUFFIX}"}
         taken = [name for name in names.directories if name in own]
@@ -53,75 +52,73 @@ def log_in_the_way(situation: Situation) -> Proposals:
             yield Refusal("rebuild-sink-log", f"{sink.path}: {failure.why}: {RESTORE_ENTRIES}")
             continue
         folder, why = of_sink(f"{sink.path.rstrip('/')}/{LOG}"), "it stands where the sink writes its entry"
-        steps = tuple(step for name in taken for step in set_aside_alone(situation.root, f"{folder}/{name}", why))
+        steps = tuple(step for name in taken for step in set_aside_alone(scene.root, f"{folder}/{name}", why))
         left = replace(
             names,
             directories=tuple(name for name in names.directories if name not in taken),
             orphan_crcs=tuple(name for name in names.orphan_crcs if name not in taken),
         )
-        cleared = tuple(replace(one, names=left) if one is sink else one for one in situation.sinks)
+        cleared = tuple(replace(one, names=left) if one is sink else one for one in scene.sinks)
         yield Repair("clear-the-way-of-sink", f"Set aside what stands in {LOG} in the batch's place", steps, cleared)
 
 
 # -- the sink is ahead -------------------------------------------------------------------------------------------------
 
 
-def is_sink_ahead(situation: Situation) -> bool:
+def is_sink_ahead(scene: Scene, restart: Restart) -> bool:
     """Whether a batch that is yet to be planned, or not the one the sink has, would be skipped."""
-    scene, restart = situation.scene, situation.restart
     if restart.batch_id is None or restart.outcome not in ("replay", "new_batch", "fresh_start"):
         return False
-    if scene.is_replay and any(_skips_what_it_lacks(view, restart.batch_id) for view in situation.witnesses):
+    if scene.is_replay and any(_skips_what_it_lacks(view, restart.batch_id) for view in scene.witnesses):
         return True
     following = restart.batch_id + 1 if restart.outcome == "replay" else restart.batch_id
-    return situation.any_skips(following) is True
+    return scene.any_skips(following) is True
 
 
 def _skips_what_it_lacks(view: SinkView, batch: int) -> bool:
     return view.skips(batch) is True and view.holds(batch) is False
 
 
-def sink_ahead(situation: Situation) -> Proposals:
-    scene = situation.scene
+def sink_ahead(scene: Scene) -> Proposals:
     planned = -1 if scene.planned is None else scene.planned
-    lacks = scene.is_replay and any(_skips_what_it_lacks(view, planned) for view in situation.witnesses)
-    yield _bring_sinks_down(situation, planned - 1 if lacks else planned)
-    ahead = [view.sink for view in situation.witnesses if view.skips(planned + 1)]
+    lacks = scene.is_replay and any(_skips_what_it_lacks(view, planned) for view in scene.witnesses)
+    yield _bring_sinks_down(scene, planned - 1 if lacks else planned)
+    ahead = [view.sink for view in scene.witnesses if view.skips(planned + 1)]
     if all(sink.kind != "file" and not sink.key_given for sink in ahead):
-        yield new_id_for_known_query(situation)
-    yield _count_from_above(situation, planned)
+        yield new_id_for_known_query(scene)
+    yield _count_from_above(scene, planned)
 
 
-def _bring_sinks_down(situation: Situation, batch: int) -> Repair | Refusal:
+def _bring_sinks_down(scene: Scene, batch: int) -> Repair | Refusal:
     id = "bring-sink-down"
-    rewound = rewound_sinks(situation, batch)
+    rewound = rewound_sinks(scene, batch)
     if isinstance(rewound, str):
         return Refusal(id, rewound)
     title = f"Bring the sink back to batch {batch}, where the checkpoint stands"
     return Repair(id, title, rewound.steps, rewound.sinks, preconditions=rewound.preconditions)
 
 
-def _count_from_above(situation: Situation, planned: int) -> Repair | Refusal:
+def _count_from_above(scene: Scene, planned: int) -> Repair | Refusal:
     """The same position under a number that no sink has: the next batch is above them all."""
     id = "renumber-above-sink"
-    if situation.is_stateful:
+    if scene.is_stateful:
         return Refusal(id, "state is kept under the numbers of the batches")
-    if situation.scene.committed != planned or not situation.has_offsets(planned):
+    if scene.committed != planned or not scene.has_offsets(planned):
         return Refusal(id, f"batch {planned} is not finished: only the end of a finished batch can be renumbered")
-    top = max(view.recorded for view in situation.witnesses if view.recorded is not None)
-    entry, commit = situation.checkpoint.offsets[planned], _commit_like(situation, planned, top)
+    top = max(view.recorded for view in scene.witnesses if view.recorded is not None)
+    entry, commit = scene.checkpoint.offsets[planned], _commit_like(scene, planned, top)
     if commit is None:
         return Refusal(id, f"commits/{top} cannot be written: its format names what only Spark knows")
     why = f"the position after batch {planned}, under a number that the sink has"
     if top - planned > _RENUMBERED_AT_MOST:
         return Refusal(id, f"the sink's record is at batch {top}, which no query reached")
     steps: list[Step] = [
-        write(situation.root, layout.offsets(number), encode_offset_log(entry), why)
+        write(scene.root, layout.offsets(number), encode_offset_log(entry), why)
         for number in range(max(planned + 1, top - 1), top + 1)
     ]
-    steps.append(write(situation.root, layout.commits(top), encode_commit_log(commit), f"the next batch is {top + 1}"))
-    replayed = total(rows_of(situation, batch) for batch in range(planned + 1, top + 1))
-    present = [situation.any_holds(batch) for batch in range(planned + 1, top + 1)]
+    steps.append(write(scene.root, layout.commits(top), encode_commit_log(commit), f"the next batch is {top + 1}"))
+    replayed = total(rows_of(scene, batch) for batch in range(planned + 1, top + 1))
+    present = [scene.any_holds(batch) for batch in range(planned + 1, top + 1)]
     duplicated = 0 if not any(held is not False for held in present) else replayed
     return Repair(
         id,
@@ -132,30 +129,29 @@ def _count_from_above(situation: Situation, planned: int) -> Repair | Refusal:
     )
 
 
-def _commit_like(situation: Situation, batch: int, number: int) -> CommitLogEntry | None:
-    commit = situation.checkpoint.commits.get(batch) or forged_commit(situation, batch)
+def _commit_like(scene: Scene, batch: int, number: int) -> CommitLogEntry | None:
+    commit = scene.checkpoint.commits.get(batch) or forged_commit(scene, batch)
     if commit is None or commit.version > 1:
         return None
     return CommitLogEntry(number, 1, commit.next_watermark_ms)
 
 
-def is_skip_fatal(situation: Situation) -> bool:
+def is_skip_fatal(scene: Scene, restart: Restart) -> bool:
     """The sink has the batch, so no task of it runs, and its commit has to name what the tasks would have written."""
-    batch = situation.restart.batch_id
-    return batch is not None and never_committed(situation.scene, batch) is not None
+    return restart.batch_id is not None and never_committed(scene, restart.batch_id) is not None
 
 
-def run_what_is_skipped(situation: Situation) -> Proposals:
-    yield _bring_sinks_down(situation, (situation.restart.batch_id or 0) - 1)
+def run_what_is_skipped(scene: Scene) -> Proposals:
+    yield _bring_sinks_down(scene, (predict_restart(scene).batch_id or 0) - 1)
 
 
 # -- the sink knows the query by another id ----------------------------------------------------------------------------
 
 
-def is_under_another_id(situation: Situation) -> bool:
+def is_under_another_id(scene: Scene) -> bool:
     """The batch that runs again is in a sink under the id of a streaming query that stands where this one does."""
-    planned = situation.scene.planned
-    if planned is None or not situation.scene.is_replay or situation.checkpoint.metadata is None:
+    planned = scene.planned
+    if planned is None or not scene.is_replay or scene.checkpoint.metadata is None:
         return False
     return any(
         view.sink.kind == "delta"
@@ -163,39 +159,39 @@ def is_under_another_id(situation: Situation) -> bool:
         and not view.sink.key_given
         and any(entry.native and entry.batch_id == planned for entry in view.sink.ledger)
         and view.holds(planned) is True
-        for view in situation.witnesses
+        for view in scene.witnesses
     )
 
 
-def under_another_id(situation: Situation) -> Proposals:
-    yield from (one for one in give_id_back(situation) if isinstance(one, Repair) and one.id == "restore-query-id")
+def under_another_id(scene: Scene) -> Proposals:
+    yield from (one for one in give_id_back(scene) if isinstance(one, Repair) and one.id == "restore-query-id")
 
 
 # -- the sink is behind ------------------------------------------------------------------------------------------------
 
 
-def refill(situation: Situation) -> Repair | Refusal | None:
+def refill(scene: Scene) -> Repair | Refusal | None:
     """The sink went back, or is not the one that had the batches: committed ones are not in it, and nothing repeats
     them. The restart as such goes on, so this is no trouble of its own."""
-    ends = [end for view in situation.witnesses if (end := _record_behind(situation, view)) is not None]
+    ends = [end for view in scene.witnesses if (end := _record_behind(scene, view)) is not None]
     if not ends:
         return None
     title = f"Go back to the end of batch {min(ends)}, the last that the sink has, and write the later ones again"
-    return rewind(situation, min(ends), id="refill-sink", title=title)
+    return rewind(scene, min(ends), id="refill-sink", title=title)
 
 
-def _record_behind(situation: Situation, view: SinkView) -> int | None:
+def _record_behind(scene: Scene, view: SinkView) -> int | None:
     """Where the record of the query's own batches ends, if committed ones with rows come after it."""
     entry = view.sink.entry(view.sink.key)
     if entry is None or entry.native is False or view.sink.error or view.sink.incomplete or not view.keeps_a_record:
         return None
-    later = [batch for batch in situation.checkpoint.commit_names.ids if batch > entry.batch_id]
-    return entry.batch_id if any(rows_of(situation, batch) != 0 for batch in later) else None
+    later = [batch for batch in scene.checkpoint.commit_names.ids if batch > entry.batch_id]
+    return entry.batch_id if any(rows_of(scene, batch) != 0 for batch in later) else None
 
 
-def rows_of_a_lost_checkpoint(situation: Situation) -> Iterator[Refusal]:
+def rows_of_a_lost_checkpoint(scene: Scene) -> Iterator[Refusal]:
     """A query that starts from nothing reads again what another one wrote, and the sink lets it."""
-    for sink in (view.sink for view in situation.witnesses):
+    for sink in (view.sink for view in scene.witnesses):
         others = [str(entry.app_id) for entry in sink.ledger if entry.native and entry.app_id not in (sink.key, None)]
         if others:
             known = f"only the checkpoint of {listed(others)} says how far that query read"
@@ -203,12 +199,12 @@ def rows_of_a_lost_checkpoint(situation: Situation) -> Iterator[Refusal]:
             yield Refusal("restore-from-backup", f"{sink.path} has its batches, and {known}: {what}")
 
 
-def rows_written_twice(situation: Situation) -> Iterator[Refusal]:
+def rows_written_twice(scene: Scene) -> Iterator[Refusal]:
     """The batch that runs again is in a sink whose record does not stop it, as it was lowered, or is forgotten."""
-    planned = situation.scene.planned
-    if planned is None or not situation.scene.replays_as_logged:
+    planned = scene.planned
+    if planned is None or not scene.replays_as_logged:
         return
-    for view in situation.witnesses:
+    for view in scene.witnesses:
         write = view.latest_write(planned)
         if write and view.keeps_a_record and view.holds(planned) and view.skips(planned) is False:
             what = "take them out of the sink before the restart, which no step on the checkpoint can do"
@@ -218,49 +214,46 @@ def rows_written_twice(situation: Situation) -> Iterator[Refusal]:
 # -- batches that would never run --------------------------------------------------------------------------------------
 
 
-def are_batches_left_out(situation: Situation) -> bool:
+def are_batches_left_out(scene: Scene, restart: Restart) -> bool:
     """Planned, never committed, and below the one that runs again: only a sink can say that they were written."""
-    scene = situation.scene
     planned, committed = scene.planned, scene.committed
-    if planned is None or committed is None or situation.restart.outcome != "replay" or scene.is_async:
+    if planned is None or committed is None or restart.outcome != "replay" or scene.is_async:
         return False
-    return any(situation.all_hold(batch) is not True for batch in range(committed + 1, planned))
+    return any(scene.all_hold(batch) is not True for batch in range(committed + 1, planned))
 
 
-def batches_left_out(situation: Situation) -> Proposals:
+def batches_left_out(scene: Scene) -> Proposals:
     """The first that no sink is known to have runs again as it was planned; what comes after it is planned anew."""
-    committed, planned = situation.scene.committed, situation.scene.planned
+    committed, planned = scene.committed, scene.planned
     if committed is None or planned is None:
         return
-    first = next(one for one in range(committed + 1, planned) if situation.all_hold(one) is not True)
+    first = next(one for one in range(committed + 1, planned) if scene.all_hold(one) is not True)
     title = f"Run batch {first} again as it was planned, and plan anew what comes after it"
     steps: list[Step] = []
-    for number in sorted((one for one in situation.checkpoint.offset_names.ids if one > first), reverse=True):
-        steps.extend(
-            set_aside(situation.root, layout.offsets(number), "Spark would run only the highest, and none before")
-        )
-    if situation.has_offsets(first) and (first == 0 or situation.has_offsets(first - 1)):
+    for number in sorted((one for one in scene.checkpoint.offset_names.ids if one > first), reverse=True):
+        steps.extend(set_aside(scene.root, layout.offsets(number), "Spark would run only the highest, and none before"))
+    if scene.has_offsets(first) and (first == 0 or scene.has_offsets(first - 1)):
         yield Repair("run-left-out-batches", title, tuple(steps))
     title = f"Go back to the end of batch {committed}, the last that was committed"
-    yield rewind(situation, committed, id="rewind-to-batch", title=title)
+    yield rewind(scene, committed, id="rewind-to-batch", title=title)
 
 
 # -- choices about the batch that would run again ----------------------------------------------------------------------
 
 
-def skip_batch(situation: Situation) -> Repair | Refusal:
+def skip_batch(scene: Scene) -> Repair | Refusal:
     """A commit that we write makes Spark go on after the batch."""
-    planned = situation.scene.planned or 0
+    planned = scene.planned or 0
     id = "skip-batch"
-    if situation.is_stateful:
+    if scene.is_stateful:
         return Refusal(id, f"the next batch needs the state that batch {planned} leaves")
-    commit = forged_commit(situation, planned)
+    commit = forged_commit(scene, planned)
     if commit is None:
         return Refusal(id, f"commits/{planned} cannot be written: its format names what only Spark knows")
     path = layout.commits(planned)
     why = f"Spark takes batch {planned} for finished and never runs it"
-    taken = planned in situation.checkpoint.commit_names.ids
-    steps = (replace_file if taken else _written)(situation.root, path, encode_commit_log(commit), why)
+    taken = planned in scene.checkpoint.commit_names.ids
+    steps = (replace_file if taken else _written)(scene.root, path, encode_commit_log(commit), why)
     return Repair(id, f"If batch {planned} itself cannot run: skip it, with all its rows", steps)
 
 
@@ -268,14 +261,14 @@ def _written(root: str, path: str, content: bytes, why: str) -> tuple[Step, ...]
     return (write(root, path, content, why),)
 
 
-def drop_batch(situation: Situation) -> Repair | Refusal:
-    planned = situation.scene.planned or 0
+def drop_batch(scene: Scene) -> Repair | Refusal:
+    planned = scene.planned or 0
     id = "drop-planned-batch"
-    held = situation.any_holds(planned)
+    held = scene.any_holds(planned)
     if held is not False:
-        unknown = "not to be seen" if situation.sinks else "not known: name it with --sink"
+        unknown = "not to be seen" if scene.sinks else "not known: name it with --sink"
         why = f"a sink has batch {planned}" if held else f"whether a sink has batch {planned} is {unknown}"
         return Refusal(id, f"{why}; planned anew, what it reads would be skipped or written twice")
-    target = planned - 1 if situation.scene.committed is None else situation.scene.committed
+    target = planned - 1 if scene.committed is None else scene.committed
     title = f"If batch {planned} is too large or reads what is gone: plan it anew"
-    return rewind(situation, target, id=id, title=title)
+    return rewind(scene, target, id=id, title=title)

@@ -9,23 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ckpttool.formats import layout
+from ckpttool.laws.restart import predict_restart
 from ckpttool.laws.state_verdict import obstacle_of, predict_state
 from ckpttool.plan.log_repairs import Proposals, start_over
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.rewind import rewind
-from ckpttool.plan.situation import Situation
-from ckpttool.plan.states import has_later_base, later_versions, without
+from ckpttool.plan.states import has_later_base, later_versions, listing, without
 from ckpttool.plan.steps import Step, set_aside, set_aside_alone
-from ckpttool.scene.scene import Doubt
+from ckpttool.scene.scene import Doubt, Scene
 from ckpttool.scene.state_chain import StateFiles, chains, sst_names
 
 _BACKUP = "restore-from-backup"
 
 
-def damaged(situation: Situation) -> Proposals:
+def damaged(scene: Scene) -> Proposals:
     """What stops the batch is in the state that it begins with."""
-    files = situation.scene.needed_state
-    obstacle = obstacle_of(files, situation.scene.start) if files else None
+    files = scene.needed_state
+    obstacle = obstacle_of(files, scene.start) if files else None
     if isinstance(obstacle, Doubt):
         yield Refusal("look-at-state", f"whether the state can be loaded is not known: {obstacle.why}")
         return
@@ -33,43 +33,39 @@ def damaged(situation: Situation) -> Proposals:
         yield Refusal(_BACKUP, "the query is stateful, and its state is nowhere else: restore state/ from a backup")
     else:
         yield Refusal(_BACKUP, f"{obstacle.why}: restored from a backup of the same checkpoint, it costs nothing")
-        yield from _leftovers(situation)
-        yield from _schemas(situation)
-        yield from _older_bases(situation)
-        yield _newest_sound_version(situation)
-    if situation.restart.outcome == "error":
-        yield from start_over(situation, "the state is in no backup")
+        yield from _leftovers(scene)
+        yield from _schemas(scene)
+        yield from _older_bases(scene)
+        yield _newest_sound_version(scene)
+    if predict_restart(scene).outcome == "error":
+        yield from start_over(scene, "the state is in no backup")
 
 
-def _needed(situation: Situation) -> StateFiles | None:
-    return situation.states.get(situation.scene.next_id)
-
-
-def _leftovers(situation: Situation) -> Iterator[Repair]:
+def _leftovers(scene: Scene) -> Iterator[Repair]:
     """What stands where Spark has to write."""
-    files = _needed(situation)
+    files = scene.needed_state
     if files is None:
         return
     steps: list[Step] = []
     for path in (path for operator in files.operators for path in operator.orphan_crcs):
-        steps.extend(set_aside(situation.root, path, "the checksum of a file that is not there"))
+        steps.extend(set_aside(scene.root, path, "the checksum of a file that is not there"))
     for store in files.stores:
         if store.blocked:
             why = "it stands where the next batch leaves its changes"
-            steps.extend(set_aside_alone(situation.root, f"{store.path}/{store.blocked}", why))
+            steps.extend(set_aside_alone(scene.root, f"{store.path}/{store.blocked}", why))
     if steps:
         yield Repair("clear-the-way-of-state", "Set aside what stands where Spark writes state", tuple(steps))
 
 
-def _schemas(situation: Situation) -> Iterator[Repair]:
+def _schemas(scene: Scene) -> Iterator[Repair]:
     """A schema file that is not there is written by the query that starts."""
-    files = _needed(situation)
+    files = scene.needed_state
     broken = [path for operator in files.operators for path in operator.schema_faults] if files else []
     if any(f"/{layout.SCHEMAS}/" in path for path in broken):
         return  # the operator's metadata names these, and then they have to be there
     steps: list[Step] = []
     for path in broken:
-        steps.extend(set_aside(situation.root, path, "the query writes its own when it finds none"))
+        steps.extend(set_aside(scene.root, path, "the query writes its own when it finds none"))
     if steps:
         yield Repair(
             "set-aside-state-schema",
@@ -82,9 +78,9 @@ def _schemas(situation: Situation) -> Iterator[Repair]:
 # -- a damaged copy, with everything that it was made from -------------------------------------------------------------
 
 
-def _older_bases(situation: Situation) -> Iterator[Repair | Refusal]:
+def _older_bases(scene: Scene) -> Iterator[Repair | Refusal]:
     """The state comes out of an older copy and the changes since, as it would have without the damaged one."""
-    files, conditions = _needed(situation), situation.scene.start
+    files, conditions = scene.needed_state, scene.start
     if files is None:
         return
     id, gone = "set-aside-state-snapshot", dict[str, None]()
@@ -95,7 +91,7 @@ def _older_bases(situation: Situation) -> Iterator[Repair | Refusal]:
             return  # something else is damaged as well
         gone |= dict.fromkeys(path for base in damaged for path in _with_sidecar(left, base))
         left = without({left.version: left}, gone)[left.version]
-    steps = [step for path in gone for step in set_aside(situation.root, path, "it cannot be read")]
+    steps = [step for path in gone for step in set_aside(scene.root, path, "it cannot be read")]
     spelled = ", ".join(path for path in gone if not path.endswith(layout.CRC_SUFFIX))
     yield Repair(
         id,
@@ -125,14 +121,14 @@ def _with_sidecar(files: StateFiles, path: str) -> Iterator[str]:
 # -- an earlier version ------------------------------------------------------------------------------------------------
 
 
-def _newest_sound_version(situation: Situation) -> Repair | Refusal:
+def _newest_sound_version(scene: Scene) -> Repair | Refusal:
     """Back to a batch that left state which can be loaded; nothing is promised of versions that nobody looked at."""
     id, tried = "rewind-to-batch", list[str]()
-    for batch in sorted((version - 1 for version in situation.states), reverse=True):
-        if not 0 <= batch < situation.scene.next_id - 1:
+    for batch in sorted((version - 1 for version in scene.states), reverse=True):
+        if not 0 <= batch < scene.next_id - 1:
             continue
         title = f"Go back to the end of batch {batch}, the last whose state can be loaded"
-        back = rewind(situation, batch, id=id, title=title)
+        back = rewind(scene, batch, id=id, title=title)
         if isinstance(back, Repair):
             return back
         tried.append(f"batch {batch}: {back.why}")
@@ -142,29 +138,29 @@ def _newest_sound_version(situation: Situation) -> Repair | Refusal:
 # -- state of another timeline -----------------------------------------------------------------------------------------
 
 
-def _version_in_use(situation: Situation) -> int:
+def _version_in_use(scene: Scene) -> int:
     """A batch that runs again may have left its own version already; before it is planned, it left nothing."""
-    return situation.scene.next_id + situation.scene.is_replay
+    return scene.next_id + scene.is_replay
 
 
-def is_state_stale(situation: Situation) -> bool:
-    scene = situation.scene
-    if situation.listing is None or scene.planned is None or scene.is_realtime:
+def is_state_stale(scene: Scene) -> bool:
+    files = listing(scene.states)
+    if files is None or scene.planned is None or scene.is_realtime:
         return False
-    return has_later_base(situation.listing, _version_in_use(situation))
+    return has_later_base(files, _version_in_use(scene))
 
 
-def stale_state(situation: Situation) -> Proposals:
+def stale_state(scene: Scene) -> Proposals:
     """What a rewind that forgot the state has left: later loads would take it for their own."""
-    version = _version_in_use(situation)
+    version = _version_in_use(scene)
     why = "it belongs to a batch that was undone: a later load would take it for its own"
     yield Repair(
         "set-aside-stale-state",
         f"Set aside the state of versions above {version}, which belongs to batches that were undone",
         tuple(
             step
-            for path in later_versions(situation.listing or (), version)
-            for step in set_aside_alone(situation.root, path, why)
+            for path in later_versions(listing(scene.states) or (), version)
+            for step in set_aside_alone(scene.root, path, why)
         ),
         preconditions=("the query did not run since the logs were taken back: else it may have read them already",),
     )

@@ -18,8 +18,6 @@ States = Mapping[int, StateFiles]
 
 _STORE = rf"{layout.STATE}/\d+/\d+/(?:[^/]+/)?"
 _VERSION = re.compile(rf"{_STORE}\.?(\d+)(_[^/.]+)?\.(snapshot|zip|delta|changelog)(?:\.crc)*")
-_OF_OPERATOR = rf"{layout.STATE}/\d+/(?:{layout.OPERATOR_METADATA}/{layout.RUNS}|{layout.SCHEMAS}/[^/]+)/"
-_METADATA = re.compile(rf"{_OF_OPERATOR}\.?(\d+)(?:_[^/]*)?(?:\.crc)?")
 
 
 def obstacle(states: States, version: int, start: Start) -> Failure | Doubt | None:
@@ -98,9 +96,3 @@ def has_later_base(files: Iterable[str], version: int) -> bool:
     made again, and names with ids are found by no other timeline."""
     found = (_VERSION.fullmatch(file) for file in files if file.endswith((".snapshot", ".zip")))
     return any(match and not match[2] and version < int(match[1]) <= LONG_MAX for match in found)
-
-
-def later_metadata(files: Iterable[str], batch: int) -> list[str]:
-    """What a batch after this one wrote about its operators."""
-    found = [file for file in files if (match := _METADATA.fullmatch(file)) and int(match[1]) > batch]
-    return sorted(found, reverse=True)

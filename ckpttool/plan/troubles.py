@@ -1,13 +1,14 @@
-"""What is wrong with a situation, and which repairs there are for it. New rules get a line in `BY_RULE`."""
+"""What is wrong with a scene, and which repairs there are for it. New rules get a line in `BY_RULE`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ckpttool.laws.restart import Restart
 from ckpttool.plan import file_repairs, kafka_repairs, log_repairs, sink_repairs, state_repairs
 from ckpttool.plan.log_repairs import Proposals
 from ckpttool.plan.repair import Proposer
-from ckpttool.plan.situation import Situation
+from ckpttool.scene.scene import Scene
 
 # The id of a rule → what can be done where it speaks.
 BY_RULE: Mapping[str, tuple[Proposer, ...]] = {
@@ -60,33 +61,32 @@ BESIDES: Mapping[str, Proposer] = {
 }
 
 
-def first_trouble(situation: Situation) -> str | None:
+def first_trouble(scene: Scene, restart: Restart) -> str | None:
     """The law that stops the restart, else what it would do without a word; None if all is well."""
-    scene = situation.scene
-    if situation.restart.law:
-        return situation.restart.law.id
-    if kafka_repairs.is_in_trouble(situation):
+    if restart.law:
+        return restart.law.id
+    if kafka_repairs.is_in_trouble(scene):
         return "kafka"
-    if situation.restart.outcome in ("unknown", "error"):
+    if restart.outcome in ("unknown", "error"):
         return "beyond-the-rules"
     planned, committed = scene.planned, scene.committed
-    if situation.checkpoint.metadata is None and (planned is not None or committed is not None):
+    if scene.checkpoint.metadata is None and (planned is not None or committed is not None):
         return "id-lost"
     if committed is not None and (planned is None or committed > planned) and not scene.is_realtime:
         return "commit-ahead" if planned is not None else "offset-log-lost"
-    if sink_repairs.is_log_in_the_way(situation):
+    if sink_repairs.is_log_in_the_way(scene, restart):
         return "sink-log"
-    if sink_repairs.is_skip_fatal(situation):
+    if sink_repairs.is_skip_fatal(scene, restart):
         return "skip-without-state"
-    if state_repairs.is_state_stale(situation):
+    if state_repairs.is_state_stale(scene):
         return "stale-state"
-    if sink_repairs.are_batches_left_out(situation):
+    if sink_repairs.are_batches_left_out(scene, restart):
         return "batches-left-out"
-    if sink_repairs.is_sink_ahead(situation):
+    if sink_repairs.is_sink_ahead(scene, restart):
         return "sink-ahead"
-    return "under-another-id" if sink_repairs.is_under_another_id(situation) else None
+    return "under-another-id" if sink_repairs.is_under_another_id(scene) else None
 
 
-def repairs_of(trouble: str, situation: Situation) -> Proposals:
+def repairs_of(trouble: str, scene: Scene) -> Proposals:
     for proposer in (*BY_RULE.get(trouble, ()), *([BESIDES[trouble]] if trouble in BESIDES else ())):
-        yield from proposer(situation)
+        yield from proposer(scene)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -97,6 +97,10 @@ class Scene(Struct, frozen=True):
         return self.evidence.checkpoint
 
     @property
+    def root(self) -> str:
+        return self.checkpoint.url
+
+    @property
     def planned(self) -> int | None:
         """The highest offset file, as Spark counts them: names in another spelling count too."""
         return highest(self.checkpoint.offset_names)
@@ -104,6 +108,11 @@ class Scene(Struct, frozen=True):
     @property
     def committed(self) -> int | None:
         return highest(self.checkpoint.commit_names)
+
+    @property
+    def reached(self) -> int:
+        """The highest batch that either log ever heard of, -1 if there is none."""
+        return max((one for one in (self.planned, self.committed) if one is not None), default=-1)
 
     @property
     def is_local(self) -> bool:
@@ -128,6 +137,11 @@ class Scene(Struct, frozen=True):
     @property
     def is_stateful(self) -> bool:
         return self.evidence.is_stateful
+
+    @property
+    def has_state_ids(self) -> bool:
+        """Checkpoint format 2: each commit names the state files that the next batch loads."""
+        return any(commit.state_unique_ids for commit in self.checkpoint.commits.values())
 
     @property
     def operator_names(self) -> set[str | None]:
@@ -225,6 +239,22 @@ class Scene(Struct, frozen=True):
         """Whether any task of the next batch runs: a sink that has the batch already does not even ask for its rows."""
         return not self.sinks or not all(view.ends_before_reading(self.next_id) for view in self.sink_views)
 
+    @property
+    def witnesses(self) -> tuple[SinkView, ...]:
+        """The sinks in which a row could be twice, or missing."""
+        return tuple(view for view in self.sink_views if not view.keeps_nothing)
+
+    def any_skips(self, batch_id: int) -> bool | None:
+        return _any([view.skips(batch_id) for view in self.witnesses] if self.sinks else [None])
+
+    def any_holds(self, batch_id: int) -> bool | None:
+        return _any([view.holds(batch_id) for view in self.witnesses] if self.sinks else [None])
+
+    def all_hold(self, batch_id: int) -> bool | None:
+        return _not(_any([_not(view.holds(batch_id)) for view in self.witnesses] if self.sinks else [None]))
+
+    # -- single files --------------------------------------------------------------------------------------------------
+
     def fault(self, path: str) -> Finding | None:
         return next((fault for fault in self.checkpoint.faults if fault.path == path), None)
 
@@ -233,6 +263,13 @@ class Scene(Struct, frozen=True):
 
     def entry(self, batch_id: int | None) -> OffsetLogEntry | None:
         return None if batch_id is None else self.checkpoint.offsets.get(batch_id)
+
+    def has_offsets(self, batch_id: int) -> bool:
+        """Whether they are there and could be read."""
+        return batch_id in self.checkpoint.offsets and batch_id in self.checkpoint.offset_names.ids
+
+    def has_commit(self, batch_id: int) -> bool:
+        return batch_id in self.checkpoint.commits and batch_id in self.checkpoint.commit_names.ids
 
     def conf(self, key: str, default: str) -> str:
         return self.start.conf.get(key, default)
@@ -253,3 +290,11 @@ def highest(names: LogNames) -> int | None:
     """`Long.parseLong` takes `005` and `+5`, so they count."""
     odd = [number for name in names.non_canonical if (number := parse_long(name)) is not None and number >= 0]
     return max([*names.ids[-1:], *odd], default=None)
+
+
+def _not(answer: bool | None) -> bool | None:
+    return None if answer is None else not answer
+
+
+def _any(answers: Sequence[bool | None]) -> bool | None:
+    return True if True in answers else None if None in answers else False

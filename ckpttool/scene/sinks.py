@@ -11,6 +11,7 @@ from ckpttool.model import Finding, LogNames
 
 SinkKind = Literal["delta", "file", "iceberg", "kafka", "jdbc", "foreachBatch", "memory", "noop", "unknown"]
 HAVE_A_RECORD = ("delta", "file", "iceberg")
+KEEP_NOTHING = ("noop", "memory")
 Verdict = Literal["written", "skipped_already_written", "skipped_rows_lost", "duplicated", "unknown"]
 
 
@@ -105,6 +106,10 @@ class SinkView(Struct, frozen=True):
     @property
     def keeps_a_record(self) -> bool:
         return self.sink.kind in HAVE_A_RECORD
+
+    @property
+    def keeps_nothing(self) -> bool:
+        return self.sink.kind in KEEP_NOTHING
 
     @property
     def in_force(self) -> LedgerEntry | None:

@@ -53,14 +53,14 @@ def look(
     spark: Release = (4, 2, 0),
     wish: Wish | None = None,
     is_async: bool | None = None,
-    files: bool = False,
+    state: bool = False,
 ) -> tuple[Plan, Restart]:
     evidence = gather_evidence(open_checkpoint(str(root)))
     options = {} if is_async is None else {ASYNC_OPTION: str(is_async).lower()}
     scene = Scene(evidence, Start(spark, options=options), sinks)
     restart = predict_restart(replace(scene, sinks=()))
-    listing = frozenset(files_below(root)) if files else None
-    return plan_recovery(scene, restart, wish, listing), restart
+    looked = replace(scene, states=look_at_states(root, scene, wish, "quick", partitions=2)) if state else scene
+    return plan_recovery(looked, restart, wish), restart
 
 
 def ids(plan: Plan) -> list[str]:
@@ -507,7 +507,7 @@ def state_of(root: Path, *versions: int) -> None:
 def test_rewinding_sets_newer_state_aside_first(tmp_path: Path) -> None:
     build(tmp_path, STORY)
     state_of(tmp_path, 1, 2, 3)
-    way = look(tmp_path, wish=Wish(to_batch=1), files=True)[0].options[0]
+    way = look(tmp_path, wish=Wish(to_batch=1), state=True)[0].options[0]
     kept = {f"state/0/{partition}/{version}.delta" for partition in "01" for version in (1, 2)}
     assert paths(way)[:4] == [f"-state/0/{partition}/3.{kind}" for kind in ("snapshot", "delta") for partition in "01"]
     take_steps(tmp_path, way.steps)
@@ -519,7 +519,7 @@ def test_rewinding_sets_newer_state_aside_first(tmp_path: Path) -> None:
 def test_state_that_is_not_kept_any_more_is_out_of_reach(tmp_path: Path) -> None:
     build(tmp_path, STORY)
     state_of(tmp_path, 3)
-    assert not look(tmp_path, wish=Wish(to_batch=1), files=True)[0].options
+    assert not look(tmp_path, wish=Wish(to_batch=1), state=True)[0].options
     assert not look(tmp_path, wish=Wish(to_batch=1))[0].options
 
 
