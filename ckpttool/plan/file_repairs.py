@@ -225,7 +225,7 @@ def _mended(source: SourceProgress, start: object) -> str | None:
     return json.dumps(topics, separators=(",", ":"))
 
 
-def unusable_beginning(scene: Scene) -> Proposals:
+def initial_offset_unusable(scene: Scene) -> Proposals:
     """Until batch 0 is committed a source asks this file where it begins, and without it its options."""
     for log in scene.checkpoint.source_logs:
         path = layout.source_entry(log.name, 0)
@@ -239,12 +239,12 @@ def unusable_beginning(scene: Scene) -> Proposals:
             )
 
 
-def only_a_backup(_: Scene) -> Proposals:
+def restore_from_backup(_: Scene) -> Proposals:
     yield Refusal(
         "restore-from-backup", "what is gone is nowhere else: restore it from a backup of the same checkpoint"
     )
 
 
-def not_by_files(scene: Scene) -> Proposals:
+def no_edit_helps(scene: Scene) -> Proposals:
     restart = predict_restart(scene)
     yield Refusal("edit-files", f"no edit of the checkpoint helps here: {'; '.join(restart.why)}")

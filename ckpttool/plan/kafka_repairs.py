@@ -37,7 +37,7 @@ def is_in_trouble(scene: Scene) -> bool:
     return judged is not None and (isinstance(judged.obstacle, Failure) or _is_overtaken(judged))
 
 
-def what_is_there(scene: Scene) -> Proposals:
+def go_past_lost_rows(scene: Scene) -> Proposals:
     judged = _judged(scene)
     assert judged is not None
     if scene.is_replay and scene.all_hold(scene.planned or 0):

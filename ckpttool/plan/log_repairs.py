@@ -41,7 +41,7 @@ Proposals = Iterator[Repair | Refusal]
 # -- metadata ----------------------------------------------------------------------------------------------------------
 
 
-def give_id_back(scene: Scene) -> Proposals:
+def restore_query_id(scene: Scene) -> Proposals:
     for query_id, where in _remembered_ids(scene):
         yield _with_id(scene, query_id, "restore-query-id", f"Give the query its id back: {query_id}, which {where}")
     yield _with_id(
@@ -70,7 +70,7 @@ def _id_steps(scene: Scene, query_id: str, why: str) -> tuple[Step, ...]:
 def metadata_unwritable(scene: Scene) -> Proposals:
     """Spark writes a new id where there is none; a query that has batches had better have its own."""
     if scene.reached >= 0:
-        yield from give_id_back(scene)
+        yield from restore_query_id(scene)
         return
     title = "Set aside the checksum that no `metadata` belongs to"
     yield Repair("set-aside-leftover-checksum", title, _stale_checksum(scene))
@@ -342,7 +342,7 @@ def _set_aside_commits_above(scene: Scene, planned: int) -> Repair:
     return Repair("set-aside-commits", title, tuple(steps))
 
 
-def no_directory(scene: Scene) -> Proposals:
+def file_for_directory(scene: Scene) -> Proposals:
     """What belongs below it was somewhere else, or is gone: without it the log is empty."""
     for fault in scene.checkpoint.faults:
         if fault.id == "not-a-directory":
@@ -350,7 +350,7 @@ def no_directory(scene: Scene) -> Proposals:
             yield Repair("set-aside-file", f"Set the file {fault.path} aside", steps)
 
 
-def first_place_taken(scene: Scene) -> Proposals:
+def location_not_empty(scene: Scene) -> Proposals:
     """What a crash left of the first offsets is nothing; where more is there, or a sink has batches, they are lost."""
     known = any(sink.entry(sink.key) for sink in (view.sink for view in scene.witnesses) if sink.key)
     if scene.committed is not None or scene.checkpoint.operators or known:

@@ -16,7 +16,7 @@ from ckpttool.laws.sinks.skipped import never_committed
 from ckpttool.model import CommitLogEntry, LogNames
 from ckpttool.plan.cost import Cost, rows_of, total
 from ckpttool.plan.ledgers import rewound_sinks
-from ckpttool.plan.log_repairs import Proposals, forged_commit, give_id_back, new_id_for_known_query
+from ckpttool.plan.log_repairs import Proposals, forged_commit, new_id_for_known_query, restore_query_id
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.rewind import rewind
 from ckpttool.plan.steps import Step, of_sink, replace_file, set_aside, set_aside_alone, write
@@ -38,11 +38,11 @@ def _stopped(scene: Scene, batch: int | None) -> list[tuple[SinkEvidence, Failur
     return [(sink, answer) for sink, answer in answers if isinstance(answer, Failure)]
 
 
-def is_log_in_the_way(scene: Scene, restart: Restart) -> bool:
+def is_sink_log_blocked(scene: Scene, restart: Restart) -> bool:
     return bool(_stopped(scene, restart.batch_id))
 
 
-def log_in_the_way(scene: Scene) -> Proposals:
+def sink_log_blocked(scene: Scene) -> Proposals:
     for sink, failure in _stopped(scene, predict_restart(scene).batch_id):
         names = sink.names or LogNames()
         own = {str(failure.batch_id), f"{failure.batch_id}{layout.COMPACT_SUFFIX}"}
@@ -141,7 +141,7 @@ def is_skip_fatal(scene: Scene, restart: Restart) -> bool:
     return restart.batch_id is not None and never_committed(scene, restart.batch_id) is not None
 
 
-def run_what_is_skipped(scene: Scene) -> Proposals:
+def lower_sinks_below_batch(scene: Scene) -> Proposals:
     yield _bring_sinks_down(scene, (predict_restart(scene).batch_id or 0) - 1)
 
 
@@ -164,7 +164,7 @@ def is_under_another_id(scene: Scene) -> bool:
 
 
 def under_another_id(scene: Scene) -> Proposals:
-    yield from (one for one in give_id_back(scene) if isinstance(one, Repair) and one.id == "restore-query-id")
+    yield from (one for one in restore_query_id(scene) if isinstance(one, Repair) and one.id == "restore-query-id")
 
 
 # -- the sink is behind ------------------------------------------------------------------------------------------------

@@ -16,12 +16,12 @@ from msgspec.structs import replace
 
 from ckpttool import open_checkpoint
 from ckpttool.formats.commits import parse_commit_log
-from ckpttool.laws.book import stopping
+from ckpttool.laws.book import every, stopping
 from ckpttool.laws.restart import Restart, predict_restart
 from ckpttool.model import LogNames
 from ckpttool.plan import DeltaRestore, DeltaTxn, Manual, Plan, SetAside, WayOut, Wish, Write, plan_recovery
 from ckpttool.plan.steps import set_aside
-from ckpttool.plan.troubles import BY_RULE
+from ckpttool.plan.troubles import BY_LAW, OF_NO_LAW
 from ckpttool.releases import NEWEST, Release
 from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.scene import ASYNC_OPTION, Scene, Start
@@ -226,7 +226,13 @@ def test_a_local_file_goes_with_its_checksum(root: str, crcs: int) -> None:
 
 def test_every_rule_has_ways_out_or_a_refusal() -> None:
     known = {rule.id for release in [(2, 4, 0), (4, 0, 0), NEWEST] for rule in stopping(release)}
-    assert known - BY_RULE.keys() == set()
+    assert known - BY_LAW.keys() == set()
+
+
+def test_repairs_hang_on_laws() -> None:
+    book = {law.id for law in every()}
+    assert BY_LAW.keys() - book == set()
+    assert OF_NO_LAW.keys() & book == set()
 
 
 def test_two_damages_are_mended_together(tmp_path: Path) -> None:
