@@ -1,0 +1,109 @@
+"""A sink brought down to a batch: what that takes, who refuses it, and the commands that do it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow
+import pytest
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from msgspec.structs import replace
+
+from ckpttool.model import LogNames
+from ckpttool.plan import DeltaRestore, DeltaTxn, Manual, Wish
+from ckpttool.releases import Release
+from ckpttool.scene.sinks import SinkWrite
+from tests.builders import EPOCH_MS, QUERY_ID, build
+from tests.take_steps import within_fence
+from tests.unit.plan.plans import (
+    STORY,
+    delta,
+    file_sink,
+    ids,
+    look,
+    rows,
+)
+
+WITH_THIS_PYTHON = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
+def test_other_writers_are_not_undone(tmp_path: Path) -> None:
+    sink = delta(0, 1, 2, 3)
+    sink = replace(sink, writes=(*sink.writes, SinkWrite("version 4", EPOCH_MS * 2, None, None, 4, "MERGE", 7)))
+    plan, _ = look(build(tmp_path, STORY), sink)
+    assert "bring-sink-down" not in ids(plan)
+    assert any("version 4" in refusal.why for refusal in plan.refused)
+
+
+def test_after_a_restore_only_the_record_is_lowered(tmp_path: Path) -> None:
+    sink = delta(0, 1, 2, 3)
+    gone = tuple(replace(write, rows_lost="restored") if write.version == 3 else write for write in sink.writes)
+    plan, _ = look(build(tmp_path, STORY), replace(sink, writes=gone))
+    assert [type(step) for step in within_fence(plan.options[0].steps)] == [DeltaTxn]
+    assert rows(plan.options[0]) == (0, 0, 10)
+
+
+def test_an_iceberg_table_is_rolled_back_by_a_person(tmp_path: Path) -> None:
+    """Only who knows its catalog can; a script that is run through stops there."""
+    writes = tuple(
+        SinkWrite(f"snapshot {one}7", EPOCH_MS * 2, QUERY_ID, one, one * 10 + 7, rows=10) for one in range(3)
+    )
+    sink = replace(delta(0, 1, 2), kind="iceberg", writes=writes)
+    (way,) = look(build(tmp_path, STORY), sink, wish=Wish(to_batch=1))[0].options
+    step = within_fence(way.steps)[0]
+    assert isinstance(step, Manual)
+    assert step.target == "sink"
+    assert "rollback_to_snapshot('NAMESPACE.TABLE', 17)" in step.shell
+    assert subprocess.run(["bash", "-c", f"set -e\n{step.shell}\ntrue"], check=False).returncode == 1
+
+
+@pytest.mark.parametrize("spelled", ["it's", "./it's", "{here}/it's", "file:{here}/it's"])
+def test_the_command_lowers_what_the_table_has_recorded(tmp_path: Path, spelled: str) -> None:
+    """With a time, without which Delta may forget it. The restore before it: test_fence_vs_spark."""
+    table = tmp_path / "it's"
+    for batch in range(3):
+        record = CommitProperties(app_transactions=[Transaction(QUERY_ID, batch, EPOCH_MS)])
+        write_deltalake(str(table), pyarrow.table({"id": [batch]}), mode="append", commit_properties=record)
+    build(tmp_path / "q", STORY)
+    (way,) = look(tmp_path / "q", delta(0, 1, 2, path=spelled.format(here=tmp_path)), wish=Wish(to_batch=0))[0].options
+    (step,) = [step for step in way.steps if isinstance(step, DeltaTxn)]
+    subprocess.run(["bash", "-ec", step.shell], check=True, cwd=tmp_path, env=os.environ | WITH_THIS_PYTHON)
+    assert DeltaTable(str(table)).transaction_version(QUERY_ID) == 0
+    newest = max((table / "_delta_log").glob("*.json")).read_text()
+    assert '"lastUpdated":1' in newest
+
+
+@pytest.mark.parametrize(
+    ("spark", "package"),
+    [
+        ((3, 4, 4), "delta-core_2.12:2.4.0"),
+        ((3, 5, 8), "delta-spark_2.12:3.3.2"),
+        ((4, 0, 0), "delta-spark_2.13:4.0.0"),
+        ((4, 0, 4), "delta-spark_4.0_2.13:4.4.0"),
+        ((4, 3, 0), "delta-spark_4.2_2.13:4.4.0"),  # there is none for it yet
+    ],
+)
+def test_a_restore_brings_the_delta_of_its_spark(tmp_path: Path, spark: Release, package: str) -> None:
+    (way,) = look(build(tmp_path, STORY), delta(0, 1, 2), spark=spark, wish=Wish(to_batch=0))[0].options
+    (step,) = [step for step in way.steps if isinstance(step, DeltaRestore)]
+    assert f"--packages io.delta:{package} " in step.shell
+
+
+@pytest.mark.parametrize("spelled", ["sink", "./sink", "{here}/sink", "file:{here}/sink", "file://{here}/sink/"])
+def test_the_commands_find_the_sink_however_it_was_spelled(tmp_path: Path, spelled: str) -> None:
+    """A relative path is not one below the checkpoint: the commands are run where ckpt was."""
+    build(tmp_path / "q", STORY)
+    log = tmp_path / "sink" / "_spark_metadata"
+    log.mkdir(parents=True)
+    for batch in range(3):
+        (log / str(batch)).write_text("v1\n")
+    sink = replace(file_sink(LogNames((0, 1, 2))), path=spelled.format(here=tmp_path))
+    (way,) = look(tmp_path / "q", sink, wish=Wish(to_batch=1))[0].options
+    for step in way.steps:
+        subprocess.run(["bash", "-ec", step.shell], check=True, cwd=tmp_path)
+    assert [path.name for path in log.iterdir()] == ["0", "1"]
+    assert (tmp_path / "sink.set-aside" / "_spark_metadata" / "2").exists()
+    assert not (tmp_path / "q" / "offsets" / "2").exists()
