@@ -101,12 +101,12 @@ def plan_recovery(scene: Scene, restart: Restart, wish: Wish | None = None) -> P
     return Plan(_told_apart(_cheapest_first(found)), tuple(dict.fromkeys(refused)), reach_of(scene))
 
 
-def _ways_out(start: Scene, refused: list[Refusal]) -> Iterator[WayOut]:
-    chains = [found for found in _chains(start, _REPAIRS_IN_A_ROW, refused) if found[0]]
+def _ways_out(before: Scene, refused: list[Refusal]) -> Iterator[WayOut]:
+    chains = [found for found in _chains(before, _REPAIRS_IN_A_ROW, refused) if found[0]]
     taken = [{repair.id for repair in chain} for chain, _ in chains]
-    for (chain, end), ids in zip(chains, taken, strict=True):
+    for (chain, after), ids in zip(chains, taken, strict=True):
         if not any(fewer < ids for fewer in taken):  # else it does more than it takes
-            yield _way_out(start, chain, end)
+            yield _way_out(before, chain, after)
 
 
 def _chains(scene: Scene, left: int, refused: list[Refusal]) -> Iterator[tuple[tuple[Repair, ...], Scene]]:
@@ -119,17 +119,17 @@ def _chains(scene: Scene, left: int, refused: list[Refusal]) -> Iterator[tuple[t
         if isinstance(proposal, Refusal):
             refused.append(proposal)
         elif left:
-            for rest, end in _chains(proposal.apply(scene), left - 1, refused):
-                yield (proposal, *rest), end
+            for rest, after in _chains(proposal.apply(scene), left - 1, refused):
+                yield (proposal, *rest), after
 
 
-def _chosen(start: Scene, choices: Sequence[Repair | Refusal], refused: list[Refusal]) -> list[WayOut]:
+def _chosen(before: Scene, choices: Sequence[Repair | Refusal], refused: list[Refusal]) -> list[WayOut]:
     """What somebody may want although the restart goes on."""
-    tried = (_tried(start, choice, refused) for choice in choices)
+    tried = (_tried(before, choice, refused) for choice in choices)
     return [replace(way, is_repair=False) for way in tried if way]
 
 
-def _tried(start: Scene, proposal: Repair | Refusal, refused: list[Refusal]) -> WayOut | None:
+def _tried(before: Scene, proposal: Repair | Refusal, refused: list[Refusal]) -> WayOut | None:
     """One repair that was asked for, with what else it takes then."""
     if isinstance(proposal, Refusal):
         refused.append(proposal)
@@ -137,20 +137,20 @@ def _tried(start: Scene, proposal: Repair | Refusal, refused: list[Refusal]) -> 
     if not proposal.steps:
         refused.append(Refusal(proposal.id, "the checkpoint stands there already"))
         return None
-    chains = _chains(proposal.apply(start), _REPAIRS_IN_A_ROW, refused)
-    ways = [_way_out(start, (proposal, *chain), end) for chain, end in chains]
+    chains = _chains(proposal.apply(before), _REPAIRS_IN_A_ROW, refused)
+    ways = [_way_out(before, (proposal, *chain), after) for chain, after in chains]
     best = _cheapest_first(ways)
     if not best:
         refused.append(Refusal(proposal.id, "the restart after it would not go on"))
     return best[0] if best else None
 
 
-def _way_out(start: Scene, chain: Sequence[Repair], end: Scene) -> WayOut:
-    cost = sum((repair.cost for repair in chain), cost_of(start, end))
+def _way_out(before: Scene, chain: Sequence[Repair], after: Scene) -> WayOut:
+    cost = sum((repair.cost for repair in chain), cost_of(before, after))
     titles = [repair.title for repair in chain]
     traps = [repair.trap for repair in chain if repair.trap]
     preconditions = [condition for repair in chain for condition in repair.preconditions]
-    if not start.sinks and None in (cost.lost, cost.duplicated) and not any("--sink" in one for one in preconditions):
+    if not before.sinks and None in (cost.lost, cost.duplicated) and not any("--sink" in one for one in preconditions):
         preconditions.append("what the sink has is not known: name it with --sink to have that looked at")
     return WayOut(
         id=chain[0].id,
@@ -159,7 +159,7 @@ def _way_out(start: Scene, chain: Sequence[Repair], end: Scene) -> WayOut:
         rows_replayed=cost.replayed,
         rows_lost=cost.lost,
         rows_duplicated=cost.duplicated,
-        steps=fenced(start, _in_order(step for repair in chain for step in repair.steps)),
+        steps=fenced(before, _in_order(step for repair in chain for step in repair.steps)),
         preconditions=tuple(dict.fromkeys(preconditions)),
         trap="; ".join(dict.fromkeys(traps)) or None,
     )
