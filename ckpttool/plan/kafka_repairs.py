@@ -51,8 +51,7 @@ def _judged(scene: Scene) -> KafkaVerdict | None:
         return None
     from ckpttool.laws.kafka import judge_kafka
 
-    reads = not scene.sinks or scene.any_skips(scene.next_id) is not True
-    return judge_kafka(scene.kafka, scene, reads=reads)
+    return judge_kafka(scene.kafka, scene, reads=scene.asks_for_rows)
 
 
 def _is_overtaken(judged: KafkaVerdict) -> bool:

@@ -13,9 +13,9 @@ from ckpttool.formats.offsets import parse_offset_log
 from ckpttool.kafka.base import BrokerAnswer, BrokerFault
 from ckpttool.plan import Conf, Plan, SetAside, WayOut, Write, plan_recovery
 from ckpttool.scene.scene import Scene
-from ckpttool.scene.sinks import SinkEvidence
+from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkKind, SinkWrite
 from tests.take_steps import within_fence
-from tests.unit.kafka.scenes import GONE, broker, query, told
+from tests.unit.kafka.scenes import GONE, MINUTE, T0, broker, query, told
 
 START: Any = {"t": {0: 100}}
 END: Any = {"t": {0: 200}}
@@ -64,6 +64,20 @@ def test_retention_passed_the_end_of_a_batch_that_runs_again() -> None:
     assert option.rows_lost == 150
     assert written(option) == ("offsets/0", {"t": {"0": 250}})
     assert "offsets/1" in [step.path for step in option.steps if isinstance(step, SetAside)]
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_a_batch_that_the_sink_has_is_read_again_all_the_same(kind: SinkKind) -> None:
+    """Delta skips before it asks for a row, Iceberg only when it commits; and each sink asks for itself."""
+    scene = query(START, END, replay=True)
+    query_id = scene.checkpoint.metadata.id if scene.checkpoint.metadata else None
+    write = SinkWrite("version 1", T0 + 60 * MINUTE, query_id, 1, 1, rows=100)
+    has_it = SinkEvidence(kind, "/lake/q", key=query_id, ledger=(LedgerEntry(query_id, 1),), writes=(write,))
+    others = (EMPTY,) if kind == "delta" else ()
+    scene = replace(scene, sinks=(has_it, *others), kafka=told(scene, broker({"t": {0: (250, 300)}})))
+    restart = predict(scene)
+    assert restart.outcome == "error"
+    assert PASS in ids(plan_recovery(scene, restart))
 
 
 def test_a_part_of_the_batch_is_left() -> None:
