@@ -31,4 +31,5 @@ def test_only_a_stateful_query_that_has_planned_a_batch_asks_for_state(tmp_path:
 def test_no_more_is_opened_than_the_version_needs(tmp_path: Path, version: int, opened: set[str]) -> None:
     root = made.checkpoint(tmp_path, made.deltas(1, 2, 3))
     files = load_state_at(LocalStore(str(root)), scene_of(root), version, "full")
-    assert (files.version, files.stores[0].opened) == (version, opened)
+    assert files.version == version
+    assert files.stores[0].opened == opened
