@@ -329,10 +329,15 @@ def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 def _as_raised(restart: Restart, findings: Sequence[Finding]) -> Iterator[Finding]:
     """One start raises one error, and that as this release has it: nothing else that is wrong comes to be raised."""
     about = _about(restart, findings)
+    # Where a law leaves it open, what it tells of may come to be raised.
+    tells = restart.law.tells if restart.law and restart.outcome == "unknown" else ()
+    doubted = [finding for finding in findings if finding.id in tells]
     for finding in findings:
         if restart.error and finding in about:
             raised = SparkError(restart.error.class_name, restart.error.condition)
             yield replace(finding, severity="error", spark=raised)
+        elif finding in doubted:
+            yield finding
         else:
             yield replace(finding, spark=None) if finding.spark else finding
 

@@ -7,6 +7,7 @@ and filled with what the old one held up to these ends: it is what the crash lef
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 PARTITIONS = 2
 ENDS = "ends.json"
 SECONDS = 30.0
+NO_LEADER_YET = ("NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PART")
 
 
 class SinkTopic:
@@ -91,8 +93,18 @@ class SinkTopic:
 
     def _ends(self, name: str) -> dict[str, int]:
         places = {str(partition): self._kafka.TopicPartition(name, partition) for partition in range(PARTITIONS)}
-        ends = self._reading().get_watermark_offsets
-        return {partition: ends(place, timeout=SECONDS)[1] for partition, place in places.items()}
+        return {partition: self._end(place) for partition, place in places.items()}
+
+    def _end(self, place: Any) -> int:
+        """A topic that was just made has no leader for a moment; asking for its description learns of it."""
+        consumer, until = self._reading(), time.monotonic() + SECONDS
+        while True:
+            try:
+                return int(consumer.get_watermark_offsets(place, timeout=SECONDS)[1])
+            except self._kafka.KafkaException as error:
+                if error.args[0].name() not in NO_LEADER_YET or time.monotonic() > until:
+                    raise
+            consumer.list_topics(place.topic, timeout=SECONDS)
 
     def _values(self, name: str, ends: Mapping[str, int]) -> Iterator[tuple[int, bytes]]:
         """The values up to these ends. Offsets may have gaps only where transactions are used: Spark uses none."""

@@ -12,7 +12,7 @@ from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import MAPPING, parse_json
 from ckpttool.laws.base import ASSERTION, Law, severity_by_age
-from ckpttool.model import Finding
+from ckpttool.model import Finding, SparkError
 from ckpttool.releases import since
 from ckpttool.scene.batches import Batch, SourceProgress
 from ckpttool.scene.scene import Doubt, Failure, Scene
@@ -208,6 +208,7 @@ def check_offsets(scene: Scene) -> Iterator[Finding]:
                     message=f"source {source.key}: {problem}",
                     expected="an offset that the source wrote",
                     next_step="restore the line from a backup, or from the query's progress events",
+                    spark=SparkError(ASSERTION) if sentinel else None,
                 )
 
 
