@@ -295,7 +295,7 @@ def _more_assumed(scene: Scene) -> Iterator[str]:
         yield STATE_NOT_READ
     if scene.needed_state and scene.needed_state.has_unread_tables:
         yield TABLES_UNREAD
-    if scene.kafka is None and _reads_kafka(scene.evidence):
+    if scene.kafka is None and KAFKA in scene.kinds:
         yield KAFKA_NOT_ASKED
     elif scene.kafka is not None:
         from ckpttool.kafka.diff import views_of
@@ -311,11 +311,6 @@ def _not_looked_at(checkpoint: Checkpoint) -> Iterator[str]:
     for log in checkpoint.source_logs:
         if log.unread:
             yield f"{log.unread} older {'entries' if log.unread > 1 else 'entry'} of sources/{log.name} sound"
-
-
-def _reads_kafka(evidence: Evidence) -> bool:
-    newest = evidence.newest
-    return newest is not None and any(source.offset and source.offset.kind == KAFKA for source in newest.sources)
 
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:

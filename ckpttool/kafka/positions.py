@@ -12,7 +12,7 @@ from ckpttool.errors import MalformedFile
 from ckpttool.formats.envelope import parse_json
 from ckpttool.kafka.base import Isolation, Offsets, Question, SourcePosition, Subscription
 from ckpttool.scene.batches import Batch, SourceProgress
-from ckpttool.scene.scene import Scene
+from ckpttool.scene.scene import Scene, option
 
 
 def positions(scene: Scene) -> tuple[SourcePosition, ...]:
@@ -69,11 +69,6 @@ def _by_key(batch: Batch | None) -> dict[tuple[int, str | None], SourceProgress]
 
 
 # -- what the options say ----------------------------------------------------------------------------------------------
-
-
-def option(options: Mapping[str, str], name: str) -> str | None:
-    """Spark's options do not tell upper from lower case."""
-    return next((value for key, value in options.items() if key.lower() == name.lower()), None)
 
 
 def subscription_of(options: Mapping[str, str]) -> Subscription:

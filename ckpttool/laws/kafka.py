@@ -18,7 +18,6 @@ import ckpttool.laws.kafka_errors as errors
 from ckpttool.formats import layout
 from ckpttool.kafka.base import EARLIEST, PartitionView, SourceView, TopicView, spell
 from ckpttool.kafka.diff import KafkaEvidence, views_of
-from ckpttool.kafka.positions import option
 from ckpttool.laws.base import Complaint
 from ckpttool.laws.state import around_a_task
 from ckpttool.model import Finding
@@ -91,16 +90,16 @@ class Source(Struct, frozen=True):
 
     @property
     def fails_on_loss(self) -> bool:
-        return (option(self.scene.start.options, "failOnDataLoss") or "true").strip().lower() == "true"
+        return (self.scene.start.option("failOnDataLoss") or "true").strip().lower() == "true"
 
     @property
     def has_group_id(self) -> bool:
-        return option(self.scene.start.options, "kafka.group.id") is not None
+        return self.scene.start.option("kafka.group.id") is not None
 
     @property
     def splits_partitions(self) -> bool:
-        options = self.scene.start.options
-        return any(option(options, name) is not None for name in ("minPartitions", "maxRecordsPerPartition"))
+        start = self.scene.start
+        return any(start.option(name) is not None for name in ("minPartitions", "maxRecordsPerPartition"))
 
     @property
     def asks_admin(self) -> bool:

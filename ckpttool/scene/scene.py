@@ -10,7 +10,7 @@ from msgspec import Struct
 from ckpttool.formats.names import parse_long
 from ckpttool.model import Checkpoint, Finding, LogNames, OffsetLogEntry
 from ckpttool.releases import Release
-from ckpttool.scene.batches import Batch, SourceProgress
+from ckpttool.scene.batches import Batch
 from ckpttool.scene.evidence import Evidence
 from ckpttool.scene.sinks import Logs, SinkEvidence, SinkView
 from ckpttool.scene.state_chain import StateFiles
@@ -62,16 +62,19 @@ class Start(Struct, frozen=True):
         return None if given is None else given.strip().lower() == "true"
 
     def option(self, name: str) -> str | None:
-        """Of the sources and the writer; their names are told apart by no capital letter."""
-        return next((value for key, value in self.options.items() if key.lower() == name.lower()), None)
+        return option(self.options, name)
+
+
+def option(options: Mapping[str, str], name: str) -> str | None:
+    """Of the sources and the writer: Spark does not tell upper from lower case."""
+    return next((value for key, value in options.items() if key.lower() == name.lower()), None)
 
 
 class NotLookedAt(Struct, frozen=True):
-    """`what`: in words. `option`: of `ckpt plan-recovery`, which has it looked at."""
+    """`what`: in words."""
 
     part: Part
     what: str
-    option: str | None = None
 
 
 class Scene(Struct, frozen=True):
@@ -194,19 +197,19 @@ class Scene(Struct, frozen=True):
             if self.needed_state is None:
                 yield NotLookedAt("state", "the files of its state")
             elif self.needed_state.mode == "quick":
-                yield NotLookedAt("rows", "what is inside the files of its state", "--state full")
+                yield NotLookedAt("rows", "what is inside the files of its state")
         if not self.sinks:
-            yield NotLookedAt("sinks", "its sink", "--sink URL")
-        kinds = {source.offset.kind for source in self.newest_sources if source.offset}
-        if "kafka" in kinds and self.kafka is None:
-            yield NotLookedAt("brokers", "what Kafka still has", "--bootstrap-server H:P")
-        if not self.inputs and ("delta" in kinds or ("file" in kinds and self.replays_as_logged)):
-            yield NotLookedAt("inputs", "what it reads", "--option path=URL" if "delta" in kinds else None)
+            yield NotLookedAt("sinks", "its sink")
+        if "kafka" in self.kinds and self.kafka is None:
+            yield NotLookedAt("brokers", "what Kafka still has")
+        if not self.inputs and ("delta" in self.kinds or ("file" in self.kinds and self.replays_as_logged)):
+            yield NotLookedAt("inputs", "what it reads")
 
     @property
-    def newest_sources(self) -> tuple[SourceProgress, ...]:
+    def kinds(self) -> set[str]:
+        """Of the sources, as the newest offsets show them."""
         newest = self.evidence.newest
-        return newest.sources if newest else ()
+        return {source.offset.kind for source in newest.sources if source.offset} if newest else set()
 
     # -- the sinks -----------------------------------------------------------------------------------------------------
 
