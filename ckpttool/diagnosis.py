@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ckpttool.connectors.kafka import KIND as KAFKA
-from ckpttool.errors import Refused
+from ckpttool.errors import Refused, exit_code
 from ckpttool.laws.base import Law
 from ckpttool.laws.book import told_by_files
 from ckpttool.laws.restart import GOES_ON, Choice, Restart, choose_release, possible_releases, predict_restart, stopped
@@ -99,17 +99,14 @@ class Diagnosis(Struct, frozen=True, dict=True):
 
     @property
     def exit_code(self) -> int:
-        """2: what was given cannot be; 6: what we cannot read was asked for; 1: an error is predicted, or loss, or a
-        duplicate; 5: something was out of reach; 3: no verdict. There is no other rule."""
-        if self._has_fault("configuration"):
-            return 2
-        if self._has_fault(*REFUSALS) or any(isinstance(one.error, Refused) for one in self._asked_for()):
-            return 6
-        if self._is_wrong():
-            return 1
-        if self.is_unreachable:
-            return 5
-        return 3 if self._is_unknown() else 0
+        """Wrong: an error is predicted, or loss, or a duplicate; unknown: there is no verdict."""
+        return exit_code(
+            misused=self._has_fault("configuration"),
+            refused=self._has_fault(*REFUSALS) or any(isinstance(one.error, Refused) for one in self._asked_for()),
+            wrong=self._is_wrong(),
+            unreachable=self.is_unreachable,
+            unknown=self._is_unknown(),
+        )
 
     def _is_wrong(self) -> bool:
         harmful = any(sink.verdict in ("skipped_rows_lost", "duplicated") for sink in self.sinks)

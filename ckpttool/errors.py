@@ -14,6 +14,21 @@ if TYPE_CHECKING:
     from ckpttool.model import Position, SparkError
 
 
+def exit_code(
+    *,
+    misused: bool = False,
+    refused: bool = False,
+    wrong: bool = False,
+    unreachable: bool = False,
+    unknown: bool = False,
+) -> int:
+    """The one rule for what a command that answers ends with. What was given cannot be (2), or asks for what we do not
+    read (6): then nothing was judged. Else what is known to be `wrong` (1) counts whatever else could not be seen; and
+    a part out of reach (5) before an answer that stays open (3), since it is the reason for it."""
+    met = ((misused, 2), (refused, Refused.exit_code), (wrong, 1), (unreachable, Unavailable.exit_code), (unknown, 3))
+    return next((code for is_met, code in met if is_met), 0)
+
+
 class CkptError(Exception):
     """The root of everything we raise on purpose: one line for the user, and what to do next."""
 

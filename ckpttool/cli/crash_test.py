@@ -62,11 +62,11 @@ def report(histories: tuple[str, ...], output: Output) -> int:
     """
     from ckpttool.harness.histories import load_histories
     from ckpttool.harness.judge import judge
-    from ckpttool.harness.report import exit_code, report_document
+    from ckpttool.harness.report import exit_code_of, report_document
 
     judged = [judge(one) for one in load_histories(histories)]
     output.show(report_document(judged))
-    return exit_code(judged)
+    return exit_code_of(judged)
 
 
 @crash_test.command(
@@ -127,14 +127,14 @@ def run_trials(scenarios: tuple[str, ...], output: Output, **given: Any) -> int:
     Exit status 0: all valid; 1: one is not, or a control is silent; 3: one is void or unknown; 6: something is missing.
     """
     from ckpttool.harness.judge import judge
-    from ckpttool.harness.report import exit_code, report_document
+    from ckpttool.harness.report import exit_code_of, report_document
     from ckpttool.harness.scratch import Scratch
 
     folder = Path(given["scratch"]) if given["scratch"] else None
     trial = (_try_command if given["spec"] else _try_jobs)(scenarios, folder, given)
     with Scratch(folder, keep=folder is not None) as scratch:
         judged = [judge(histories) for histories in trial.run(scratch)]
-        code = exit_code(judged)
+        code = exit_code_of(judged)
         if code:
             scratch.keep()
         smallest = list(trial.shrink(scratch, judged))
@@ -212,13 +212,13 @@ def replay(what: str, scratch: str | None, output: Output) -> int:
     """
     from ckpttool.harness.judge import judge
     from ckpttool.harness.replay import image_of_seed, replay_image
-    from ckpttool.harness.report import exit_code, report_document
+    from ckpttool.harness.report import exit_code_of, report_document
 
     is_seed = what.isdecimal() and not Path(what).exists()
     image = image_of_seed(int(what), Path(scratch) if scratch else None) if is_seed else Path(what)
     judged = [judge(replay_image(image.resolve()))]
     output.show(report_document(judged))
-    return exit_code(judged)
+    return exit_code_of(judged)
 
 
 def _chosen(names: Sequence[str], job: str | None, input_given: bool) -> list[Scenario]:

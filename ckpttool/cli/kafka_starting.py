@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ckpttool.cli.brokers import broker_options, given_brokers, open_scene, unasked
 from ckpttool.cli.options import restart_options, storage_options, time_option
 from ckpttool.cli.output import Output, output_options, say
-from ckpttool.errors import NotFound, Unavailable
+from ckpttool.errors import NotFound, Unavailable, exit_code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,7 +124,8 @@ def _check_names(position: SourcePosition, renamed: Mapping[str, str]) -> None:
         raise click.BadParameter("two topics of the source would have the same name", param_hint="--map")
 
 
-def _exit_code(offsets: StartingOffsets) -> Literal[0, 1, 3]:
-    if any(not start.is_good and start.status != "unknown" for start in offsets.starts):
-        return 1
-    return 3 if any(start.status == "unknown" for start in offsets.starts) else 0
+def _exit_code(offsets: StartingOffsets) -> int:
+    return exit_code(
+        wrong=any(not start.is_good and start.status != "unknown" for start in offsets.starts),
+        unknown=any(start.status == "unknown" for start in offsets.starts),
+    )

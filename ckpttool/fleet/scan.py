@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from ckpttool.api import inspect_checkpoint
 from ckpttool.diagnosis import Diagnosis
-from ckpttool.errors import CkptError
+from ckpttool.errors import CkptError, NotFound, exit_code
 from ckpttool.formats import layout
 from ckpttool.model import Finding
 from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
@@ -54,8 +54,10 @@ class Scan(Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        codes = {one.exit_code if one.exit_code in (0, 1, 3) else 5 for one in self.sightings}
-        return next((code for code in (1, 5, 3) if code in codes), 0) if codes else 4
+        codes = {one.exit_code for one in self.sightings}
+        if not codes:
+            return NotFound.exit_code
+        return exit_code(wrong=1 in codes, unreachable=bool(codes - {0, 1, 3}), unknown=3 in codes)
 
 
 # Given what was found, by its path below the root, the clock, and whom to tell how many are done: the sightings.

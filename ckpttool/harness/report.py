@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ckpttool.errors import exit_code
 from ckpttool.harness.history import STEPS, Case, Crash
 from ckpttool.harness.judge import Control, Invalid, Judged, Judgement, Unknown, Valid
 from ckpttool.harness.judge.base import Anomaly, Outcome, Word
@@ -25,12 +26,9 @@ LIKE_IT = 4  # names of cases that fail in the same way
 WORDS: tuple[Word, ...] = ("valid", "invalid", "unknown")
 
 
-def exit_code(reports: Sequence[Judged]) -> int:
-    """As all commands have it: 1 if something is wrong, else 3 if something is not known."""
+def exit_code_of(reports: Sequence[Judged]) -> int:
     words = {judged.verdict for judged in reports}
-    if "invalid" in words:
-        return 1
-    return 3 if "unknown" in words or not words else 0
+    return exit_code(wrong="invalid" in words, unknown="unknown" in words or not words)
 
 
 def report_document(reports: Sequence[Judged], smallest: Sequence[Smallest] = ()) -> Document:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
-from ckpttool.errors import CkptError, Unavailable
+from ckpttool.errors import CkptError, Unavailable, exit_code
 from ckpttool.formats.state.names import parse_state_versions
 from ckpttool.laws.state_verdict import TABLES_UNREAD, Outcome, StateFailure, check_state_files, predict_state
 from ckpttool.model import Finding
@@ -52,11 +52,12 @@ class Verification(Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        if self.outcome == "failure" or any(finding.severity == "error" for finding in self.findings):
-            return 1
-        if self.is_out_of_reach:
-            return 5
-        return 3 if self.outcome == "unknown" else 0
+        told = any(finding.severity == "error" for finding in self.findings)
+        return exit_code(
+            wrong=told or self.outcome == "failure",
+            unreachable=self.is_out_of_reach,
+            unknown=self.outcome == "unknown",
+        )
 
 
 def verify_state(

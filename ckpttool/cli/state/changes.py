@@ -12,7 +12,7 @@ from ckpttool.cli.output import Output, output_options
 from ckpttool.cli.state.common import (
     Which,
     batch_option,
-    exit_code,
+    exit_code_of,
     jobs_option,
     one_table,
     open_reader,
@@ -55,7 +55,7 @@ def diff_(
     before, after = (one_table(reader, which) for reader in (earlier, later))
     changes = compare_rows(earlier, later, before, after)
     output.show(changes_document((earlier, before), (later, after), changes))
-    return exit_code(earlier, later)
+    return exit_code_of(earlier, later)
 
 
 @click.command(
@@ -112,7 +112,7 @@ def export_(
         _export_with_spark(reader, table, path, storage, directory, to)
     exported = _export_here(reader, table, directory, to, jobs) if engine == "local" else None
     output.show(export_document(reader, table, directory, exported))
-    return exit_code(reader)
+    return exit_code_of(reader)
 
 
 def _export_here(reader: StateReader, table: StateTable, directory: str, to: str, jobs: int) -> list[Exported]:

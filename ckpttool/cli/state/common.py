@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ckpttool.cli.output import Command, told_as_out_of_reach, with_options
-from ckpttool.errors import MalformedFile, NotFound, Unavailable
+from ckpttool.errors import MalformedFile, NotFound, Unavailable, exit_code
 
 if TYPE_CHECKING:
     from ckpttool.state.reader import StateReader
@@ -123,9 +123,10 @@ def _described(reader: StateReader, table: StateTable, schema: str) -> StateTabl
         raise click.UsageError(f"--schema: {error.message}; expected: {error.expected}") from None
 
 
-def exit_code(*readers: StateReader) -> int:
+def exit_code_of(*readers: StateReader) -> int:
     """What these have met so far: asked for when all that is wanted of them was read."""
     told_as_out_of_reach(readers[-1].checkpoint)
-    if any(finding.severity == "error" for reader in readers for finding in reader.findings):
-        return 1
-    return 5 if any(reader.is_out_of_reach for reader in readers) else 0
+    return exit_code(
+        wrong=any(finding.severity == "error" for reader in readers for finding in reader.findings),
+        unreachable=any(reader.is_out_of_reach for reader in readers),
+    )

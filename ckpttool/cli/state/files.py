@@ -8,7 +8,7 @@ import click
 
 from ckpttool.cli.options import spark_version_option, storage_options
 from ckpttool.cli.output import Output, output_options, told_as_out_of_reach
-from ckpttool.cli.state.common import batch_option, exit_code, jobs_option, open_reader
+from ckpttool.cli.state.common import batch_option, exit_code_of, jobs_option, open_reader
 
 if TYPE_CHECKING:
     from ckpttool.releases import Release
@@ -93,4 +93,4 @@ def size_(path: str, batch: int | None, retain: int, output: Output, storage: di
 
     reader = open_reader(path, storage, batch)
     output.show(sizes_document(reader, list(measure_stores(reader, retain))))
-    return exit_code(reader)
+    return exit_code_of(reader)

@@ -12,7 +12,7 @@ from ckpttool.cli.state.common import (
     Which,
     batch_option,
     chosen_tables,
-    exit_code,
+    exit_code_of,
     jobs_option,
     one_table,
     open_reader,
@@ -47,7 +47,7 @@ def list_(path: str, batch: int | None, output: Output, storage: dict[str, str])
 
     reader = open_reader(path, storage, batch)
     output.show(stores_document(reader, list(survey_tables(reader))))
-    return exit_code(reader)
+    return exit_code_of(reader)
 
 
 @click.command(
@@ -84,7 +84,7 @@ def count_(
     reader = open_reader(path, storage, batch)
     counts = [(one, count_rows(reader, one, exact, jobs)) for one in chosen_tables(reader, which)]
     output.show(counts_document(reader, counts))
-    return exit_code(reader)
+    return exit_code_of(reader)
 
 
 @click.command(
@@ -132,7 +132,7 @@ def rows_(
 
         found = matching(table, found, where)
     output.show(rows_document(reader, table, found, limit))
-    return exit_code(reader)
+    return exit_code_of(reader)
 
 
 @click.command(
@@ -172,7 +172,7 @@ def get_(
         looked = f"partition {partitions[0]}" if len(partitions) == 1 else f"{len(partitions)} partitions"
         raise NotFound(f"the key {key} is not in {table.name}", f"it was looked for in {looked}")
     output.show(rows_document(reader, table, iter(rows)))
-    return exit_code(reader)
+    return exit_code_of(reader)
 
 
 def _partitions(reader: StateReader, table: StateTable, asked: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from ckpttool.errors import exit_code
 from ckpttool.kafka.base import PartitionTimes, PartitionView, SourceView, TopicView, spell
 from ckpttool.laws.kafka import KafkaVerdict
 from ckpttool.laws.restart import Restart
@@ -44,18 +45,17 @@ class KafkaReport(Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        """2, 6: nothing could be asked, for a reason on this side; 1: not good; 5: out of reach; 3: not known."""
         views = self.judged.views
         faults = [*(view.times_fault for view in views), *(fault for view in views for fault in view.faults)]
         reasons = {fault.reason for fault in faults if fault}
-        if "configuration" in reasons:
-            return 2
-        if reasons & {"missing_extra", "unsupported"}:
-            return 6
-        if self.judged.verdict in ("fails", "loss") or self.next_batch.outcome == "error":
-            return 1
         is_silent = any(finding.id == "source-unreachable" for finding in self.judged.findings)
-        return 5 if reasons or is_silent else 3 if self.judged.verdict == "unknown" else 0
+        return exit_code(
+            misused="configuration" in reasons,
+            refused=bool(reasons & {"missing_extra", "unsupported"}),
+            wrong=self.judged.verdict in ("fails", "loss") or self.next_batch.outcome == "error",
+            unreachable=bool(reasons) or is_silent,
+            unknown=self.judged.verdict == "unknown",
+        )
 
 
 def kafka_document(report: KafkaReport, *, everything: bool = False, newest: Newest = (None, None)) -> Document:
