@@ -70,12 +70,20 @@ def _passed_over(scene: Scene, judged: KafkaVerdict) -> Iterator[Repair]:
         "pass-over-lost-rows",
         "Start once with failOnDataLoss=false, and let Spark pass over what is gone",
         (step,),
-        cost=Cost(0, _lost(judged.views), 0),
         trap="take it back afterwards: with it, later losses are not told either",
     )
     after = _judged(repair.apply(scene))
     if isinstance(judged.obstacle, Failure) and after is not None and not isinstance(after.obstacle, Failure):
-        yield replace(repair, cost=Cost(0, _lost(after.views), 0))
+        has_range = scene.is_replay and scene.all_hold(scene.planned or 0) is True
+        lost = total(_lost_of(part, has_range) for view in after.views for _, part in view.partitions())
+        yield replace(repair, cost=Cost(0, lost, 0))
+
+
+def _lost_of(part: PartitionView, has_range: bool) -> int | None:
+    """`has_range`: what the batch that runs again is made of is in every sink, and only what comes after it counts."""
+    if not has_range or part.lost is None or part.status == "recreated":  # there it counts offsets of another topic
+        return part.lost
+    return max(0, part.lost - (part.replay_lost or 0))
 
 
 def _from_what_is_there(scene: Scene, views: Iterable[SourceView]) -> Repair | Refusal:

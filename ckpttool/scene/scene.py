@@ -66,8 +66,8 @@ class Start(Struct, frozen=True):
 
 
 def option(options: Mapping[str, str], name: str) -> str | None:
-    """Of the sources and the writer: Spark does not tell upper from lower case."""
-    return next((value for key, value in options.items() if key.lower() == name.lower()), None)
+    """Of the sources and the writer: Spark does not tell upper from lower case, and takes what was given last."""
+    return {key.lower(): value for key, value in options.items()}.get(name.lower())
 
 
 class NotLookedAt(Struct, frozen=True):

@@ -56,8 +56,7 @@ class SourceTable(Struct, frozen=True):
         return "init" if not scene.is_replay or (follows and empty) else "batch"
 
     def option(self, name: str) -> str | None:
-        options = {key.lower(): value for key, value in self.scene.start.options.items()}
-        return options.get(name.lower())
+        return self.scene.start.option(name)
 
     def is_on(self, *names: str, default: bool = False) -> bool:
         return any((self.option(name) or str(default)).strip().lower() == "true" for name in names)

@@ -12,6 +12,6 @@ from ckpttool.scene.scene import Scene
 
 def load_inputs(scene: Scene, storage_options: Mapping[str, str] | None = None) -> tuple[InputEvidence, ...]:
     """The files that a replay reads again, and the Delta table that `path` names. Never raises: see the values."""
-    reachable, options = storage_options or {}, scene.start.options
-    tables = load_tables(scene, options["path"], reachable) if "path" in options else ()
+    reachable, path = storage_options or {}, scene.start.option("path")
+    tables = () if path is None else load_tables(scene, path, reachable)
     return (*load_files(scene, reachable), *tables)

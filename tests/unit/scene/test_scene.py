@@ -63,3 +63,9 @@ def test_the_state_that_is_needed_is_that_of_the_next_batch(tmp_path: Path) -> N
 def test_what_nobody_looked_at_is_named(tmp_path: Path) -> None:
     assert [one.part for one in scene_of(tmp_path / "a", "k0-10 c").not_looked_at] == ["sinks", "brokers"]
     assert [one.part for one in scene_of(tmp_path / "b", "f0 c | f1").not_looked_at] == ["sinks", "inputs"]
+
+
+def test_of_two_spellings_of_an_option_spark_takes_the_one_that_was_given_last() -> None:
+    options = {"maxFilesPerTrigger": "1", "PATH": "/first", "path": "/last"}
+    assert Start((4, 2, 0), options=options).option("Path") == "/last"
+    assert Start((4, 2, 0), options=options).option("startingVersion") is None
