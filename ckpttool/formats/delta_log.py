@@ -25,6 +25,7 @@ _CHECKSUM = re.compile(r"([0-9]{20})\.crc")
 _STAGED = re.compile(r"([0-9]{20})\.[0-9a-f-]{36}\.json")
 _CHECKPOINT = re.compile(r"([0-9]{20})\.checkpoint(?:\.([0-9]{10})\.([0-9]{10})|\.[0-9a-f-]{36})?\.(parquet|json)")
 _CAN_TELL = (b'"txn"', b'"metaData"')
+_Action = tuple[str, dict[str, Json]]  # its kind, and what it says
 
 
 class DeltaTransaction(Struct, frozen=True):
@@ -36,9 +37,10 @@ class DeltaTransaction(Struct, frozen=True):
 
 
 class DeltaMetadata(Struct, frozen=True):
-    """`metaData`: what the table is from a version on. `schema`: Spark's JSON of it, verbatim."""
+    """`metaData`: what the table is from a version on; `table_id` None: it does not say. `schema`: Spark's JSON of it,
+    verbatim. `configuration`: the table's properties."""
 
-    table_id: str
+    table_id: str | None
     schema: str | None = None
     partition_columns: tuple[str, ...] = ()
     configuration: Mapping[str, str] = {}
@@ -47,8 +49,8 @@ class DeltaMetadata(Struct, frozen=True):
 class DeltaCommit(Struct, frozen=True):
     """One version. `rewrites`: its files hold the rows of those it removes (`dataChange` is false everywhere).
 
-    `configuration`: the table's properties, where this commit sets them. `new_data`: the files that a stream reads, in
-    their order, by their plain names; `takes_data`: rows went that a stream may have passed on."""
+    `new_data`: the files that a stream reads, in their order, by their plain names; `takes_data`: rows went that a
+    stream may have passed on."""
 
     version: int
     timestamp_ms: int | None = None
@@ -59,7 +61,6 @@ class DeltaCommit(Struct, frozen=True):
     added: frozenset[str] = frozenset()
     removed: frozenset[str] = frozenset()
     rewrites: bool = False
-    configuration: Mapping[str, str] | None = None
     metadata: DeltaMetadata | None = None
     new_data: tuple[str, ...] = ()
     takes_data: bool = False
@@ -74,7 +75,6 @@ class DeltaState(Struct, frozen=True):
     """What a checksum or a checkpoint says is in force at its version. None: it does not tell."""
 
     transactions: tuple[DeltaTransaction, ...] | None = None
-    configuration: Mapping[str, str] | None = None
     metadata: DeltaMetadata | None = None
 
 
@@ -129,7 +129,7 @@ def parse_transaction(data: bytes, app_id: str) -> int | None:
             action = parse_json(line.decode("utf-8", "replace"))
         except MalformedFile:
             continue
-        for txn in _transactions([action]):
+        for txn in _transactions(_pairs([action])):
             if txn.app_id == app_id:
                 found = txn.version
     return found
@@ -147,11 +147,10 @@ def parse_commit(data: bytes, version: int) -> DeltaCommit:
         operation=operation if isinstance(operation, str) else None,
         parameters=_object(info.get("operationParameters")),
         metrics=_object(info.get("operationMetrics")),
-        transactions=_transactions([{kind: value} for kind, value in actions]),
+        transactions=_transactions(actions),
         added=_paths(actions, "add"),
         removed=_paths(actions, "remove"),
         rewrites=bool(files) and not any(map(_changes_data, files)),
-        configuration=_configuration(actions),
         metadata=_metadata(actions),
         new_data=tuple(
             unquote(str(value.get("path"))) for kind, value in actions if kind == "add" and _changes_data(value)
@@ -163,13 +162,10 @@ def parse_commit(data: bytes, version: int) -> DeltaCommit:
 def parse_checksum(data: bytes) -> DeltaState:
     """`<version>.crc`. Its transactions are left out when there are too many, or when they may expire."""
     fields = parse_json_object(data.decode("utf-8", "replace"))
-    known = fields.get("setTransactions")
-    metadata = fields.get("metadata")
-    pairs = [("metaData", metadata)] if isinstance(metadata, dict) else []
+    known, metadata = fields.get("setTransactions"), fields.get("metadata")
     return DeltaState(
-        transactions=_transactions([{"txn": one} for one in known]) if isinstance(known, list) else None,
-        configuration=_configuration(pairs),
-        metadata=_metadata(pairs),
+        transactions=_transactions(_pairs({"txn": one} for one in known)) if isinstance(known, list) else None,
+        metadata=_metadata(_pairs([{"metaData": metadata}])),
     )
 
 
@@ -180,16 +176,14 @@ def parse_last_checkpoint(data: bytes) -> tuple[int, DeltaState] | None:
     actions = inner.get("nonFileActions")
     if not is_long(version) or not isinstance(actions, list):
         return None
-    pairs = list(_pairs(actions))
-    return version, DeltaState(_transactions(actions), _configuration(pairs), _metadata(pairs))
+    return version, _state(_pairs(actions))
 
 
 def parse_checkpoint(data: bytes) -> DeltaState:
     """A checkpoint file, or a part of one: JSON lines or Parquet. Sidecars hold files only, and are not asked."""
     if data.startswith(b"PAR1"):
         return _parse_parquet(data)
-    pairs = list(_actions(data, only=_CAN_TELL))
-    return DeltaState(_transactions([{kind: value} for kind, value in pairs]), _configuration(pairs), _metadata(pairs))
+    return _state(_actions(data, only=_CAN_TELL))
 
 
 def _parse_parquet(data: bytes) -> DeltaState:
@@ -207,12 +201,9 @@ def _parse_parquet(data: bytes) -> DeltaState:
         rows = {name: table.column(name).drop_null().to_pylist() for name in wanted}
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise MalformedFile(f"not Parquet: {error}", expected="a checkpoint of a Delta table") from None
-    pairs = [
-        ("metaData", metadata | {"configuration": dict(metadata.get("configuration") or ())})
-        for metadata in rows.get("metaData", [])
-    ]
-    transactions = _transactions([{"txn": txn} for txn in rows.get("txn", [])])
-    return DeltaState(transactions, _configuration(pairs), _metadata(pairs))
+    for metadata in rows.get("metaData", []):
+        metadata["configuration"] = dict(metadata.get("configuration") or ())  # a map comes as a list of pairs
+    return _state((kind, value) for kind, values in rows.items() for value in values)
 
 
 # -- intervals ---------------------------------------------------------------------------------------------------------
@@ -249,50 +240,46 @@ def retention_ms(configuration: Mapping[str, str]) -> int | None:
 # -- actions -----------------------------------------------------------------------------------------------------------
 
 
-def _actions(data: bytes, only: Collection[bytes] = ()) -> Iterator[tuple[str, dict[str, Json]]]:
+def _actions(data: bytes, only: Collection[bytes] = ()) -> Iterator[_Action]:
     for number, line in enumerate(data.split(b"\n"), start=1):
         if line.strip() and (not only or any(word in line for word in only)):
             yield from _pairs([parse_json_object(line.decode("utf-8", "replace"), number)])
 
 
-def _pairs(actions: Iterable[Json]) -> Iterator[tuple[str, dict[str, Json]]]:
+def _pairs(actions: Iterable[Json]) -> Iterator[_Action]:
     for action in actions:
         if isinstance(action, dict):
             yield from ((kind, value) for kind, value in action.items() if isinstance(value, dict))
 
 
-def _transactions(actions: Iterable[Json]) -> tuple[DeltaTransaction, ...]:
+def _state(actions: Iterable[_Action]) -> DeltaState:
+    known = list(actions)
+    return DeltaState(_transactions(known), _metadata(known))
+
+
+def _transactions(actions: Iterable[_Action]) -> tuple[DeltaTransaction, ...]:
     return tuple(
         DeltaTransaction(txn["appId"], txn["version"], updated if is_long(updated := txn.get("lastUpdated")) else None)
-        for kind, txn in _pairs(actions)
+        for kind, txn in actions
         if kind == "txn" and isinstance(txn.get("appId"), str) and is_long(txn.get("version"))
     )
 
 
-def _paths(actions: Iterable[tuple[str, dict[str, Json]]], wanted: str) -> frozenset[str]:
+def _paths(actions: Iterable[_Action], wanted: str) -> frozenset[str]:
     return frozenset(str(value.get("path")) for kind, value in actions if kind == wanted)
 
 
-def _configuration(actions: Iterable[tuple[str, Mapping[str, Json]]]) -> dict[str, str] | None:
-    found = None
-    for kind, value in actions:
-        if kind == "metaData":
-            found = {key: str(text) for key, text in _object(value.get("configuration")).items()}
-    return found
-
-
-def _metadata(actions: Iterable[tuple[str, Mapping[str, Json]]]) -> DeltaMetadata | None:
-    found = None
-    for kind, value in actions:
-        if kind == "metaData" and isinstance(value.get("id"), str):
-            schema, columns = value.get("schemaString"), value.get("partitionColumns")
-            found = DeltaMetadata(
-                table_id=value["id"],
-                schema=schema if isinstance(schema, str) else None,
-                partition_columns=tuple(map(str, columns)) if isinstance(columns, list) else (),
-                configuration=_configuration([(kind, value)]) or {},
-            )
-    return found
+def _metadata(actions: Iterable[_Action]) -> DeltaMetadata | None:
+    told = [value for kind, value in actions if kind == "metaData"]
+    if not told:
+        return None
+    table_id, schema, columns = (told[-1].get(key) for key in ("id", "schemaString", "partitionColumns"))
+    return DeltaMetadata(
+        table_id=table_id if isinstance(table_id, str) else None,
+        schema=schema if isinstance(schema, str) else None,
+        partition_columns=tuple(map(str, columns)) if isinstance(columns, list) else (),
+        configuration={key: str(text) for key, text in _object(told[-1].get("configuration")).items()},
+    )
 
 
 def _changes_data(file: Mapping[str, Json]) -> bool:

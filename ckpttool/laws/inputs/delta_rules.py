@@ -44,6 +44,10 @@ class SourceTable(Struct, frozen=True):
         return self.input.range.end
 
     @property
+    def table_id(self) -> str | None:
+        return self.input.metadata.table_id if self.input.metadata else None
+
+    @property
     def versions(self) -> Sequence[int]:
         return self.input.names.commits
 
@@ -140,17 +144,16 @@ def _broken_snapshot(names: DeltaLogNames, version: int) -> tuple[Complaint, str
 
 
 def _unknown(table: SourceTable) -> Trouble | None:
-    why = table.input.waiting or (None if table.input.metadata else "the log does not tell which table this is")
+    why = table.input.waiting or (None if table.table_id else "the log does not tell which table this is")
     if why is None:
         return None
     return Trouble("batch", Doubt(why), Finding("source-unreadable", "warning", table.input.path, why))
 
 
 def _another_table(table: SourceTable) -> Trouble | None:
-    current = table.input.metadata
-    if current is None or current.table_id == table.end.table_id:
+    if table.table_id == table.end.table_id:
         return None
-    why = f"the table has the id {current.table_id}; the checkpoint has read {table.end.table_id}"
+    why = f"the table has the id {table.table_id}; the checkpoint has read {table.end.table_id}"
     return table.trouble(table.asked_when, errors.OTHER_TABLE, why)
 
 

@@ -7,9 +7,9 @@ from itertools import islice
 
 from ckpttool.connectors.delta import DeltaOffset
 from ckpttool.errors import CkptError, NotFound
-from ckpttool.formats.delta_log import DeltaCommit, DeltaLogNames, DeltaMetadata, parse_commit, parse_delta_log_names
+from ckpttool.formats.delta_log import DeltaCommit, DeltaLogNames, DeltaMetadata, parse_delta_log_names
 from ckpttool.reading.inputs.lookup import look_up
-from ckpttool.reading.sinks.delta import LOG, commit_path, load_window, read_checkpoint, read_checksum, waiting_commits
+from ckpttool.reading.sinks.delta import LOG, load_window, read_checkpoint, read_checksum, read_commits, waiting_commits
 from ckpttool.scene.inputs import DeltaInput, LastRange, Lookup, files_between, first_version, last_ranges
 from ckpttool.scene.scene import Scene
 from ckpttool.storage.store import Store, open_store
@@ -23,12 +23,7 @@ def load_tables(scene: Scene, url: str, storage_options: Mapping[str, str]) -> I
     """An option holds for all sources; if the table is that of one of them, it is not meant for the others."""
     ranges = list(last_ranges(scene, DeltaOffset))
     loaded = [_load(one, url, storage_options, is_replay=scene.is_replay) for one in ranges]
-    own = [table for table, one in zip(loaded, ranges, strict=True) if _id_of(table.metadata) == one.end.table_id]
-    yield from own or loaded
-
-
-def _id_of(metadata: DeltaMetadata | None) -> str | None:
-    return metadata.table_id if metadata else None
+    yield from [one for one in loaded if one.metadata and one.metadata.table_id == one.range.end.table_id] or loaded
 
 
 def _load(one: LastRange[DeltaOffset], url: str, storage_options: Mapping[str, str], *, is_replay: bool) -> DeltaInput:
@@ -41,7 +36,7 @@ def _load(one: LastRange[DeltaOffset], url: str, storage_options: Mapping[str, s
             return DeltaInput(one, path, exists=False)
         first = first_version(one)
         wanted = [version for version in names.commits if version >= first]
-        commits = tuple(_read_commits(store, wanted[:_COMMITS_READ]))
+        commits = tuple(read_commits(store, wanted[:_COMMITS_READ]))
         return DeltaInput(
             range=one,
             path=path,
@@ -51,19 +46,12 @@ def _load(one: LastRange[DeltaOffset], url: str, storage_options: Mapping[str, s
             commits=commits,
             unread=wanted[_COMMITS_READ] if len(wanted) > _COMMITS_READ else None,
             data=_look_for_data(store, one, commits, is_replay=is_replay),
-            waiting=waiting_commits(store, [name for name in ("_staged_commits", "_commits") if name in listed], names),
+            waiting=waiting_commits(store, listed, names),
         )
     except NotFound:
         return DeltaInput(one, path, exists=False)
     except CkptError as error:
         return DeltaInput(one, path, error=error)
-
-
-def _read_commits(store: Store, versions: Sequence[int]) -> Iterator[DeltaCommit]:
-    for name, body in store.read_all([commit_path(version) for version in versions]):
-        if isinstance(body, CkptError):
-            raise body
-        yield parse_commit(body, int(name.rpartition("/")[2][:20]))
 
 
 def _metadata_of(store: Store, names: DeltaLogNames) -> DeltaMetadata | None:

@@ -5,7 +5,7 @@ Read are the newest commits, which tell most; the newest checksum or checkpoint 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,6 +15,7 @@ from ckpttool.formats import layout
 from ckpttool.formats.delta_log import (
     DeltaCommit,
     DeltaLogNames,
+    DeltaMetadata,
     DeltaState,
     DeltaTransaction,
     parse_checkpoint,
@@ -38,10 +39,10 @@ _COMMITS_READ = 200  # twice what a checkpoint keeps by default: all that can be
 
 def find_transaction(store: Store, versions: Sequence[int], app_id: str) -> tuple[int, int] | None:
     """The table's version and the batch of the newest transaction of `app_id` among these commits."""
-    for name, body in store.read_all([commit_path(version) for version in sorted(versions, reverse=True)]):
+    for name, body in store.read_all([_commit_path(version) for version in sorted(versions, reverse=True)]):
         batch = parse_transaction(body, app_id) if isinstance(body, bytes) else None
         if batch is not None:
-            return int(name.rpartition("/")[2][:20]), batch
+            return _version_of(name), batch
     return None
 
 
@@ -53,14 +54,11 @@ def load_delta(store: Store, path: str, key: str | None, *, key_given: bool) -> 
     window = list(load_window(store, names))
     known = {txn.app_id for commit in window for txn in commit.transactions}
     whole = bool(window) and window[0].version == 0
-    properties = next((one.configuration for one in reversed(window) if one.configuration is not None), None)
+    metadata = next((one.metadata for one in reversed(window) if one.metadata), None)
     older = _Older(DeltaState(()), None)
-    if not whole and (key is None or key not in known or properties is None):
+    if not whole and (key is None or key not in known or metadata is None):
         older = _load_older(store, names, window)
-    if properties is None:
-        properties = older.state.configuration or {}
-    retention, faults = _retention(properties)
-    staged = [one for one in ("_staged_commits", "_commits") if one in listed]
+    retention, faults = _retention(metadata or older.state.metadata)
     return SinkEvidence(
         kind="delta",
         path=path,
@@ -69,15 +67,19 @@ def load_delta(store: Store, path: str, key: str | None, *, key_given: bool) -> 
         ledger=tuple(_ledger(older.state.transactions or (), window)),
         writes=tuple(_writes(window)),
         seen_from_ms=0 if whole else window[0].timestamp_ms if window else None,
-        incomplete=(None if key in known else older.unknown) or waiting_commits(store, staged, names),
+        incomplete=(None if key in known else older.unknown) or waiting_commits(store, listed, names),
         forgets=retention is not None,
         retention_ms=retention,
         faults=faults,
     )
 
 
-def commit_path(version: int) -> str:
+def _commit_path(version: int) -> str:
     return f"{LOG}/{version:020}.json"
+
+
+def _version_of(path: str) -> int:
+    return int(path.rpartition("/")[2][:20])
 
 
 def load_window(store: Store, names: DeltaLogNames) -> Iterator[DeltaCommit]:
@@ -91,10 +93,14 @@ def load_window(store: Store, names: DeltaLogNames) -> Iterator[DeltaCommit]:
         if version < oldest or (wanted and version != wanted[-1] - 1):
             break
         wanted.append(version)
-    for name, body in store.read_all([commit_path(version) for version in reversed(wanted)]):
+    yield from read_commits(store, wanted[::-1])
+
+
+def read_commits(store: Store, versions: Iterable[int]) -> Iterator[DeltaCommit]:
+    for name, body in store.read_all([_commit_path(version) for version in versions]):
         if isinstance(body, CkptError):
             raise body
-        yield parse_commit(body, int(name.rpartition("/")[2][:20]))
+        yield parse_commit(body, _version_of(name))
 
 
 # -- what lies before the window ---------------------------------------------------------------------------------------
@@ -117,7 +123,7 @@ def _load_older(store: Store, names: DeltaLogNames, window: Sequence[DeltaCommit
         checkpoint = read_checkpoint(store, names, window)
     except CkptError as error:
         return _Older(replace(state, transactions=()), f"{error.message}: older transactions are not known")
-    return _Older(replace(checkpoint, configuration=state.configuration or checkpoint.configuration), None)
+    return _Older(replace(checkpoint, metadata=state.metadata or checkpoint.metadata), None)
 
 
 def read_checksum(store: Store, version: int) -> DeltaState:
@@ -141,20 +147,22 @@ def read_checkpoint(store: Store, names: DeltaLogNames, window: Sequence[DeltaCo
     if pointed is not None and pointed[0] == newest:
         return pointed[1]
     transactions: tuple[DeltaTransaction, ...] = ()
-    configuration = metadata = None
+    metadata: DeltaMetadata | None = None
     for _, body in store.read_all([f"{LOG}/{name}" for name in names.checkpoints[newest]]):
         if isinstance(body, CkptError):
             raise body
         part = parse_checkpoint(body)
         transactions += part.transactions or ()
-        configuration, metadata = part.configuration or configuration, part.metadata or metadata
-    return DeltaState(transactions, configuration, metadata)
+        metadata = part.metadata or metadata
+    return DeltaState(transactions, metadata)
 
 
-def waiting_commits(store: Store, directories: Iterable[str], names: DeltaLogNames) -> str | None:
-    """A table whose commits a catalog accepts has its newest ones elsewhere."""
+def waiting_commits(store: Store, listed: Collection[str], names: DeltaLogNames) -> str | None:
+    """A table whose commits a catalog accepts has its newest ones elsewhere. `listed`: what is in its log."""
     latest = names.commits[-1] if names.commits else -1
-    for directory in directories:
+    for directory in ("_staged_commits", "_commits"):
+        if directory not in listed:
+            continue
         try:
             staged = staged_versions(store.list(f"{LOG}/{directory}"))
         except CkptError:
@@ -164,9 +172,9 @@ def waiting_commits(store: Store, directories: Iterable[str], names: DeltaLogNam
     return None
 
 
-def _retention(properties: Mapping[str, str]) -> tuple[int | None, tuple[Finding, ...]]:
+def _retention(metadata: DeltaMetadata | None) -> tuple[int | None, tuple[Finding, ...]]:
     try:
-        return retention_ms(properties), ()
+        return retention_ms(metadata.configuration if metadata else {}), ()
     except MalformedFile as error:
         return None, (Finding("sink-log-unreadable", "warning", LOG, error.message, error.expected),)
 

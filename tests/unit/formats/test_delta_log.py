@@ -10,6 +10,7 @@ import pytest
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.delta_log import (
     RETENTION,
+    DeltaMetadata,
     DeltaState,
     DeltaTransaction,
     parse_checkpoint,
@@ -29,6 +30,10 @@ def lines(*actions: object) -> bytes:
 
 def txn(version: int, app_id: str = "q", **more: Any) -> dict[str, Any]:
     return {"txn": {"appId": app_id, "version": version, **more}}
+
+
+def properties(given: dict[str, str]) -> DeltaMetadata:
+    return DeltaMetadata(None, configuration=given)
 
 
 def test_a_streaming_batch() -> None:
@@ -94,7 +99,7 @@ def test_names_of_a_log() -> None:
 def test_a_checksum_may_leave_the_transactions_out() -> None:
     metadata = {"configuration": {RETENTION: "interval 1 day"}}
     whole = parse_checksum(lines({"setTransactions": [{"appId": "q", "version": 2}], "metadata": metadata}))
-    assert whole == DeltaState((DeltaTransaction("q", 2),), {RETENTION: "interval 1 day"})
+    assert whole == DeltaState((DeltaTransaction("q", 2),), properties({RETENTION: "interval 1 day"}))
     assert parse_checksum(lines({"tableSizeBytes": 1})) == DeltaState()
     assert parse_checksum(lines({"setTransactions": []})).transactions == ()
 
@@ -104,13 +109,13 @@ def test_the_pointer_holds_the_transactions_of_a_v2_checkpoint_only() -> None:
     inner = {"path": "x", "nonFileActions": [txn(2), {"metaData": {"configuration": {"a": "b"}}}]}
     assert parse_last_checkpoint(lines({"version": 4, "v2Checkpoint": inner})) == (
         4,
-        DeltaState((DeltaTransaction("q", 2),), {"a": "b"}),
+        DeltaState((DeltaTransaction("q", 2),), properties({"a": "b"})),
     )
 
 
 def test_a_checkpoint_in_json() -> None:
     state = parse_checkpoint(lines({"add": {"path": "a"}}, txn(5, lastUpdated=1), {"metaData": {}}))
-    assert state == DeltaState((DeltaTransaction("q", 5, 1),), {})
+    assert state == DeltaState((DeltaTransaction("q", 5, 1),), properties({}))
 
 
 def parquet_of(rows: list[dict[str, Any]], columns: tuple[str, ...] = ("txn", "add", "metaData")) -> bytes:
@@ -137,7 +142,9 @@ def test_a_classic_checkpoint() -> None:
         {"txn": {"appId": "q", "version": 5, "lastUpdated": None}},
         {"metaData": {"configuration": [(RETENTION, "1 day")]}},
     ]
-    assert parse_checkpoint(parquet_of(rows)) == DeltaState((DeltaTransaction("q", 5),), {RETENTION: "1 day"})
+    assert parse_checkpoint(parquet_of(rows)) == DeltaState(
+        (DeltaTransaction("q", 5),), properties({RETENTION: "1 day"})
+    )
     assert parse_checkpoint(parquet_of([{"add": {"path": "a"}}], ("add",))) == DeltaState((), None)
 
 
