@@ -176,11 +176,13 @@ class Scene(Struct, frozen=True):
 
     @property
     def next_id(self) -> int:
-        """The batch that comes next if nothing stands in its way."""
-        planned = self.planned
-        if planned is None:
-            return 0
-        return planned if self.is_replay else planned + 1
+        """The batch that comes next if nothing stands in its way. Real-time mode deletes offsets without a commit."""
+        planned, committed = self.planned, self.committed
+        if self.is_continuous or (self.is_realtime and self.is_replay):
+            planned = committed
+        elif self.is_replay:
+            return planned or 0
+        return 0 if planned is None else planned + 1
 
     @property
     def needed_state(self) -> StateFiles | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ckpttool import open_checkpoint
+from ckpttool.laws.restart import predict_restart
 from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.scene import Scene, Start
 from ckpttool.scene.state_chain import StateFiles
@@ -51,6 +52,15 @@ def test_the_batch_before_is_the_next_lower_only_where_progress_is_asynchronous(
 def test_the_trigger_that_is_given_counts_before_the_one_that_files_show(tmp_path: Path) -> None:
     scene = scene_of(tmp_path, "k0-10 c | k10-20", trigger="real-time")
     assert (scene.is_realtime, scene.is_replay, scene.replays_as_logged) == (True, True, False)
+
+
+@pytest.mark.parametrize("trigger", ["real-time", "continuous"])
+def test_what_has_no_commit_is_planned_anew_after_the_last_that_has(tmp_path: Path, trigger: str) -> None:
+    planned_twice = "k0-10 c | k10-20 | k20-30"
+    assert scene_of(tmp_path / "a", planned_twice, trigger=trigger).next_id == 1
+    assert scene_of(tmp_path / "b", planned_twice).next_id == 2
+    assert scene_of(tmp_path / "c", "k0-10", trigger=trigger).next_id == 0
+    assert predict_restart(scene_of(tmp_path / "d", planned_twice, trigger=trigger)).batch_id == 1
 
 
 def test_the_state_that_is_needed_is_that_of_the_next_batch(tmp_path: Path) -> None:
