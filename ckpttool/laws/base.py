@@ -9,7 +9,7 @@ from msgspec import Struct
 from ckpttool.formats.envelope import ILLEGAL_STATE, SPARK_ILLEGAL_STATE
 from ckpttool.model import Finding, Severity, SparkError
 from ckpttool.releases import OLDEST, Release, since
-from ckpttool.scene.scene import Doubt, Failure, Part, Phase, Scene
+from ckpttool.scene.scene import Doubt, Failure, Part, Phase, Scene, Trouble
 
 ASSERTION = "java.lang.AssertionError"
 REQUIREMENT = "java.lang.IllegalArgumentException"
@@ -40,16 +40,18 @@ class Complaint(Struct, frozen=True):
 
 Check = Callable[[Scene], Failure | Doubt | None]
 Look = Callable[[Scene], Iterator[Finding]]
+Judge = Callable[..., Iterator[Trouble]]
 
 
 class Law(Struct, frozen=True):
     """One thing that Spark minds, or that somebody has to act on.
 
     `check` says how it stops a restart, under the releases from `since` up to before `until`, and `source` where that
-    stands in Spark. `look` tells what is wrong, and may be shared: it answers for all laws that name it. Where there is
-    none, whoever judges the part that it `needs` tells. `symptom`: what is wrong, in one line, where that is not the
-    title, which then says what Spark minds. `tells`: the ids of other laws whose findings are about what
-    this one stops for; its own always are."""
+    stands in Spark. `look` tells what is wrong, and may be shared: it answers for all laws that name it. `judge` gives
+    both answers at once, of one of the parts that the law `needs`, such as a source beside its brokers. Where there is
+    none of them, whoever judges the part that it `needs` tells. `symptom`: what is wrong, in one line, where that is
+    not the title, which then says what Spark minds. `tells`: the ids of other laws whose findings are about what this
+    one stops for; its own always are."""
 
     id: str
     title: str
@@ -59,6 +61,7 @@ class Law(Struct, frozen=True):
     until: Release | None = None
     symptom: str = ""
     look: Look | None = None
+    judge: Judge | None = None
     severities: tuple[Severity, ...] = ("error",)
     needs: Part = "logs"
     tells: tuple[str, ...] = ()

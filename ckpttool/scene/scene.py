@@ -284,11 +284,13 @@ class Scene(Struct, frozen=True):
 
 
 class Trouble(Struct, frozen=True):
-    """Something at an input. `obstacle`: what it does to the restart, in `phase`; None if it stops nothing."""
+    """Something at an input. `obstacle`: what it does to the restart, in `phase`; None if it stops nothing. `step`:
+    what comes first within a phase."""
 
     phase: Phase
     obstacle: Failure | Doubt | None
     finding: Finding
+    step: int = 0
 
 
 def highest(names: LogNames) -> int | None:
