@@ -27,7 +27,7 @@ from ckpttool.scene.sinks import SinkEvidence, SinkVerdict, SinkView
 
 if TYPE_CHECKING:
     from ckpttool.kafka.base import Reason, SourceView
-    from ckpttool.laws.kafka import KafkaVerdict
+    from ckpttool.laws.kafka.judge import KafkaVerdict
     from ckpttool.scene.inputs import DeltaInput
 
 STATE_NOT_READ = "state bodies not read"
@@ -232,9 +232,9 @@ def _judge_inputs(scene: Scene) -> tuple[Failure | Doubt | None, tuple[Finding, 
 def _judge_kafka(scene: Scene) -> KafkaVerdict | None:
     if scene.kafka is None:
         return None
-    from ckpttool.laws.kafka import judge_kafka
+    from ckpttool.laws.kafka.judge import judge_kafka
 
-    return judge_kafka(scene.kafka, scene, reads=scene.asks_for_rows)
+    return judge_kafka(scene)
 
 
 def _comes_before(source: Failure, other: Failure) -> bool:

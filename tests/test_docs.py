@@ -169,8 +169,15 @@ HOLES: Mapping[str, tuple[str, ...]] = {"directory[:-1]": ("offset", "commit"), 
 
 
 # What is made with the id of a finding: the argument's name and place; and how such an id is handed on.
-HOLDERS = {"Finding": ("id", 0), "Conclusion": ("finding", 2), "Complaint": ("finding", 3)}
-HELD = ("answer.finding", "complaint.finding")
+HOLDERS = {
+    "Finding": ("id", 0),
+    "Conclusion": ("finding", 2),
+    "Complaint": ("finding", 3),
+    "raises": ("told_as", 2),
+    "doubts": ("told_as", 1),
+    "tells": ("told_as", 0),
+}
+HELD = ("answer.finding", "complaint.finding", "told_as")
 Functions = Mapping[str, ast.FunctionDef]
 
 

@@ -79,9 +79,8 @@ def diff(path: str, output: Output, storage: dict[str, str], everything: bool, *
 
 
 def _compare(scene: Scene, given: dict[str, Any]) -> KafkaReport:
-    from ckpttool.kafka.diff import views_of
     from ckpttool.kafka.lookup import look_at_kafka
-    from ckpttool.laws.kafka import judge_views
+    from ckpttool.laws.kafka.judge import judge_kafka
     from ckpttool.laws.restart import predict_restart
     from ckpttool.report.views.kafka import KafkaReport
 
@@ -91,15 +90,14 @@ def _compare(scene: Scene, given: dict[str, Any]) -> KafkaReport:
         samples |= _sample(scene, brokers, given["sample"])
     began = time.monotonic()
     scene = replace(scene, kafka=look_at_kafka(scene, brokers))
-    assert scene.kafka is not None
-    views, asked_ms = views_of(scene, scene.kafka), time.time_ns() // 1_000_000
-    if not views:
+    judged, asked_ms = judge_kafka(scene), time.time_ns() // 1_000_000
+    if not judged or not judged.views:
         raise NotFound("the query has no Kafka source", "see what it reads: ckpt inspect PATH")
     if given["when"]:
         left_s = max(0.1, brokers.timeout_s - (time.monotonic() - began))
-        views = _with_times(views, scene, replace(brokers, timeout_s=left_s, samples=samples), asked_ms)
+        brokers = replace(brokers, timeout_s=left_s, samples=samples)
+        judged = replace(judged, views=_with_times(judged.views, scene, brokers, asked_ms))
     next_batch = predict_restart(scene)
-    judged = judge_views(views, scene)
     return KafkaReport(scene.checkpoint.url, scene.release, next_batch, judged, asked_ms, tells_when=given["when"])
 
 

@@ -22,7 +22,7 @@ from ckpttool.scene.scene import Failure, Scene
 
 if TYPE_CHECKING:
     from ckpttool.kafka.base import PartitionView, SourceView, TopicView
-    from ckpttool.laws.kafka import KafkaVerdict
+    from ckpttool.laws.kafka.judge import KafkaVerdict
     from ckpttool.plan.log_repairs import Proposals
 
 PASS_OVER = "failOnDataLoss"
@@ -49,9 +49,9 @@ def go_past_lost_rows(scene: Scene) -> Proposals:
 def _judged(scene: Scene) -> KafkaVerdict | None:
     if scene.kafka is None:
         return None
-    from ckpttool.laws.kafka import judge_kafka
+    from ckpttool.laws.kafka.judge import judge_kafka
 
-    return judge_kafka(scene.kafka, scene, reads=scene.asks_for_rows)
+    return judge_kafka(scene)
 
 
 def _is_overtaken(judged: KafkaVerdict) -> bool:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ckpttool.errors import exit_code
 from ckpttool.kafka.base import PartitionTimes, PartitionView, SourceView, TopicView, spell
-from ckpttool.laws.kafka import KafkaVerdict
+from ckpttool.laws.kafka.judge import KafkaVerdict
 from ckpttool.laws.restart import Restart
 from ckpttool.releases import Release, spell_release
 from ckpttool.report.document import Block, Document, Fields, Findings, Line, Section, Table, Tone, Toned

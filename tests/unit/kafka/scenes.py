@@ -6,10 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from ckpttool.kafka.base import BrokerAnswer, BrokerFault, PartitionAnswer, SourceView, TopicAnswer
 from ckpttool.kafka.diff import KafkaEvidence, Knowledge, views_of
 from ckpttool.kafka.positions import positions, subscription_of
-from ckpttool.laws.kafka import KafkaVerdict, judge_kafka
+from ckpttool.laws.kafka.judge import KafkaVerdict, judge_kafka
 from ckpttool.model import (
     Checkpoint,
     CommitLogEntry,
@@ -99,8 +101,10 @@ def look(scene: Scene, answer: BrokerAnswer, *more: Any, **named: Any) -> tuple[
     return views_of(scene, told(scene, answer, *more, **named))
 
 
-def judged(scene: Scene, answer: BrokerAnswer, *, reads: bool = True, **more: Any) -> KafkaVerdict:
-    return judge_kafka(told(scene, answer, **more), scene, reads=reads)
+def judged(scene: Scene, answer: BrokerAnswer, **more: Any) -> KafkaVerdict:
+    found = judge_kafka(replace(scene, kafka=told(scene, answer, **more)))
+    assert found is not None
+    return found
 
 
 def judge(scene: Scene, answer: BrokerAnswer, **more: Any) -> tuple[Failure | Doubt | None, tuple[Finding, ...]]:

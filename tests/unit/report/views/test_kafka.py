@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ckpttool.kafka.base import BrokerAnswer, BrokerFault, PartitionView, SourceView
 from ckpttool.kafka.moments import Moment, TimesAnswer, TopicSettings
 from ckpttool.kafka.when import with_times
-from ckpttool.laws.kafka import judge_views
+from ckpttool.laws.kafka.judge import KafkaVerdict
 from ckpttool.laws.restart import predict_restart
 from ckpttool.report.views.kafka import KafkaReport, headline, kafka_document
 from tests.documents import shown
@@ -126,7 +126,7 @@ def test_with_times_the_one_that_retention_reaches_first_stands_first() -> None:
     view = source({0: (100, DAY), 1: (900, DAY), 2: (500, -1)})
     scene = query({"orders": dict.fromkeys(range(3), 10)})
     restart = predict_restart(scene)
-    told = KafkaReport("/checkpoint", scene.release, restart, judge_views((view,), scene), NOW, tells_when=True)
+    told = KafkaReport("/checkpoint", scene.release, restart, KafkaVerdict((view,), ()), NOW, tells_when=True)
     lines = shown(kafka_document(told)).splitlines()
     assert lines[1].startswith("Retention reaches orders-1 first: in 23 h, 2023-11-15 21:58:20Z")
     [head, *rows] = [line for line in lines if line.startswith(("Topic", "orders  "))]

@@ -1,0 +1,1 @@
+"""What Spark does where a Kafka source does not find what its checkpoint says."""

@@ -1,0 +1,98 @@
+"""Partitions that come and go between a checkpoint and its brokers, as a Kafka source meets them when it plans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ckpttool.kafka.base import spell
+from ckpttool.laws.kafka.base import PLAN, Part, Source, is_lacking, law, loss, names_are, where
+from ckpttool.releases import since
+from ckpttool.scene.scene import Trouble
+from ckpttool.words import counted
+
+
+def _added(source: Source) -> list[Part]:
+    """Partitions whose beginnings are asked for, which a batch that runs again does whenever it is planned."""
+    in_vain = source.view.is_replay and (source.view.faults or source.unknown_topics)
+    return [] if in_vain else source.added
+
+
+def _whole(source: Source) -> tuple[list[Part], list[Part]]:
+    """Those that are there: and of them those that have lost their beginning."""
+    added = where(_added(source), lambda part: part.status != "gone")
+    return added, where(added, lambda part: bool(part.earliest))
+
+
+def _beginning_not_found(source: Source) -> Iterator[Trouble]:
+    if source.view.is_replay and (gone := where(_added(source), lambda part: part.status == "gone")):
+        named, plain = "Cannot find initial offsets for partitions", "Cannot find earliest offsets of"
+        raised = loss(source.scene.release, "INITIAL_OFFSET_NOT_FOUND_FOR_PARTITIONS", named, plain)
+        why = f"{names_are(gone)} new in the batch that runs again, and not at the broker"
+        step = "take the partition out of the uncommitted offsets file, or delete that file if no sink has the batch"
+        yield source.raises(PLAN, raised, "partitions-gone", why, step, fails=source.fails_on_loss)
+
+
+def _not_at_zero(source: Source) -> Iterator[Trouble]:
+    _, late = _whole(source)
+    if late:
+        topic, part = late[0]
+        where_from = f"{spell(topic.topic, part.partition)} begins at {part.earliest:,}"
+        why = f"{names_are(late)} not in the checkpoint, and not whole any more: {where_from}"
+        raised = loss(source.scene.release, "ADDED_PARTITION_DOES_NOT_START_FROM_OFFSET_ZERO", "Added partition")
+        step = "put the partition into the newest committed offsets file with the offset to begin at"
+        about = "new-partition-or-topic-not-at-zero"
+        yield source.raises(PLAN, raised, about, why, step, fails=source.fails_on_loss)
+
+
+def _read_from_the_beginning(source: Source) -> Iterator[Trouble]:
+    added, late = _whole(source)
+    if added and not late:
+        rows = counted(sum((part.latest or 0) - (part.earliest or 0) for _, part in added), "row")
+        yield source.tells("partitions-added", "info", f"{names_are(added)} new: read from the beginning, {rows}")
+
+
+def _deleted(source: Source) -> Iterator[Trouble]:
+    known = where(source.parts, lambda part: part.is_known)
+    idles = False
+    if source.view.is_replay:
+        lacking = where(known, lambda part: part.replay_end is None)
+        why = f"{names_are(lacking)} not in the batch that runs again, and in the one before it"
+    else:
+        lacking = [] if source.unknown_topics else [one for one in known if is_lacking(*one)]
+        unwanted = lacking and not any(topic.is_subscribed for topic, _ in lacking)
+        where_not = "in what the source subscribes to" if unwanted else "at the broker"
+        why = f"{names_are(lacking)} in the checkpoint, and not {where_not}"
+        idles = not source.there and source.scene.release >= since.KAFKA_IDLES
+    if idles:
+        why += ": nothing is left to read, and the query waits"
+    elif not source.fails_on_loss:
+        why += "; passed over, and if they come back they are read from their earliest record"
+    if lacking:
+        grouped = source.scene.start.option("kafka.group.id") is not None
+        condition = "PARTITIONS_DELETED_AND_GROUP_ID_CONFIG_PRESENT" if grouped else "PARTITIONS_DELETED"
+        raised = loss(source.scene.release, condition, "have been deleted.", "are gone.")
+        step = "if that was meant, take the partitions out of the newest committed offsets file; else bring them back"
+        yield source.raises(PLAN, raised, "partitions-gone", why, step, fails=source.fails_on_loss and not idles)
+
+
+LAWS = (
+    law(
+        "initial-offset-not-found",
+        "a partition that the batch adds is gone before that ran",
+        judge=_beginning_not_found,
+        tells=("partitions-gone",),
+    ),
+    law(
+        "new-partition-or-topic-not-at-zero",
+        "a partition that the checkpoint does not have lost its beginning",
+        judge=_not_at_zero,
+        severities=("error", "warning"),
+    ),
+    law(
+        "partitions-added",
+        "partitions that the checkpoint does not have",
+        judge=_read_from_the_beginning,
+        severities=("info",),
+    ),
+    law("partitions-deleted", "partitions that were read are gone", judge=_deleted, tells=("partitions-gone",)),
+)

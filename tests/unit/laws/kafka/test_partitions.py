@@ -1,0 +1,80 @@
+"""Partitions that come and go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ckpttool.releases import Release
+from ckpttool.scene.scene import Failure
+from tests.unit.kafka.scenes import GONE, broker, judge, query
+from tests.unit.laws.kafka.cases import END, NAMED, NEW, OLD, PLAIN, START, told
+
+
+def test_a_new_partition_is_read_from_its_beginning() -> None:
+    there = broker({"t": {0: (0, 100), 1: (0, 7)}})
+    assert told(judge(query(START), there)) == (None, [("partitions-added", "info")])
+
+
+@pytest.mark.parametrize(
+    ("release", "name", "condition"),
+    [(OLD, PLAIN, None), (NEW, NAMED, "KAFKA_DATA_LOSS.ADDED_PARTITION_DOES_NOT_START_FROM_OFFSET_ZERO")],
+)
+@pytest.mark.parametrize("replay", [False, True])
+def test_a_new_partition_that_is_not_whole(release: Release, name: str, condition: str | None, replay: bool) -> None:
+    there = broker({"t": {0: (0, 300), 1: (4, 7)}})
+    batches = (START, {"t": {0: 200, 1: 7}}) if replay else (START,)
+    obstacle, findings = judge(query(*batches, release=release, replay=replay), there)
+    assert isinstance(obstacle, Failure)
+    assert (obstacle.class_name, obstacle.condition, obstacle.message) == (name, condition, "Added partition")
+    assert "t-1 begins at 4" in findings[0].message
+    assert judge(query(*batches, replay=replay, failOnDataLoss="false"), there)[0] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "condition"),
+    [
+        ({}, "KAFKA_DATA_LOSS.PARTITIONS_DELETED"),
+        ({"kafka.group.id": "g"}, "KAFKA_DATA_LOSS.PARTITIONS_DELETED_AND_GROUP_ID_CONFIG_PRESENT"),
+    ],
+)
+def test_partitions_that_are_gone(options: dict[str, Any], condition: str) -> None:
+    obstacle, _ = judge(query({"t": {0: 100, 1: 5}}, **options), broker({"t": {0: (0, 300)}}))
+    assert isinstance(obstacle, Failure)
+    assert (obstacle.class_name, obstacle.condition) == (NAMED, condition)
+
+
+def test_a_topic_that_is_no_longer_read() -> None:
+    there = broker({"t": {0: (0, 100)}, "u": {0: (0, 9)}})
+    scene = query({"t": {0: 100}, "u": {0: 9}}, subscribe="t")
+    obstacle, [finding] = judge(scene, there)
+    assert isinstance(obstacle, Failure)
+    assert obstacle.condition == "KAFKA_DATA_LOSS.PARTITIONS_DELETED"
+    assert "not in what the source subscribes to" in finding.message
+
+
+def test_a_pattern_finds_less() -> None:
+    there = broker({"t": {0: (0, 100)}, "u": GONE})
+    scene = query({"t": {0: 100}, "u": {0: 9}}, subscribePattern=".*")
+    assert told(judge(scene, there))[0] == NAMED
+    only = query({"u": {0: 9}}, subscribePattern="u")
+    assert told(judge(only, broker({"u": GONE}))) == (None, [("partitions-gone", "warning")]), "it waits"
+
+
+def test_a_replay_without_a_partition_of_the_batch_before() -> None:
+    scene = query({"t": {0: 100, 1: 5}}, END, replay=True)
+    obstacle, findings = judge(scene, broker({"t": {0: (0, 300), 1: (0, 9)}}))
+    assert isinstance(obstacle, Failure)
+    assert obstacle.condition == "KAFKA_DATA_LOSS.PARTITIONS_DELETED"
+    assert findings[1].id == "partitions-added"
+    assert "read from the beginning, 9 rows" in findings[1].message, "once more, by the batch after it"
+
+
+def test_a_replay_that_adds_a_partition_which_is_gone() -> None:
+    scene = query(START, {"t": {0: 200, 1: 5}}, replay=True)
+    obstacle, _ = judge(scene, broker({"t": {0: (0, 300)}}))
+    assert isinstance(obstacle, Failure)
+    assert obstacle.condition == "KAFKA_DATA_LOSS.INITIAL_OFFSET_NOT_FOUND_FOR_PARTITIONS"
+    allowed = query(START, {"t": {0: 200, 1: 5}}, replay=True, failOnDataLoss="false")
+    assert judge(allowed, broker({"t": {0: (0, 300)}}))[0] is None, "it is left out of the plan"
