@@ -180,13 +180,15 @@ def _predict(scene: Scene, sources: _Sources) -> Restart:
     restart = replace(restart, assumes=(*restart.assumes, *_more_assumed(scene)))
     source = sources.obstacle
     if isinstance(source, Failure) and restart.error and _comes_before(source, restart.error):
-        return stopped(restart, source)
+        return stopped(restart, source, sources.law)
     at_sinks = _at_the_sinks(scene, restart)
     if at_sinks and restart.error:
         return stopped(restart, at_sinks)  # what stops it otherwise comes when the batch is committed
     if restart.outcome not in GOES_ON or restart.batch_id is None:
         return restart
-    return next((stopped(restart, spoken) for spoken in (source, at_sinks) if spoken), restart)
+    if source:
+        return stopped(restart, source, sources.law)
+    return stopped(restart, at_sinks) if at_sinks else restart
 
 
 def _at_the_sinks(scene: Scene, restart: Restart) -> Failure | Doubt | None:
@@ -204,9 +206,10 @@ def _at_the_sinks(scene: Scene, restart: Restart) -> Failure | Doubt | None:
 
 
 class _Sources(Struct, frozen=True):
-    """What the query's inputs and brokers come to."""
+    """What the query's inputs and brokers come to. `law`: whose obstacle it is, if it is one about Kafka."""
 
     obstacle: Failure | Doubt | None = None
+    law: Law | None = None
     findings: tuple[Finding, ...] = ()
     kafka: KafkaVerdict | None = None
 
@@ -218,7 +221,8 @@ def _judge_sources(scene: Scene) -> _Sources:
     spoken = [one for one in (obstacle, kafka.obstacle if kafka else None) if one]
     failures = [one for one in spoken if isinstance(one, Failure)]
     first = min(failures, key=lambda one: PHASES.index(one.phase)) if failures else next(iter(spoken), None)
-    return _Sources(first, (*findings, *(kafka.findings if kafka else ())), kafka)
+    law = kafka.stopped_by if kafka and first is kafka.obstacle else None
+    return _Sources(first, law, (*findings, *(kafka.findings if kafka else ())), kafka)
 
 
 def _judge_inputs(scene: Scene) -> tuple[Failure | Doubt | None, tuple[Finding, ...]]:

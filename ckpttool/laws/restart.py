@@ -42,7 +42,7 @@ class SourceRange(Struct, frozen=True):
 class Restart(Struct, frozen=True):
     """The prediction. `batch_id`: the batch that runs first; for an error the one that is tried, None if none is.
 
-    `law`: the one of the checkpoint's own that stops it, or leaves it open."""
+    `law`: the one that stops it, or leaves it open; none yet of inputs and sinks."""
 
     outcome: Outcome
     batch_id: int | None
@@ -88,9 +88,11 @@ def choose_release(evidence: Evidence, given: Release | None) -> tuple[Release, 
     return possible_releases(evidence)[-1], "inferred"
 
 
-def stopped(restart: Restart, spoken: Failure | Doubt) -> Restart:
+def stopped(restart: Restart, spoken: Failure | Doubt, law: Law | None = None) -> Restart:
     """The same restart, when something besides the checkpoint stops it."""
-    return _unknown(spoken.why, restart.assumes) if isinstance(spoken, Doubt) else _error(spoken, restart.assumes)
+    if isinstance(spoken, Doubt):
+        return _unknown(spoken.why, restart.assumes, law)
+    return _error(spoken, restart.assumes, law)
 
 
 def wrapped(failure: Failure, release: Release) -> Failure:

@@ -63,7 +63,7 @@ OF_NO_LAW: Mapping[str, tuple[Proposer, ...]] = {
 
 def first_trouble(scene: Scene, restart: Restart) -> str | None:
     """The law that stops the restart, else what it would do without a word; None if all is well."""
-    if restart.law:
+    if restart.law and restart.law.needs != "brokers":
         return restart.law.id
     if kafka_repairs.is_in_trouble(scene):
         return "kafka"

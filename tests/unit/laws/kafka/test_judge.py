@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ckpttool.kafka.base import BrokerFault
+from ckpttool.diagnosis import diagnose
+from ckpttool.kafka.base import BrokerAnswer, BrokerFault
 from ckpttool.releases import Release
 from ckpttool.scene.scene import Failure
 from ckpttool.scene.sinks import LedgerEntry, SinkEvidence
-from tests.unit.kafka.scenes import broker, judge, judged, query
+from tests.unit.kafka.scenes import GONE, broker, judge, judged, query, told
 from tests.unit.laws.kafka.cases import END, NEW, OLD, START
 
 
@@ -59,3 +60,25 @@ def test_the_verdict(has: Any, options: dict[str, Any], verdict: str) -> None:
 def test_what_is_read_twice_without_a_word_from_spark_is_not_fine() -> None:
     scene = query(START, {"t": {0: 60}}, replay=True, failOnDataLoss="false")
     assert judged(scene, broker({"t": {0: (0, 300)}})).verdict == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("answer", "law", "verdict"),
+    [
+        (broker({"t": GONE}), "topic-unknown", "broken"),
+        (BrokerAnswer("b:1", fault=BrokerFault("unreachable", "down")), "brokers-unanswered", "doubt"),
+    ],
+)
+def test_the_law_that_stops_a_restart_says_so_where_its_finding_has_another_name(
+    answer: BrokerAnswer, law: str, verdict: str
+) -> None:
+    scene = query(START)
+    found = diagnose(replace(scene, kafka=told(scene, answer)))
+    assert {one.law.id: one.verdict for one in found.answers}[law] == verdict
+
+
+def test_a_word_in_the_place_of_an_offset_is_told_with_the_exception_that_it_raises() -> None:
+    scene = query({"t": {0: -1}})
+    found = diagnose(replace(scene, kafka=told(scene, broker({"t": {0: (0, 300)}}))))
+    raised = [one.spark and one.spark.class_name for one in found.findings if one.id == "sentinels-in-checkpoint"]
+    assert raised == ["java.lang.AssertionError"] * 2
