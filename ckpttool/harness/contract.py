@@ -13,11 +13,10 @@ import shlex
 from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from ckpttool.errors import NotFound, Refused
-from ckpttool.harness.history_json import revive
 from ckpttool.model import Json
 
 CONTRACT = {"build": ("spark", "source", "sink", "checkpoint"), "make_input": ("seed", "batch")}
@@ -25,12 +24,12 @@ SCRATCH = "{scratch}"
 FIELDS = "command, checkpoint, sink {kind: delta or file, path}, identity, input, timeout_s"
 
 
-class ReadableSink(Struct, frozen=True, kw_only=True):
+class ReadableSink(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     kind: Literal["delta", "file"]
     path: str
 
 
-class Spec(Struct, frozen=True, kw_only=True):
+class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Any command. `input`: a directory that is copied to the scratch directory first."""
 
     command: tuple[str, ...]
@@ -135,7 +134,7 @@ def parse_spec(text: str, path: str, scratch: Path) -> Spec:
         fields = json.loads(text)
         if isinstance(fields, dict) and isinstance(fields.get("command"), str):
             fields["command"] = shlex.split(fields["command"])
-        spec: Spec = revive(Spec, fields, "spec")
+        spec = convert(fields, Spec)
     except (ValueError, RecursionError) as error:
         raise Refused(f"{path} is not a specification: {error}", f"it has {FIELDS}") from None
     if not spec.command or not spec.identity or spec.timeout_s <= 0:

@@ -35,10 +35,14 @@ STEPS = {
 }
 
 
+class Recorded(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What has a place in a file of histories."""
+
+
 # -- what goes in ------------------------------------------------------------------------------------------------------
 
 
-class Record(Struct, frozen=True, kw_only=True):
+class Record(Recorded, frozen=True, kw_only=True):
     """One input row, and where in its source it stands, in the source's own terms.
 
     kafka: `place` `<topic>/<partition>`, `position` the offset. file: `place` the file's name, `position` the line.
@@ -51,7 +55,7 @@ class Record(Struct, frozen=True, kw_only=True):
     fields: Fields
 
 
-class QuerySource(Struct, frozen=True, kw_only=True):
+class QuerySource(Recorded, frozen=True, kw_only=True):
     """`kind` as in `connectors`: file, kafka, rate-micro-batch, delta. `first`: the JSON of the offset at which batch 0
     begins, where that is not the beginning of everything."""
 
@@ -60,14 +64,14 @@ class QuerySource(Struct, frozen=True, kw_only=True):
     first: Json = None
 
 
-class Transformation(Struct, frozen=True, kw_only=True):
+class Transformation(Recorded, frozen=True, kw_only=True):
     """What the query does with its input: the name of a fold in `fold.py`, and its parameters."""
 
     kind: str
     settings: Fields = {}
 
 
-class Sink(Struct, frozen=True, kw_only=True):
+class Sink(Recorded, frozen=True, kw_only=True):
     """`app_id`: the txnAppId of foreachBatch with Delta; None: the query's id. `ledger`: it records batch ids.
     `effect`: rows are added, or put in place of those with the same identity (MERGE)."""
 
@@ -78,7 +82,7 @@ class Sink(Struct, frozen=True, kw_only=True):
     effect: Literal["append", "upsert"] = "append"
 
 
-class Run(Struct, frozen=True, kw_only=True):
+class Run(Recorded, frozen=True, kw_only=True):
     """What the cases of one file share.
 
     `identity`: the columns that name a row in the sink. `control`: what must be seen, or the judge is blind.
@@ -104,7 +108,7 @@ class Run(Struct, frozen=True, kw_only=True):
 # -- what lay on the disk ----------------------------------------------------------------------------------------------
 
 
-class ObservedCommit(Struct, frozen=True, kw_only=True):
+class ObservedCommit(Recorded, frozen=True, kw_only=True):
     """One entry of the sink's own log: a version of the Delta table, or a file of `_spark_metadata`.
 
     `rows`: what it added, None: not read. `files`: the paths that it added. `operation`: commitInfo's (`STREAMING
@@ -120,7 +124,7 @@ class ObservedCommit(Struct, frozen=True, kw_only=True):
     rows: tuple[Fields, ...] | None = None
 
 
-class Disk(Struct, frozen=True, kw_only=True):
+class Disk(Recorded, frozen=True, kw_only=True):
     """The checkpoint and the sink at one moment, every process frozen or gone.
 
     `metadata`, `offsets`, `commits`: the files' texts, batch → text (bytes that are not UTF-8 with backslash escapes).
@@ -142,7 +146,7 @@ class Disk(Struct, frozen=True, kw_only=True):
 # -- the crash, and what came of it ------------------------------------------------------------------------------------
 
 
-class Proof(Struct, frozen=True, kw_only=True):
+class Proof(Recorded, frozen=True, kw_only=True):
     """That the crash was where it is said to be. None: does not apply to this mode.
 
     `armed`: code was found for the point. `hit`: the point was reached, with this batch and count. `dead`: the process
@@ -155,7 +159,7 @@ class Proof(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
-class Crash(Struct, frozen=True, kw_only=True):
+class Crash(Recorded, frozen=True, kw_only=True):
     """One crash. `step`: 1–8 of `STEPS`. `window`: where in the life of batch `batch_id` the point stands, for a sink
     with this scenario's effect; None: another thread's point, which may stand anywhere.
 
@@ -175,7 +179,7 @@ class Crash(Struct, frozen=True, kw_only=True):
     disk: Disk
 
 
-class ObservedFailure(Struct, frozen=True, kw_only=True):
+class ObservedFailure(Recorded, frozen=True, kw_only=True):
     """Why a restart ended: the root cause's class, the most specific condition in the chain, the message's beginning.
     `phase` and `batch_id` as in `ckpt plan-recovery`."""
 
@@ -186,7 +190,7 @@ class ObservedFailure(Struct, frozen=True, kw_only=True):
     batch_id: int | None = None
 
 
-class ObservedRestart(Struct, frozen=True, kw_only=True):
+class ObservedRestart(Recorded, frozen=True, kw_only=True):
     """One start after the crash. `first_batch`: the batch that ran first, None: none did. `by_hand`: what a person did
     before it (a way out)."""
 
@@ -196,7 +200,7 @@ class ObservedRestart(Struct, frozen=True, kw_only=True):
     by_hand: tuple[str, ...] = ()
 
 
-class Released(Struct, frozen=True, kw_only=True):
+class Released(Recorded, frozen=True, kw_only=True):
     """A source was told that a batch is done with, while `committed` was the newest file of the commit log.
     `batch_id`: whose offsets had been looked up for it; None: nobody knows."""
 
@@ -205,7 +209,7 @@ class Released(Struct, frozen=True, kw_only=True):
     committed: int | None
 
 
-class StateRow(Struct, frozen=True, kw_only=True):
+class StateRow(Recorded, frozen=True, kw_only=True):
     """A row of a state store as Spark's `statestore` source shows it; `store` "default" where there is only one."""
 
     operator: int
@@ -215,7 +219,7 @@ class StateRow(Struct, frozen=True, kw_only=True):
     value: Json
 
 
-class Prediction(Struct, frozen=True, kw_only=True):
+class Prediction(Recorded, frozen=True, kw_only=True):
     """What our own plan-recovery said of the crash's disk. The words are those of `ckpt.plan-recovery/1`; `sinks` are
     its verdicts, `findings` the ids of those of severity error."""
 
@@ -229,7 +233,7 @@ class Prediction(Struct, frozen=True, kw_only=True):
     why: str = ""
 
 
-class Case(Struct, frozen=True, kw_only=True):
+class Case(Recorded, frozen=True, kw_only=True):
     """One crash, or several in a row (the second in the recovery of the first), and what came of it.
 
     `name` is unique in its file. `drained`: the last restart read all there was and ended by itself. `after`: the disk

@@ -4,13 +4,10 @@ know, or without one that we need, is refused with its place. Pure."""
 from __future__ import annotations
 
 import json
-import types
 from collections.abc import Mapping
-from functools import cache
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import TypeVar
 
-from msgspec import NODEFAULT, Struct
-from msgspec.structs import FieldInfo, fields
+from msgspec import Struct, ValidationError, convert, to_builtins
 
 from ckpttool.errors import MalformedFile
 from ckpttool.harness.history import SCHEMA, Case, Histories, Run
@@ -20,14 +17,23 @@ T = TypeVar("T")
 DEEPEST = 100  # deeper values than any row has would break what walks through them
 
 
+class _Head(Struct):
+    schema: Json
+    run: Run
+
+
+class _Further(Struct):
+    case: Case
+
+
 def encode_run(run: Run) -> str:
     """The first line of a file of histories, with its newline."""
-    return _line({"schema": SCHEMA, "run": plain(run)})
+    return _line({"schema": SCHEMA, "run": run})
 
 
 def encode_case(case: Case) -> str:
     """A further line; to be appended by one write."""
-    return _line({"case": plain(case)})
+    return _line({"case": case})
 
 
 def encode_histories(histories: Histories) -> str:
@@ -42,93 +48,14 @@ def parse_histories(text: str) -> Histories:
     head = _object(lines[0], 1)
     if head.get("schema") != SCHEMA:
         raise _malformed(1, f"its schema is {json.dumps(head.get('schema'))}", f"`{SCHEMA}`")
-    run = _parse(Run, head.get("run"), 1, "run")
-    cases = (
-        _parse(Case, _object(line, number).get("case"), number, "case") for number, line in enumerate(lines[1:], 2)
-    )
+    run = _parse(_Head, head, 1).run
+    cases = (_parse(_Further, _object(line, number), number).case for number, line in enumerate(lines[1:], 2))
     return Histories(run, tuple(cases), torn)
 
 
-def plain(value: Any) -> Json:
-    """A value of `history` as JSON. What a field has by default is left out."""
-    if isinstance(value, Struct):
-        named = ((each, getattr(value, each.name)) for each in _fields(type(value)))
-        return {each.name: plain(content) for each, content in named if not _is_default(each, content)}
-    if isinstance(value, Mapping):
-        return {str(key): plain(content) for key, content in value.items()}
-    if isinstance(value, tuple | list):
-        return [plain(content) for content in value]
-    return value
-
-
-def revive(kind: Any, value: Json, where: str = "") -> Any:
-    """The value of type `kind` that `value` is the JSON of; ValueError names the field that does not fit."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if kind is Any:
-        return value
-    if isinstance(kind, type) and issubclass(kind, Struct):
-        return _revive_fields(kind, value, where)
-    if origin in (Union, types.UnionType):
-        options = [option for option in arguments if option is not types.NoneType]
-        return None if value is None and len(options) < len(arguments) else revive(options[0], value, where)
-    if origin is Literal:
-        return _checked(value, value in arguments, where, " or ".join(map(str, arguments)))
-    if origin is tuple:
-        items = _checked(value, isinstance(value, list), where, "a list")
-        return tuple(revive(arguments[0], item, f"{where}[{number}]") for number, item in enumerate(items))
-    if origin is Mapping:
-        items = _checked(value, isinstance(value, dict), where, "an object")
-        return {
-            _key(arguments[0], key, where): revive(arguments[1], item, f"{where}.{key}") for key, item in items.items()
-        }
-    if kind is float:
-        fits = isinstance(value, int | float) and not isinstance(value, bool)
-    else:
-        fits = isinstance(value, kind) and isinstance(value, bool) == (kind is bool)
-    return _checked(value, fits, where, _NAMES[kind])
-
-
-_NAMES = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
-
-
-@cache
-def _fields(kind: Any) -> tuple[FieldInfo, ...]:
-    return fields(kind)
-
-
-def _revive_fields(kind: Any, value: Json, where: str) -> Any:
-    given = dict(_checked(value, isinstance(value, dict), where, "an object"))
-    found = {}
-    for each in _fields(kind):
-        if each.name in given:
-            found[each.name] = revive(each.type, given.pop(each.name), f"{where}.{each.name}")
-        elif each.required:
-            raise ValueError(f"`{where}.{each.name}` is missing")
-    if given:
-        raise ValueError(f"`{where}.{min(given)}` is not a field of it")
-    return kind(**found)
-
-
-def _key(kind: Any, text: str, where: str) -> Any:
-    if kind is not int:
-        return text
-    return int(_checked(text, text.isascii() and text.isdecimal(), where, "numbers as names"))
-
-
-def _checked(value: Json, fits: bool, where: str, expected: str) -> Any:
-    if not fits:
-        raise ValueError(f"`{where}` is not {expected}")
-    return value
-
-
-def _is_default(each: Any, content: Any) -> bool:
-    if each.default_factory is not NODEFAULT:
-        return bool(content == each.default_factory())
-    return each.default is not NODEFAULT and content == each.default and type(content) is type(each.default)
-
-
-def _line(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":")) + "\n"
+def _line(value: Mapping[str, object]) -> str:
+    """By `json`: a sink's rows may hold NaN, for which msgspec writes null."""
+    return json.dumps(to_builtins(value, str_keys=True), separators=(",", ":")) + "\n"
 
 
 def _object(line: str, number: int) -> dict[str, Json]:
@@ -152,12 +79,11 @@ def _depth(value: Json) -> int:
     return depth
 
 
-def _parse(kind: type[T], value: Json, number: int, name: str) -> T:
+def _parse(kind: type[T], value: Json, number: int) -> T:
     try:
-        found: T = revive(kind, value, name)
-    except ValueError as error:
+        return convert(value, kind, str_keys=True)
+    except ValidationError as error:
         raise _malformed(number, str(error), f"a history of `{SCHEMA}`") from None
-    return found
 
 
 def _malformed(number: int, message: str, expected: str) -> MalformedFile:

@@ -44,9 +44,9 @@ def run(tmp_path: Path, script: str = "", **changes: Any) -> Outcome:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"command": None}, "`spec.command` is missing"),
+        ({"command": None}, "required field `command`"),
         ({"identity": []}, "an identity"),
-        ({"sink": {"kind": "jdbc", "path": "{scratch}/out"}}, "`spec.sink.kind` is not delta or file"),
+        ({"sink": {"kind": "jdbc", "path": "{scratch}/out"}}, "'jdbc' - at `$.sink.kind`"),
         ({"checkpoint": "/data/checkpoints/orders"}, "the checkpoint is to lie at /data/checkpoints/orders"),
         ({"sink": {"kind": "file", "path": "{scratch}/../out"}}, "the sink is to lie at"),
         ({"sink": {"kind": "file", "path": "{scratch}/input/out"}}, "lies in {scratch}/input"),

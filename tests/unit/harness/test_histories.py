@@ -28,7 +28,7 @@ def test_a_cut_line_makes_it_unknown(tmp_path: Path, sound: History) -> None:
         (b"{}\n", "its schema is null"),
         (b"[" * 100_000 + b"\n", "not a JSON object"),
         (b"\xff\n", "not UTF-8"),
-        (b'{"schema":"ckpt.crash-history/1","run":{}}\n', "`run.scenario` is missing"),
+        (b'{"schema":"ckpt.crash-history/1","run":{}}\n', "required field `scenario` - at `$.run`"),
         (b'{"schema":"ckpt.crash-history/2","run":{}}\n', "ckpt.crash-history/2"),
     ],
 )

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import math
 from pathlib import Path
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
+from ckpttool.errors import MalformedFile
+from ckpttool.harness.history import Histories, StateRow
+from ckpttool.harness.history_json import encode_histories, parse_histories
 from tests.conftest import run_ckpt
 from tests.history_builders import History
 from tests.unit.harness.reports import write
@@ -20,3 +26,26 @@ def test_deep_values_are_refused(tmp_path: Path, sound: History) -> None:
     outcome = run_ckpt("crash-test", "report", str(write(tmp_path / "a.jsonl", history)))
     assert outcome.code == 4
     assert "nested" in outcome.err
+
+
+def test_it_comes_back_as_it_was_written(sound: History) -> None:
+    row = StateRow(operator=0, store="default", partition=1, key={"id": 1}, value=[{"at": None}])
+    histories = Histories(sound.run, (replace(sound.case, state={2: (row,), 3: ()}, seconds=1.5),))
+    assert parse_histories(encode_histories(histories)) == histories
+
+
+def test_a_number_that_is_none_stays_one(sound: History) -> None:
+    histories = Histories(sound.run, (replace(sound.case, planted=({"share": math.nan},)),))
+    (case,) = parse_histories(encode_histories(histories)).cases
+    assert math.isnan(case.planted[0]["share"])
+
+
+def test_what_a_field_has_by_default_is_left_out(sound: History) -> None:
+    head, *_ = encode_histories(Histories(replace(sound.run, control=None, conf={}), ())).splitlines()
+    assert not {"control", "conf"} & json.loads(head)["run"].keys()
+
+
+def test_a_field_that_nobody_knows_is_refused_with_its_line(sound: History) -> None:
+    text = encode_histories(Histories(sound.run, (sound.case,)))
+    with pytest.raises(MalformedFile, match=r"line 2.*`crushed`"):
+        parse_histories(text.replace('"drained"', '"crushed"'))
