@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -44,7 +44,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
     source: SourceKind = "file"
     operator: Transformation
     sink: Sink
-    guarantee: Guarantee
+    guarantee: Guarantee = "exactly-once"
     control: Literal["duplicates", "loss"] | None = None
     groups: tuple[Group, ...]
     conf: Mapping[str, str] = {}
@@ -83,6 +83,8 @@ WINDOWS = Transformation(
 COUNTS = Transformation(kind="count", settings={"keys": ["name"], "value": "id"})
 FIRSTS = Transformation(kind="dedup", settings={"keys": ["id", "at"], "event_time": "at", "delay_ms": 5_000})
 ALL_FIRSTS = Transformation(kind="dedup", settings={"keys": ["id"]})
+RUNNING = Transformation(kind="running", settings={"keys": ["name"], "order": "id", "value": "id"})
+RUNNING_TOTALS = Transformation(kind="running", settings={**RUNNING.settings, "store": "totals"})
 
 TABLE = Sink(kind="delta", path="sink", ledger=True)
 NUMBERED_TABLE = Sink(kind="delta", path="sink", ledger=True, app_id="ckpt-crash-test")
@@ -98,12 +100,111 @@ def job_scenario(job: Path) -> Scenario:
         job=job,
         operator=Transformation(kind="job"),
         sink=Sink(kind="foreachBatch", path="sink", ledger=False),
-        guarantee="exactly-once",
         groups=("files", *groups),
         surely=("files",),
     )
 
 
+# -- those that ship ---------------------------------------------------------------------------------------------------
+
+
+class _Query(Struct, frozen=True):
+    """`does`: in the words of its title; nothing where rows are copied."""
+
+    job: str
+    operator: Transformation
+    does: str = ""
+    batches: int = 4
+    packages: tuple[str, ...] = ()
+
+
+class _State(Struct, frozen=True):
+    """How a query's state is kept. `groups`: the points that it passes."""
+
+    words: str
+    groups: tuple[Group, ...]
+    conf: Mapping[str, str] = {}
+    since: Release = OLDEST_CRASHED
+
+
+_COPY = _Query("copy_delta", NUMBERS)
+_DEDUP = _Query("dedup_delta", FIRSTS, "dropDuplicates")
+_WINDOWS = _Query("windows_delta", WINDOWS, "windowed aggregation", batches=3)
+_GROUPS = _Query("groups_delta", RUNNING, "applyInPandasWithState", packages=("pandas", "pyarrow"))
+_RUNNING = _Query(
+    "running_delta", RUNNING_TOTALS, "transformWithState in Python", packages=("pandas", "pyarrow", "protobuf")
+)
+
+_NONE = _State("", ())
+_HDFS = _State("HDFS state", ("state", "hdfs-state"))
+_ROCKSDB = _State("RocksDB", ("state", "rocksdb-state"), ROCKSDB)
+_CHANGELOGS = _State("RocksDB with changelogs", (*_ROCKSDB.groups, "changelog"), ROCKSDB | CHANGELOG)
+_FORMAT_2 = _State("RocksDB, checkpoint format 2", _CHANGELOGS.groups, ROCKSDB | CHANGELOG | FORMAT_2, UNIQUE_IDS)
+# Of functions in Python the place where state is loaded is not among the points.
+_HDFS_OF_PYTHON = _State("HDFS state", ("hdfs-state",))
+_ROCKSDB_OF_PYTHON = _State("RocksDB", ("rocksdb-state",), ROCKSDB, TRANSFORM_WITH_STATE)
+
+_SOURCES: dict[SourceKind, tuple[str, Group]] = {
+    "file": ("file", "files"),
+    "kafka": ("Kafka", "kafka-source"),
+    "delta": ("Delta", "delta-source"),
+    "rate-micro-batch": ("rate-micro-batch", "counter"),
+}
+
+
+def _to_table(name: str, source: SourceKind, query: _Query, state: _State = _NONE, **more: Any) -> Scenario:
+    """Into a Delta table by its own sink."""
+    words, group = _SOURCES[source]
+    return Scenario(
+        name=name,
+        title=" → ".join((words, *([f"{query.does} ({state.words})"] if query.does else []), "Delta")),
+        job=_job(query.job),
+        source=source,
+        operator=query.operator,
+        sink=TABLE,
+        groups=(group, *state.groups, "delta-sink", "delta-table"),
+        conf=state.conf,
+        jars=("delta", "kafka") if source == "kafka" else ("delta",),
+        batches=query.batches,
+        since=state.since,
+        packages=query.packages,
+        **more,
+    )
+
+
+def _by_function(name: str, does: str, job: str, operator: Transformation, sink: Sink, *state: Group) -> Scenario:
+    """From files into a Delta table by a function of `foreachBatch`."""
+    return Scenario(
+        name=name,
+        title=f"file → {does} → Delta",
+        job=_job(job),
+        operator=operator,
+        sink=sink,
+        groups=("files", *state, "foreach-batch", "delta-table"),
+        jars=("delta",),
+    )
+
+
+def _maintained(name: str, state: str, conf: Mapping[str, str], *deletes: str) -> Scenario:
+    """With batches enough for Spark to clean up, which is all that is looked at. `deletes`: the places that do it."""
+    return Scenario(
+        name=name,
+        title=f"file → dropDuplicates ({state} snapshots and purges) → Delta",
+        job=_job("dedup_all_delta"),
+        operator=ALL_FIRSTS,
+        sink=TABLE,
+        groups=("files", "snapshots", "cleaning"),
+        conf={**conf, **SMALL},
+        victim_conf=AT_ONCE,
+        jars=("delta",),
+        batches=6,
+        crashed=(4,),
+        reaches=("purge", "source-log-compact", "maintenance", *deletes),
+    )
+
+
+_BY_TXN = "foreachBatch with txnAppId and txnVersion"
+_COUNTED = "counts (HDFS state)"
 _LIST = (
     Scenario(
         name="file-to-append",
@@ -115,128 +216,40 @@ _LIST = (
         control="duplicates",
         groups=("files", "foreach-batch", "append-files"),
     ),
-    Scenario(
-        name="file-to-delta",
-        title="file → Delta",
-        job=_job("copy_delta"),
-        operator=NUMBERS,
-        sink=TABLE,
-        guarantee="exactly-once",
-        groups=("files", "delta-sink", "delta-table"),
-        jars=("delta",),
-        crashed=(0, 2),
-    ),
+    _to_table("file-to-delta", "file", _COPY, crashed=(0, 2)),
     Scenario(
         name="file-to-files",
         title="file → file sink, its log compacted",
         job=_job("copy_files"),
         operator=NUMBERS,
         sink=Sink(kind="file", path="sink", ledger=True),
-        guarantee="exactly-once",
         groups=("files", "file-sink"),
         conf={"spark.sql.streaming.fileSink.log.compactInterval": "3"},
         crashed=(0, 2),
     ),
-    Scenario(
-        name="file-to-delta-by-txn",
-        title="file → foreachBatch with txnAppId and txnVersion → Delta",
-        job=_job("copy_txn_delta"),
-        operator=NUMBERS,
-        sink=NUMBERED_TABLE,
-        guarantee="exactly-once",
-        groups=("files", "foreach-batch", "delta-table"),
-        jars=("delta",),
+    _by_function("file-to-delta-by-txn", _BY_TXN, "copy_txn_delta", NUMBERS, NUMBERED_TABLE),
+    _by_function(
+        "file-counts-to-delta-by-txn",
+        f"{_COUNTED} → {_BY_TXN}",
+        "counts_txn_delta",
+        COUNTS,
+        NUMBERED_TABLE,
+        *_HDFS.groups,
     ),
-    Scenario(
-        name="file-counts-to-delta-by-txn",
-        title="file → counts (HDFS state) → foreachBatch with txnAppId and txnVersion → Delta",
-        job=_job("counts_txn_delta"),
-        operator=COUNTS,
-        sink=NUMBERED_TABLE,
-        guarantee="exactly-once",
-        groups=("files", "state", "hdfs-state", "foreach-batch", "delta-table"),
-        jars=("delta",),
+    _by_function(
+        "file-counts-to-delta-by-merge",
+        f"{_COUNTED} → foreachBatch MERGE by key",
+        "counts_merge_delta",
+        COUNTS,
+        Sink(kind="delta", path="sink", ledger=False, effect="upsert"),
+        *_HDFS.groups,
     ),
-    Scenario(
-        name="file-counts-to-delta-by-merge",
-        title="file → counts (HDFS state) → foreachBatch MERGE by key → Delta",
-        job=_job("counts_merge_delta"),
-        operator=COUNTS,
-        sink=Sink(kind="delta", path="sink", ledger=False, effect="upsert"),
-        guarantee="exactly-once",
-        groups=("files", "state", "hdfs-state", "foreach-batch", "delta-table"),
-        jars=("delta",),
-    ),
-    Scenario(
-        name="file-dedup-to-delta",
-        title="file → dropDuplicates (HDFS state) → Delta",
-        job=_job("dedup_delta"),
-        operator=FIRSTS,
-        sink=TABLE,
-        guarantee="exactly-once",
-        groups=("files", "state", "hdfs-state", "delta-sink", "delta-table"),
-        jars=("delta",),
-    ),
-    Scenario(
-        name="file-windows-hdfs-to-delta",
-        title="file → windowed aggregation (HDFS state) → Delta",
-        job=_job("windows_delta"),
-        operator=WINDOWS,
-        sink=TABLE,
-        guarantee="exactly-once",
-        groups=("files", "state", "hdfs-state", "delta-sink", "delta-table"),
-        batches=3,
-        jars=("delta",),
-        crashed=(0, 2),
-    ),
-    Scenario(
-        name="file-windows-to-delta",
-        title="file → windowed aggregation (RocksDB) → Delta",
-        job=_job("windows_delta"),
-        operator=WINDOWS,
-        sink=TABLE,
-        guarantee="exactly-once",
-        groups=("files", "state", "rocksdb-state", "delta-sink", "delta-table"),
-        conf=ROCKSDB,
-        batches=3,
-        jars=("delta",),
-    ),
-    Scenario(
-        name="file-windows-changelog-to-delta",
-        title="file → windowed aggregation (RocksDB with changelogs) → Delta",
-        job=_job("windows_delta"),
-        operator=WINDOWS,
-        sink=TABLE,
-        guarantee="exactly-once",
-        groups=("files", "state", "rocksdb-state", "changelog", "delta-sink", "delta-table"),
-        conf=ROCKSDB | CHANGELOG,
-        batches=3,
-        jars=("delta",),
-    ),
-    Scenario(
-        name="file-windows-format2-to-delta",
-        title="file → windowed aggregation (RocksDB, checkpoint format 2) → Delta",
-        job=_job("windows_delta"),
-        operator=WINDOWS,
-        sink=TABLE,
-        guarantee="exactly-once",
-        groups=("files", "state", "rocksdb-state", "changelog", "delta-sink", "delta-table"),
-        conf=ROCKSDB | CHANGELOG | FORMAT_2,
-        batches=3,
-        jars=("delta",),
-        since=UNIQUE_IDS,
-    ),
-    Scenario(
-        name="kafka-to-delta",
-        title="Kafka → Delta",
-        job=_job("copy_delta"),
-        source="kafka",
-        operator=NUMBERS,
-        sink=TABLE,
-        guarantee="exactly-once",
-        groups=("kafka-source", "delta-sink", "delta-table"),
-        jars=("delta", "kafka"),
-    ),
+    _to_table("file-dedup-to-delta", "file", _DEDUP, _HDFS),
+    _to_table("file-windows-hdfs-to-delta", "file", _WINDOWS, _HDFS, crashed=(0, 2)),
+    _to_table("file-windows-to-delta", "file", _WINDOWS, _ROCKSDB),
+    _to_table("file-windows-changelog-to-delta", "file", _WINDOWS, _CHANGELOGS),
+    _to_table("file-windows-format2-to-delta", "file", _WINDOWS, _FORMAT_2),
+    _to_table("kafka-to-delta", "kafka", _COPY),
     Scenario(
         name="kafka-to-kafka",
         title="Kafka → Kafka",
@@ -249,124 +262,16 @@ _LIST = (
         groups=("kafka-source", "kafka-sink"),
         jars=("kafka",),
     ),
-    Scenario(
-        name="kafka-dedup-to-delta",
-        title="Kafka → dropDuplicates (RocksDB with changelogs) → Delta",
-        job=_job("dedup_delta"),
-        source="kafka",
-        operator=FIRSTS,
-        sink=TABLE,
-        guarantee="exactly-once",
-        groups=("kafka-source", "state", "rocksdb-state", "changelog", "delta-sink", "delta-table"),
-        conf=ROCKSDB | CHANGELOG,
-        jars=("delta", "kafka"),
-    ),
-    Scenario(
-        name="kafka-windows-to-delta",
-        title="Kafka → windowed aggregation (HDFS state) → Delta",
-        job=_job("windows_delta"),
-        source="kafka",
-        operator=WINDOWS,
-        sink=TABLE,
-        guarantee="exactly-once",
-        groups=("kafka-source", "state", "hdfs-state", "delta-sink", "delta-table"),
-        batches=3,
-        jars=("delta", "kafka"),
-    ),
-    Scenario(
-        name="kafka-windows-format2-to-delta",
-        title="Kafka → windowed aggregation (RocksDB, checkpoint format 2) → Delta",
-        job=_job("windows_delta"),
-        source="kafka",
-        operator=WINDOWS,
-        sink=TABLE,
-        guarantee="exactly-once",
-        groups=("kafka-source", "state", "rocksdb-state", "changelog", "delta-sink", "delta-table"),
-        conf=ROCKSDB | CHANGELOG | FORMAT_2,
-        batches=3,
-        jars=("delta", "kafka"),
-        since=UNIQUE_IDS,
-    ),
-    Scenario(
-        name="kafka-groups-to-delta",
-        title="Kafka → applyInPandasWithState (HDFS state) → Delta",
-        job=_job("groups_delta"),
-        source="kafka",
-        operator=Transformation(kind="running", settings={"keys": ["name"], "order": "id", "value": "id"}),
-        sink=TABLE,
-        guarantee="exactly-once",
-        groups=("kafka-source", "hdfs-state", "delta-sink", "delta-table"),
-        jars=("delta", "kafka"),
-        packages=("pandas", "pyarrow"),
-    ),
-    Scenario(
-        name="rate-to-delta",
-        title="rate-micro-batch → Delta",
-        job=_job("copy_delta"),
-        source="rate-micro-batch",
-        operator=NUMBERS,
-        sink=TABLE,
-        guarantee="exactly-once",
-        groups=("counter", "delta-sink", "delta-table"),
-        jars=("delta",),
-    ),
-    Scenario(
-        name="delta-to-delta",
-        title="Delta → Delta",
-        job=_job("copy_delta"),
-        source="delta",
-        operator=NUMBERS,
-        sink=TABLE,
-        guarantee="exactly-once",
-        groups=("delta-source", "delta-sink", "delta-table"),
-        jars=("delta",),
-    ),
-    Scenario(
-        name="kafka-running-to-delta",
-        title="Kafka → transformWithState in Python (RocksDB) → Delta",
-        job=_job("running_delta"),
-        source="kafka",
-        operator=Transformation(
-            kind="running", settings={"keys": ["name"], "order": "id", "value": "id", "store": "totals"}
-        ),
-        sink=TABLE,
-        guarantee="exactly-once",
-        groups=("kafka-source", "rocksdb-state", "delta-sink", "delta-table"),
-        conf=ROCKSDB,
-        jars=("delta", "kafka"),
-        since=TRANSFORM_WITH_STATE,
-        packages=("pandas", "pyarrow", "protobuf"),
-        state_variable="totals",
-    ),
-    Scenario(
-        name="file-dedup-maintained-to-delta",
-        title="file → dropDuplicates (HDFS state, with snapshots and purges) → Delta",
-        job=_job("dedup_all_delta"),
-        operator=ALL_FIRSTS,
-        sink=TABLE,
-        guarantee="exactly-once",
-        groups=("files", "snapshots", "cleaning"),
-        conf=SMALL,
-        victim_conf=AT_ONCE,
-        jars=("delta",),
-        batches=6,
-        crashed=(4,),
-        reaches=("purge", "source-log-compact", "maintenance", "snapshot-write", "state-delete"),
-    ),
-    Scenario(
-        name="file-dedup-maintained-rocksdb-to-delta",
-        title="file → dropDuplicates (RocksDB with changelogs, snapshots and purges) → Delta",
-        job=_job("dedup_all_delta"),
-        operator=ALL_FIRSTS,
-        sink=TABLE,
-        guarantee="exactly-once",
-        groups=("files", "snapshots", "cleaning"),
-        conf=ROCKSDB | CHANGELOG | SMALL,
-        victim_conf=AT_ONCE,
-        jars=("delta",),
-        batches=6,
-        crashed=(4,),
-        reaches=("purge", "source-log-compact", "maintenance", "version-delete"),
+    _to_table("kafka-dedup-to-delta", "kafka", _DEDUP, _CHANGELOGS),
+    _to_table("kafka-windows-to-delta", "kafka", _WINDOWS, _HDFS),
+    _to_table("kafka-windows-format2-to-delta", "kafka", _WINDOWS, _FORMAT_2),
+    _to_table("kafka-groups-to-delta", "kafka", _GROUPS, _HDFS_OF_PYTHON),
+    _to_table("rate-to-delta", "rate-micro-batch", _COPY),
+    _to_table("delta-to-delta", "delta", _COPY),
+    _to_table("kafka-running-to-delta", "kafka", _RUNNING, _ROCKSDB_OF_PYTHON, state_variable="totals"),
+    _maintained("file-dedup-maintained-to-delta", "HDFS state, with", {}, "snapshot-write", "state-delete"),
+    _maintained(
+        "file-dedup-maintained-rocksdb-to-delta", "RocksDB with changelogs,", _CHANGELOGS.conf, "version-delete"
     ),
 )
 SCENARIOS = {scenario.name: scenario for scenario in _LIST}
