@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import ClassVar, Literal, Protocol, TypeGuard, TypeVar
+from typing import ClassVar, Literal, Protocol, Self, TypeGuard, TypeVar
 
 from msgspec import Struct
 
@@ -47,22 +47,42 @@ class OffsetStep(Struct, frozen=True):
 
 
 class Offset(Struct, frozen=True):
-    """One source's position. Subclasses add the fields; comparisons are between offsets of the same class only."""
+    """One source's position. Subclasses add the fields, and say how they stand to others of their class. `unit`: what
+    lies between two of them."""
 
     kind: ClassVar[str]
+    unit: ClassVar[str] = "rows"
     certainty: Certainty
 
     @abstractmethod
     def summary(self) -> str:
         """One short phrase for the overview: `orders  12 partitions  88,100,000`."""
 
-    @abstractmethod
     def order(self, other: Offset) -> Order:
         """Where this offset stands relative to `other`."""
+        return self.order_to(other) if isinstance(other, type(self)) else Order.UNKNOWN
 
     @abstractmethod
+    def order_to(self, other: Self) -> Order: ...
+
     def step_from(self, start: Offset | None) -> OffsetStep:
         """What a batch that ends here reads when it begins at `start` (None: from the source's beginning)."""
+        if start is None:
+            return self.first_step()
+        return self.step_since(start) if isinstance(start, type(self)) else OffsetStep(None, self.unit, note=OTHER_KIND)
+
+    def first_step(self) -> OffsetStep:
+        return OffsetStep(None, self.unit, note=START_UNKNOWN)
+
+    @abstractmethod
+    def step_since(self, start: Self) -> OffsetStep: ...
+
+    def uncountable_step(self, start: Self, note: str, part: str) -> OffsetStep:
+        """Where two offsets do not tell how much lies between them; `part` is what has gone backwards."""
+        order = self.order(start)
+        if order is Order.EQUAL:
+            return OffsetStep(0, self.unit, exact=True)
+        return OffsetStep(None, self.unit, note=note, backwards=(part,) if order is Order.BEFORE else ())
 
     def details(self) -> list[tuple[str, str]]:
         """Every part by name, for the view of one batch."""
@@ -146,13 +166,6 @@ def step_of_parts(start: Mapping[str, int] | None, end: Mapping[str, int], unit:
     )
 
 
-def uncountable_step(unit: str, note: str, order: Order, part: str) -> OffsetStep:
-    """Between offsets that do not tell how much lies between them; `order`: how the end stands to the start."""
-    if order is Order.EQUAL:
-        return OffsetStep(0, unit, exact=True)
-    return OffsetStep(None, unit, note=note, backwards=(part,) if order is Order.BEFORE else ())
-
-
 START_UNKNOWN = "where the source began is not in this log"
 OTHER_KIND = "the two offsets are of different kinds"
 
@@ -212,24 +225,21 @@ class CounterOffset(Offset, frozen=True):
     """One number. The class says what it counts; `first`: where all sources of the kind begin, None if it varies."""
 
     name: ClassVar[str]
-    unit: ClassVar[str]
     exact: ClassVar[bool]
     first: ClassVar[int | None] = None
     note: ClassVar[str | None] = None
     position: int
 
-    def order(self, other: Offset) -> Order:
-        if not isinstance(other, CounterOffset) or other.kind != self.kind:
-            return Order.UNKNOWN
+    def order_to(self, other: Self) -> Order:
         return order_of(self.position, other.position)
 
-    def step_from(self, start: Offset | None) -> OffsetStep:
-        if start is None:
-            begin = self.first
-        elif isinstance(start, CounterOffset) and start.kind == self.kind:
-            begin = start.position
-        else:
-            return OffsetStep(None, self.unit, note=OTHER_KIND)
+    def first_step(self) -> OffsetStep:
+        return self._step(self.first)
+
+    def step_since(self, start: Self) -> OffsetStep:
+        return self._step(start.position)
+
+    def _step(self, begin: int | None) -> OffsetStep:
         return step_of_number(begin, self.position, self.unit, self.name, exact=self.exact, note=self.note)
 
     def details(self) -> list[tuple[str, str]]:
@@ -248,17 +258,14 @@ class VectorOffset(Offset, frozen=True):
         """Where every source of the kind begins, None if it varies."""
         return None
 
-    def order(self, other: Offset) -> Order:
-        if not isinstance(other, VectorOffset) or other.kind != self.kind:
-            return Order.UNKNOWN
+    def order_to(self, other: Self) -> Order:
         return order_of_parts(self.positions(), other.positions())
 
-    def step_from(self, start: Offset | None) -> OffsetStep:
-        if start is None:
-            return step_of_parts(self.beginning(), self.positions(), "rows", exact=self.exact)
-        if not isinstance(start, VectorOffset) or start.kind != self.kind:
-            return OffsetStep(None, "rows", note=OTHER_KIND)
-        return step_of_parts(start.positions(), self.positions(), "rows", exact=self.exact)
+    def first_step(self) -> OffsetStep:
+        return step_of_parts(self.beginning(), self.positions(), self.unit, exact=self.exact)
+
+    def step_since(self, start: Self) -> OffsetStep:
+        return step_of_parts(start.positions(), self.positions(), self.unit, exact=self.exact)
 
     def details(self) -> list[tuple[str, str]]:
         return [(shown(name, 200), str(position)) for name, position in self.positions().items()]
@@ -290,14 +297,11 @@ class OpaqueOffset(Offset, frozen=True):
 
     text: str
 
-    def order(self, other: Offset) -> Order:
-        return Order.EQUAL if isinstance(other, OpaqueOffset) and other.text == self.text else Order.UNKNOWN
+    def order_to(self, other: Self) -> Order:
+        return Order.EQUAL if other.text == self.text else Order.UNKNOWN
 
-    def step_from(self, start: Offset | None) -> OffsetStep:
-        if start is None:
-            return OffsetStep(None, "rows", note=START_UNKNOWN)
-        note = "only the source knows what lies between these offsets"
-        return uncountable_step("rows", note, self.order(start), "offset")
+    def step_since(self, start: Self) -> OffsetStep:
+        return self.uncountable_step(start, "only the source knows what lies between these offsets", "offset")
 
     def details(self) -> list[tuple[str, str]]:
         return [("offset", shown(self.text, 1000))]

@@ -8,18 +8,9 @@ ranges of the partition key's hash with the last log sequence number planned (`e
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from ckpttool.connectors.base import (
-    OTHER_KIND,
-    START_UNKNOWN,
-    Offset,
-    OffsetStep,
-    Order,
-    is_long,
-    order_of_parts,
-    went_down,
-)
+from ckpttool.connectors.base import Offset, OffsetStep, Order, is_long, order_of_parts, went_down
 from ckpttool.model import Json
 from ckpttool.words import counted, shown
 
@@ -42,29 +33,24 @@ class CosmosOffset(Offset, frozen=True):
     """`end_lsns`: range → its `endLsn`, None where it has none; the whole None: no readable `partitions`."""
 
     kind: ClassVar[str] = KIND
+    unit: ClassVar[str] = "changes"
     state: str
     end_lsns: Mapping[str, int | None] | None
 
     def summary(self) -> str:
         return "no partitions" if self.end_lsns is None else counted(len(self.end_lsns), "partition range")
 
-    def order(self, other: Offset) -> Order:
-        if not isinstance(other, CosmosOffset):
-            return Order.UNKNOWN
+    def order_to(self, other: Self) -> Order:
         if (self.state, self.end_lsns) == (other.state, other.end_lsns):
             return Order.EQUAL
         one, two = self._positions(), other._positions()
         return order_of_parts(one, two) if one and one.keys() == two.keys() else Order.UNKNOWN
 
-    def step_from(self, start: Offset | None) -> OffsetStep:
-        if start is None:
-            return OffsetStep(None, "changes", note=START_UNKNOWN)
-        if not isinstance(start, CosmosOffset):
-            return OffsetStep(None, "changes", note=OTHER_KIND)
+    def step_since(self, start: Self) -> OffsetStep:
         if (start.state, start.end_lsns) == (self.state, self.end_lsns):
-            return OffsetStep(0, "changes", exact=True)
+            return OffsetStep(0, self.unit, exact=True)
         note = "log sequence numbers do not count changes"
-        return OffsetStep(None, "changes", note=note, backwards=went_down(start._positions(), self._positions()))
+        return OffsetStep(None, self.unit, note=note, backwards=went_down(start._positions(), self._positions()))
 
     def details(self) -> list[tuple[str, str]]:
         lsns = self.end_lsns or {}

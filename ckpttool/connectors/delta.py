@@ -8,18 +8,9 @@ exists for two positions at a change of schema or protocol: index -20 (at it) an
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from ckpttool.connectors.base import (
-    OTHER_KIND,
-    START_UNKNOWN,
-    Offset,
-    OffsetStep,
-    Order,
-    longs_of,
-    order_of_parts,
-    went_down,
-)
+from ckpttool.connectors.base import Offset, OffsetStep, Order, longs_of, order_of_parts, went_down
 from ckpttool.formats.envelope import LONG_MAX
 from ckpttool.model import Json
 from ckpttool.words import shown
@@ -43,6 +34,7 @@ END_OF_VERSION = LONG_MAX - 100  # an in-memory position that is never written
 
 class DeltaOffset(Offset, frozen=True):
     kind: ClassVar[str] = KIND
+    unit: ClassVar[str] = "files"
     source_version: int
     table_id: str
     version: int
@@ -59,22 +51,23 @@ class DeltaOffset(Offset, frozen=True):
             return f"{place}, behind its schema or protocol change"
         return f"{place}, through file {self.index:,}" if self.index >= 0 else f"{place} is next"
 
-    def order(self, other: Offset) -> Order:
-        if not isinstance(other, DeltaOffset) or other.table_id != self.table_id:
+    def order_to(self, other: Self) -> Order:
+        if other.table_id != self.table_id:
             return Order.UNKNOWN
         return order_of_parts(self._positions(), other._positions())
 
-    def step_from(self, start: Offset | None) -> OffsetStep:
-        if start is None:
-            return self._step_from_beginning()
-        if not isinstance(start, DeltaOffset):
-            return OffsetStep(None, "files", note=OTHER_KIND)
+    def first_step(self) -> OffsetStep:
+        if self.is_initial_snapshot:
+            return OffsetStep(self._files_taken(), self.unit, exact=True)
+        return super().first_step()
+
+    def step_since(self, start: Self) -> OffsetStep:
         if start.table_id != self.table_id:
-            return OffsetStep(None, "files", note="the two offsets belong to different tables")
+            return OffsetStep(None, self.unit, note="the two offsets belong to different tables")
         if (start.version, start.is_initial_snapshot) == (self.version, self.is_initial_snapshot):
             return OffsetStep(
                 max(0, self._files_taken() - start._files_taken()),
-                "files",
+                self.unit,
                 exact=True,
                 backwards=went_down(start._positions(), self._positions()),
             )
@@ -99,11 +92,6 @@ class DeltaOffset(Offset, frozen=True):
 
     def _files_taken(self) -> int:
         return max(self.index, -1) + 1
-
-    def _step_from_beginning(self) -> OffsetStep:
-        if self.is_initial_snapshot:
-            return OffsetStep(self._files_taken(), "files", exact=True)
-        return OffsetStep(None, "files", note=START_UNKNOWN)
 
     def _step_over_versions(self, start: DeltaOffset) -> OffsetStep:
         """The versions that are read at least in part: the end's own counts once a file of it was taken."""

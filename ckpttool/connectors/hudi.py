@@ -6,9 +6,9 @@ requested time for tables below version 8, the completion time from version 8 on
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from ckpttool.connectors.base import OTHER_KIND, START_UNKNOWN, Offset, OffsetStep, Order, uncountable_step
+from ckpttool.connectors.base import Offset, OffsetStep, Order
 from ckpttool.model import Json
 from ckpttool.words import shown
 
@@ -23,26 +23,22 @@ EXAMPLES: tuple[str, ...] = (
 
 class HudiOffset(Offset, frozen=True):
     kind: ClassVar[str] = KIND
+    unit: ClassVar[str] = "commits"
     field: str
     instant: str
 
     def summary(self) -> str:
         return f"instant {shown(self.instant)}"
 
-    def order(self, other: Offset) -> Order:
-        if not isinstance(other, HudiOffset) or other.field != self.field:
+    def order_to(self, other: Self) -> Order:
+        if other.field != self.field:
             return Order.UNKNOWN
         if other.instant == self.instant:
             return Order.EQUAL
         return Order.BEFORE if self.instant < other.instant else Order.AFTER
 
-    def step_from(self, start: Offset | None) -> OffsetStep:
-        if start is None:
-            return OffsetStep(None, "commits", note=START_UNKNOWN)
-        if not isinstance(start, HudiOffset):
-            return OffsetStep(None, "commits", note=OTHER_KIND)
-        note = "the commits between are known to the table's timeline only"
-        return uncountable_step("commits", note, self.order(start), self.field)
+    def step_since(self, start: Self) -> OffsetStep:
+        return self.uncountable_step(start, "the commits between are known to the table's timeline only", self.field)
 
     def details(self) -> list[tuple[str, str]]:
         return [(self.field, shown(self.instant))]

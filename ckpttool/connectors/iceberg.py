@@ -7,18 +7,9 @@ other by ancestry, which only the table's metadata tells: their ids have no orde
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from ckpttool.connectors.base import (
-    OTHER_KIND,
-    START_UNKNOWN,
-    Offset,
-    OffsetStep,
-    Order,
-    longs_of,
-    order_of,
-    step_of_number,
-)
+from ckpttool.connectors.base import Offset, OffsetStep, Order, longs_of, order_of, step_of_number
 from ckpttool.model import Json
 from ckpttool.words import counted
 
@@ -35,6 +26,7 @@ NO_SNAPSHOT = -1
 
 class IcebergOffset(Offset, frozen=True):
     kind: ClassVar[str] = KIND
+    unit: ClassVar[str] = "files"
     version: int
     snapshot_id: int
     position: int
@@ -45,25 +37,19 @@ class IcebergOffset(Offset, frozen=True):
             return "before the first snapshot"
         return f"snapshot {self.snapshot_id}, {counted(self.position, 'file')} taken"
 
-    def order(self, other: Offset) -> Order:
-        if not isinstance(other, IcebergOffset):
-            return Order.UNKNOWN
+    def order_to(self, other: Self) -> Order:
         if self._counts_like(other):
             return order_of(self.position, other.position)
         if NO_SNAPSHOT in (self.snapshot_id, other.snapshot_id) and self.snapshot_id != other.snapshot_id:
             return Order.BEFORE if self.snapshot_id == NO_SNAPSHOT else Order.AFTER
         return Order.UNKNOWN
 
-    def step_from(self, start: Offset | None) -> OffsetStep:
-        if start is None:
-            return OffsetStep(None, "files", note=START_UNKNOWN)
-        if not isinstance(start, IcebergOffset):
-            return OffsetStep(None, "files", note=OTHER_KIND)
+    def step_since(self, start: Self) -> OffsetStep:
         if self._counts_like(start):
-            return step_of_number(start.position, self.position, "files", "position", exact=True)
+            return step_of_number(start.position, self.position, self.unit, "position", exact=True)
         note = "the snapshots between are known to the table's metadata only"
         backwards = ("snapshot_id",) if self.order(start) is Order.BEFORE else ()
-        return OffsetStep(None, "files", note=note, backwards=backwards)
+        return OffsetStep(None, self.unit, note=note, backwards=backwards)
 
     def details(self) -> list[tuple[str, str]]:
         return [

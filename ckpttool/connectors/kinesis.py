@@ -12,19 +12,9 @@ in `shard-source/<N>/` (awslabs) or `shard-commit/<N>/` (qubole). `batchId` is t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from ckpttool.connectors.base import (
-    OTHER_KIND,
-    START_UNKNOWN,
-    Offset,
-    OffsetStep,
-    Order,
-    missing_in,
-    order_of_parts,
-    uncountable_step,
-    went_down,
-)
+from ckpttool.connectors.base import Offset, OffsetStep, Order, missing_in, order_of_parts, went_down
 from ckpttool.model import Json
 from ckpttool.words import counted, shown
 
@@ -44,6 +34,7 @@ EXAMPLES: tuple[str, ...] = (
 
 ITERATORS = ("TRIM_HORIZON", "LATEST", "AT_TIMESTAMP", "AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER", "SHARD_END")
 LONGEST_SEQUENCE_NUMBER = 129  # digits, by the service's own definition
+NOT_COUNTED = "the line holds where its batch begins; what was read is under sources/<n>, written by the tasks"
 WHOLE_RECORD = 2**64  # above every sub-sequence number: the aggregated record is finished
 
 
@@ -58,8 +49,8 @@ class KinesisOffset(Offset, frozen=True):
     def summary(self) -> str:
         return f"{shown(self.stream)} {counted(len(self.shards), 'shard')}, start of its batch {shown(self.batch_id)}"
 
-    def order(self, other: Offset) -> Order:
-        if not isinstance(other, KinesisOffset) or other.stream != self.stream:
+    def order_to(self, other: Self) -> Order:
+        if other.stream != self.stream:
             return Order.UNKNOWN
         if self.shards == other.shards:
             return Order.EQUAL
@@ -68,16 +59,14 @@ class KinesisOffset(Offset, frozen=True):
             return Order.UNKNOWN
         return order_of_parts(one, two)
 
-    def step_from(self, start: Offset | None) -> OffsetStep:
-        note = "the line holds where its batch begins; what was read is under sources/<n>, written by the tasks"
-        if start is None:
-            return OffsetStep(None, "rows", note=note, added=tuple(self.shards))
-        if not isinstance(start, KinesisOffset):
-            return OffsetStep(None, "rows", note=OTHER_KIND)
+    def first_step(self) -> OffsetStep:
+        return OffsetStep(None, self.unit, note=NOT_COUNTED, added=tuple(self.shards))
+
+    def step_since(self, start: Self) -> OffsetStep:
         return OffsetStep(
             None,
-            "rows",
-            note=note,
+            self.unit,
+            note=NOT_COUNTED,
             parts=dict.fromkeys(self.shards),
             backwards=went_down(start._ranks(), self._ranks()),
             added=missing_in(start.shards, self.shards),
@@ -109,16 +98,11 @@ class DatabricksKinesisOffset(Offset, frozen=True):
     def summary(self) -> str:
         return f"{counted(len(self.shards), 'shard')} (Databricks)"
 
-    def order(self, other: Offset) -> Order:
-        same = isinstance(other, DatabricksKinesisOffset) and other.shards == self.shards
-        return Order.EQUAL if same else Order.UNKNOWN
+    def order_to(self, other: Self) -> Order:
+        return Order.EQUAL if other.shards == self.shards else Order.UNKNOWN
 
-    def step_from(self, start: Offset | None) -> OffsetStep:
-        if start is None:
-            return OffsetStep(None, "rows", note=START_UNKNOWN)
-        if not isinstance(start, DatabricksKinesisOffset):
-            return OffsetStep(None, "rows", note=OTHER_KIND)
-        return uncountable_step("rows", "sequence numbers do not count rows", self.order(start), "lastSeqNum")
+    def step_since(self, start: Self) -> OffsetStep:
+        return self.uncountable_step(start, "sequence numbers do not count rows", "lastSeqNum")
 
     def details(self) -> list[tuple[str, str]]:
         return [

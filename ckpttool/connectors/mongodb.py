@@ -6,19 +6,9 @@ continuous mode keeps a resume token instead, `{"version": 1, "offset": {"_data"
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from ckpttool.connectors.base import (
-    OTHER_KIND,
-    START_UNKNOWN,
-    Offset,
-    OffsetStep,
-    Order,
-    is_long,
-    longs_of,
-    order_of,
-    uncountable_step,
-)
+from ckpttool.connectors.base import Offset, OffsetStep, Order, is_long, longs_of, order_of
 from ckpttool.model import Json
 from ckpttool.words import shown
 
@@ -36,6 +26,7 @@ class MongoOffset(Offset, frozen=True):
     """Either a time (seconds, ordinal within the second) or a resume token; `version` None: the older bare token."""
 
     kind: ClassVar[str] = KIND
+    unit: ClassVar[str] = "events"
     version: int | None
     time: tuple[int, ...] | None
     token: str | None
@@ -45,20 +36,13 @@ class MongoOffset(Offset, frozen=True):
             return f"resume token {shown(self.token or '', 40)}"
         return f"cluster time {self.time[0]} s"
 
-    def order(self, other: Offset) -> Order:
-        if not isinstance(other, MongoOffset):
-            return Order.UNKNOWN
+    def order_to(self, other: Self) -> Order:
         if self.time is not None and other.time is not None:
             return order_of(self.time, other.time)
         return Order.EQUAL if (self.time, self.token) == (other.time, other.token) else Order.UNKNOWN
 
-    def step_from(self, start: Offset | None) -> OffsetStep:
-        if start is None:
-            return OffsetStep(None, "events", note=START_UNKNOWN)
-        if not isinstance(start, MongoOffset):
-            return OffsetStep(None, "events", note=OTHER_KIND)
-        note = "a time or a token does not count events"
-        return uncountable_step("events", note, self.order(start), "cluster time")
+    def step_since(self, start: Self) -> OffsetStep:
+        return self.uncountable_step(start, "a time or a token does not count events", "cluster time")
 
     def details(self) -> list[tuple[str, str]]:
         position = (

@@ -7,9 +7,9 @@ snapshot is finished when the last of them was taken.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from ckpttool.connectors.base import OTHER_KIND, START_UNKNOWN, Offset, OffsetStep, Order, is_long, longs_of, order_of
+from ckpttool.connectors.base import Offset, OffsetStep, Order, is_long, longs_of, order_of
 from ckpttool.model import Json
 
 KIND = "paimon"
@@ -23,6 +23,7 @@ EXAMPLES: tuple[str, ...] = (
 
 class PaimonOffset(Offset, frozen=True):
     kind: ClassVar[str] = KIND
+    unit: ClassVar[str] = "splits"
     snapshot_id: int
     index: int
     scan_snapshot: bool
@@ -33,17 +34,13 @@ class PaimonOffset(Offset, frozen=True):
         of_all = "" if self.total_splits is None else f" of {self.total_splits:,}"
         return f"snapshot {self.snapshot_id:,}, {taken}{of_all}"
 
-    def order(self, other: Offset) -> Order:
-        return order_of(self._position(), other._position()) if isinstance(other, PaimonOffset) else Order.UNKNOWN
+    def order_to(self, other: Self) -> Order:
+        return order_of(self._position(), other._position())
 
-    def step_from(self, start: Offset | None) -> OffsetStep:
-        if start is None:
-            return OffsetStep(None, "splits", note=START_UNKNOWN)
-        if not isinstance(start, PaimonOffset):
-            return OffsetStep(None, "splits", note=OTHER_KIND)
+    def step_since(self, start: Self) -> OffsetStep:
         backwards = ("snapshotId and index",) if self._position() < start._position() else ()
         if self.snapshot_id == start.snapshot_id:
-            return OffsetStep(max(0, self.index - start.index), "splits", exact=True, backwards=backwards)
+            return OffsetStep(max(0, self.index - start.index), self.unit, exact=True, backwards=backwards)
         note = "the first and the last may be read in part; the splits are known to the table only"
         return OffsetStep(max(0, self._snapshots_from(start)), "snapshots", note=note, backwards=backwards)
 

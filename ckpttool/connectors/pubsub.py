@@ -5,19 +5,9 @@ The numbers are taken to order two offsets; whether they count anything is not d
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from ckpttool.connectors.base import (
-    OTHER_KIND,
-    START_UNKNOWN,
-    Offset,
-    OffsetStep,
-    Order,
-    certainty_by,
-    longs_of,
-    order_of,
-    uncountable_step,
-)
+from ckpttool.connectors.base import Offset, OffsetStep, Order, certainty_by, longs_of, order_of
 from ckpttool.model import Json
 
 KIND = "pubsub"
@@ -37,16 +27,11 @@ class PubSubOffset(Offset, frozen=True):
     def summary(self) -> str:
         return f"sequence number {self.sequence_number:,}, fetch epoch {self.fetch_epoch:,}"
 
-    def order(self, other: Offset) -> Order:
-        return order_of(self._position(), other._position()) if isinstance(other, PubSubOffset) else Order.UNKNOWN
+    def order_to(self, other: Self) -> Order:
+        return order_of(self._position(), other._position())
 
-    def step_from(self, start: Offset | None) -> OffsetStep:
-        if start is None:
-            return OffsetStep(None, "rows", note=START_UNKNOWN)
-        if not isinstance(start, PubSubOffset):
-            return OffsetStep(None, "rows", note=OTHER_KIND)
-        note = "the sequence numbers are not known to count rows"
-        return uncountable_step("rows", note, self.order(start), "seqNum and fetchEpoch")
+    def step_since(self, start: Self) -> OffsetStep:
+        return self.uncountable_step(start, "the sequence numbers are not known to count rows", "seqNum and fetchEpoch")
 
     def details(self) -> list[tuple[str, str]]:
         return [

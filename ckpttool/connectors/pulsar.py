@@ -7,10 +7,9 @@ in the batch of messages. A batch is `(start, end]`, except that the first one i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 from ckpttool.connectors.base import (
-    OTHER_KIND,
     START_UNKNOWN,
     Offset,
     OffsetStep,
@@ -55,6 +54,7 @@ class MessageId(NamedTuple):
 
 class PulsarOffset(Offset, frozen=True):
     kind: ClassVar[str] = KIND
+    unit: ClassVar[str] = "entries"
     topics: Mapping[str, MessageId]
 
     def summary(self) -> str:
@@ -63,21 +63,18 @@ class PulsarOffset(Offset, frozen=True):
         topic, message = next(iter(self.topics.items()))
         return f"{shown(topic)} {message.in_words()}"
 
-    def order(self, other: Offset) -> Order:
-        return (
-            order_of_parts(self._positions(), other._positions()) if isinstance(other, PulsarOffset) else Order.UNKNOWN
-        )
+    def order_to(self, other: Self) -> Order:
+        return order_of_parts(self._positions(), other._positions())
 
-    def step_from(self, start: Offset | None) -> OffsetStep:
-        if start is None:
-            return OffsetStep(None, "entries", note=START_UNKNOWN, added=tuple(self.topics))
-        if not isinstance(start, PulsarOffset):
-            return OffsetStep(None, "entries", note=OTHER_KIND)
+    def first_step(self) -> OffsetStep:
+        return OffsetStep(None, self.unit, note=START_UNKNOWN, added=tuple(self.topics))
+
+    def step_since(self, start: Self) -> OffsetStep:
         parts = {topic: _entries_between(start.topics.get(topic), end) for topic, end in self.topics.items()}
         counts = [max(0, entries) for entries in parts.values() if entries is not None]
         return OffsetStep(
             sum(counts) if len(counts) == len(parts) else None,
-            "entries",
+            self.unit,
             note="an entry holds one message or a whole batch of them; across ledgers they cannot be counted",
             parts=parts,
             backwards=went_down(start._positions(), self._positions()),

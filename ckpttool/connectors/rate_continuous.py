@@ -7,10 +7,9 @@ its own number: with two, partition 1 produces 1, 3, 5, … The number of partit
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from ckpttool.connectors.base import (
-    OTHER_KIND,
     Offset,
     OffsetStep,
     Order,
@@ -39,19 +38,23 @@ class RateContinuousOffset(Offset, frozen=True):
     def summary(self) -> str:
         return f"{counted(len(self.values), 'partition')}, last value {max(self.values.values()):,}"
 
-    def order(self, other: Offset) -> Order:
-        return order_of_parts(self.values, other.values) if isinstance(other, RateContinuousOffset) else Order.UNKNOWN
+    def order_to(self, other: Self) -> Order:
+        return order_of_parts(self.values, other.values)
 
-    def step_from(self, start: Offset | None) -> OffsetStep:
-        if not isinstance(start, RateContinuousOffset | None):
-            return OffsetStep(None, "rows", note=OTHER_KIND)
-        before = self._before_first() if start is None else start.values
+    def first_step(self) -> OffsetStep:
+        """From one step of the count before each partition's first value, which is the partition's number."""
+        return self._step({part: int(part) - len(self.values) for part in self.values})
+
+    def step_since(self, start: Self) -> OffsetStep:
+        return self._step(start.values)
+
+    def _step(self, before: Mapping[str, int]) -> OffsetStep:
         if before.keys() != self.values.keys():
-            return OffsetStep(None, "rows", note="the number of partitions changed, which the rate source refuses")
+            return OffsetStep(None, self.unit, note="the number of partitions changed, which the rate source refuses")
         rows = {part: (value - before[part]) // len(self.values) for part, value in self.values.items()}
         return OffsetStep(
             sum(max(0, count) for count in rows.values()),
-            "rows",
+            self.unit,
             exact=True,
             parts=rows,
             backwards=went_down(before, self.values),
@@ -59,10 +62,6 @@ class RateContinuousOffset(Offset, frozen=True):
 
     def details(self) -> list[tuple[str, str]]:
         return [(part, f"value {value} at {self.run_times_ms[part]} ms") for part, value in self.values.items()]
-
-    def _before_first(self) -> dict[str, int]:
-        """One step of the count before each partition's first value, which is the partition's number."""
-        return {part: int(part) - len(self.values) for part in self.values}
 
 
 def parse_offset(value: Json, text: str, hint: str | None) -> RateContinuousOffset | None:  # noqa: ARG001

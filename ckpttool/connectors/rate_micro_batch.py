@@ -19,7 +19,6 @@ EXAMPLES: tuple[str, ...] = ('{"offset":6,"timestamp":2000}', '{"offset":10,"tim
 class RateMicroBatchOffset(CounterOffset, frozen=True):
     kind: ClassVar[str] = KIND
     name: ClassVar[str] = "offset"
-    unit: ClassVar[str] = "rows"
     exact: ClassVar[bool] = True
     first: ClassVar[int | None] = 0
     timestamp_ms: int

@@ -13,8 +13,8 @@ from ckpttool.connectors.base import (
     order_of_parts,
     step_of_number,
     step_of_parts,
-    uncountable_step,
 )
+from ckpttool.connectors.hudi import HudiOffset
 
 
 def test_the_order_of_parts_is_that_of_each_of_them() -> None:
@@ -42,9 +42,11 @@ def test_a_counter_that_went_down_read_nothing() -> None:
 
 
 def test_between_equal_offsets_lies_nothing_even_where_nothing_is_countable() -> None:
-    assert uncountable_step("rows", "why", Order.EQUAL, "n").amount == 0
-    assert uncountable_step("rows", "why", Order.BEFORE, "n").backwards == ("n",)
-    assert uncountable_step("rows", "why", Order.UNKNOWN, "n").amount is None
+    earlier, later = (HudiOffset("certain", "commitTime", instant) for instant in ("1", "2"))
+    assert later.step_from(later).amount == 0
+    assert earlier.step_from(later).backwards == ("commitTime",)
+    assert later.step_from(earlier).amount is None
+    assert later.step_from(HudiOffset("certain", "offsetCommitTime", "1")).backwards == ()
 
 
 def test_what_is_missing_keeps_its_order() -> None:
