@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from numbered_rows import ROWS, SCHEMA, rows_from
 from pyspark.sql import DataFrame, SparkSession
 
 IDENTITY = ["id"]
-SCHEMA = "id LONG, name STRING"
-ROWS = 4
-NAMES = ("ash", "birch", "cedar", "elm", "fir")
 
 
 def make_input(seed: int, batch: int) -> list[dict[str, Any]]:
     """The last row of each batch comes again, as the first of the next."""
-    first = batch * (ROWS - 1)
-    return [{"id": seed * 1_000_000 + n, "name": NAMES[(seed + n) % len(NAMES)]} for n in range(first, first + ROWS)]
+    rows: list[dict[str, Any]] = rows_from(seed, batch * (ROWS - 1))
+    return rows
 
 
 def build(spark: SparkSession, source: DataFrame, sink: str, checkpoint: str) -> Any:

@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from numbered_rows import SCHEMA, make_input
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StatefulProcessor
 
 IDENTITY = ["id"]
-SCHEMA = "id LONG, name STRING"
-ROWS = 4
-NAMES = ("ash", "birch", "cedar", "elm", "fir")
-
-
-def make_input(seed: int, batch: int) -> list[dict[str, Any]]:
-    first = batch * ROWS
-    return [{"id": seed * 1_000_000 + n, "name": NAMES[(seed + n) % len(NAMES)]} for n in range(first, first + ROWS)]
 
 
 class Running(StatefulProcessor):  # type: ignore[misc]

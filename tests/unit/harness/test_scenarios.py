@@ -18,6 +18,7 @@ def test_its_job_has_what_a_job_must_have(scenario: Scenario) -> None:
     tree = ast.parse(scenario.job.read_text(encoding="utf-8"))
     names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     names |= {target.id for node in tree.body if isinstance(node, ast.Assign) for target in node.targets}  # type: ignore[attr-defined]
+    names |= {one.name for node in tree.body if isinstance(node, ast.ImportFrom) for one in node.names}
     assert {"build", "make_input", "IDENTITY"} <= names
 
 
