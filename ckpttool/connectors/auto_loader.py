@@ -14,7 +14,6 @@ from ckpttool.model import Json
 from ckpttool.words import shown
 
 KIND = "auto-loader"
-TITLE = "Databricks Auto Loader"
 EXAMPLES: tuple[str, ...] = (
     '{"seqNum":234,"sourceVersion":1,"lastBackfillStartTimeMs":1667453455118,"lastBackfillFinishTimeMs":1667453456546}',
     '{"seqNum":240,"sourceVersion":3,"lastInputPath":"abfss://c@account.dfs.core.windows.net/in"}',

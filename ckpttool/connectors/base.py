@@ -97,7 +97,6 @@ class Connector(Protocol):
     """The module's face. `EXAMPLES` are offset texts the connector recognises; contract tests and docs use them."""
 
     KIND: str
-    TITLE: str
     EXAMPLES: tuple[str, ...]
 
     def parse_offset(self, value: Json, text: str, hint: str | None) -> Offset | None:

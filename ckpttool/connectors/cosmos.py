@@ -15,7 +15,6 @@ from ckpttool.model import Json
 from ckpttool.words import counted, shown
 
 KIND = "cosmos"
-TITLE = "Azure Cosmos DB change feed"
 EXAMPLES: tuple[str, ...] = (
     '{"id":"spark.cosmos.changeFeed.offset.v1","state":"eyJWIjoyfQ==","partitions":[{"range":["","AA"],"endLsn":99},'
     '{"range":["AA","FF"]}]}',

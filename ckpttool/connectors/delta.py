@@ -16,7 +16,6 @@ from ckpttool.model import Json
 from ckpttool.words import shown
 
 KIND = "delta"
-TITLE = "Delta Lake table"
 EXAMPLES: tuple[str, ...] = (
     '{"sourceVersion":1,"reservoirId":"0b2a2c5e-9c1f-4f0e-8a53-6f6bd1a3c1d7","reservoirVersion":3,"index":1,'
     '"isStartingVersion":true}',

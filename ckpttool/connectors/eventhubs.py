@@ -14,7 +14,6 @@ from ckpttool.model import Json
 from ckpttool.words import listed
 
 KIND = "eventhubs"
-TITLE = "Azure Event Hubs"
 EXAMPLES: tuple[str, ...] = ('{"ehName1":{"0":456,"1":789}}', '{"ehName1":{"0":500,"1":789}}')
 
 

@@ -15,7 +15,6 @@ from ckpttool.model import Json, SparkError
 from ckpttool.words import quote
 
 KIND = "file"
-TITLE = "Files in a directory"
 EXAMPLES: tuple[str, ...] = ('{"logOffset":345}', '{"logOffset":0}')
 
 

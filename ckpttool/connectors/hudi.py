@@ -13,7 +13,6 @@ from ckpttool.model import Json
 from ckpttool.words import shown
 
 KIND = "hudi"
-TITLE = "Apache Hudi table"
 EXAMPLES: tuple[str, ...] = (
     '{"commitTime":"000"}',
     '{"offsetCommitTime":"20240501120000000"}',

@@ -14,7 +14,6 @@ from ckpttool.model import Json
 from ckpttool.words import counted
 
 KIND = "iceberg"
-TITLE = "Apache Iceberg table"
 EXAMPLES: tuple[str, ...] = (
     '{"version":1,"snapshot_id":-1,"position":-1,"scan_all_files":false}',
     '{"version":1,"snapshot_id":8793204973187,"position":2,"scan_all_files":false}',

@@ -14,7 +14,6 @@ from ckpttool.model import Json
 from ckpttool.words import listed
 
 KIND = "kafka"
-TITLE = "Apache Kafka"
 EXAMPLES: tuple[str, ...] = (
     '{"orders":{"0":456,"1":789}}',
     '{"orders":{"0":460,"1":800}}',

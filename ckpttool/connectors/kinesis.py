@@ -19,7 +19,6 @@ from ckpttool.model import Json
 from ckpttool.words import counted, shown
 
 KIND = "kinesis"
-TITLE = "Amazon Kinesis"
 EXAMPLES: tuple[str, ...] = (
     '{"metadata":{"batchId":"7","streamName":"s"},"shardId-000000000000":{"iteratorType":"AFTER_SEQUENCE_NUMBER",'
     '"iteratorPosition":"49605240428222307037115827613554798409561082419642105858","subSequenceNumber":"-1",'

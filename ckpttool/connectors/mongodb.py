@@ -13,7 +13,6 @@ from ckpttool.model import Json
 from ckpttool.words import shown
 
 KIND = "mongodb"
-TITLE = "MongoDB change stream"
 EXAMPLES: tuple[str, ...] = (
     '{"version": 1, "offset": {"$timestamp": {"t": 5000, "i": 0}}}',
     '{"version": 1, "offset": {"$timestamp": {"t": 5060, "i": 0}}}',

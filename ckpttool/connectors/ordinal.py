@@ -12,7 +12,6 @@ from ckpttool.connectors.base import CounterOffset, is_long
 from ckpttool.model import Json
 
 KIND = "integer"
-TITLE = "Spark's rate, socket or memory source"
 EXAMPLES: tuple[str, ...] = ("7", "4", "-1")
 
 

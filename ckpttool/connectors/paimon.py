@@ -13,7 +13,6 @@ from ckpttool.connectors.base import Offset, OffsetStep, Order, is_long, longs_o
 from ckpttool.model import Json
 
 KIND = "paimon"
-TITLE = "Apache Paimon table"
 EXAMPLES: tuple[str, ...] = (
     '{"snapshotId":1,"index":-1,"scanSnapshot":true}',
     '{"snapshotId":3,"index":1,"scanSnapshot":false}',

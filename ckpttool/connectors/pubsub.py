@@ -11,7 +11,6 @@ from ckpttool.connectors.base import Offset, OffsetStep, Order, certainty_by, lo
 from ckpttool.model import Json
 
 KIND = "pubsub"
-TITLE = "Google Pub/Sub on Databricks"
 EXAMPLES: tuple[str, ...] = (
     '{"seqNum":12,"sourceVersion":1,"fetchEpoch":3}',
     '{"seqNum":15,"sourceVersion":1,"fetchEpoch":4}',

@@ -14,7 +14,6 @@ from ckpttool.model import Json
 from ckpttool.words import counted, listed
 
 KIND = "pubsub-lite"
-TITLE = "Google Pub/Sub Lite"
 EXAMPLES: tuple[str, ...] = ('{"1":5,"2":8,"3":10}', '{"1":9,"2":8,"3":-1}')
 
 

@@ -24,7 +24,6 @@ from ckpttool.model import Json
 from ckpttool.words import counted, shown
 
 KIND = "pulsar"
-TITLE = "Apache Pulsar"
 EXAMPLES: tuple[str, ...] = (
     '{"persistent://public/default/orders":[8,11,16,101,24,1,32,1]}',
     '{"persistent://public/default/orders":[8,11,16,104,24,1]}',

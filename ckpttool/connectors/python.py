@@ -15,7 +15,6 @@ from ckpttool.model import Json
 from ckpttool.words import shown
 
 KIND = "python"
-TITLE = "Python data source"
 EXAMPLES: tuple[str, ...] = ('{"cursor": "2024-05-01", "page": 3}', '{"position": 17}')
 
 

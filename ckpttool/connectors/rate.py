@@ -13,7 +13,6 @@ from ckpttool.model import Json
 from ckpttool.words import counted
 
 KIND = "rate"
-TITLE = "Spark's rate source"
 EXAMPLES: tuple[str, ...] = ("7", "12")
 
 

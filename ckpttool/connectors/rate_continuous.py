@@ -23,7 +23,6 @@ from ckpttool.model import Json
 from ckpttool.words import counted
 
 KIND = "rate-continuous"
-TITLE = "Spark's rate source, continuous"
 EXAMPLES: tuple[str, ...] = (
     '{"0":{"value":12,"runTimeMs":1794984855234}}',
     '{"0":{"value":41,"runTimeMs":1794984861034}}',

@@ -12,7 +12,6 @@ from ckpttool.model import Json
 from ckpttool.words import counted
 
 KIND = "rate-micro-batch"
-TITLE = "Spark's rate-micro-batch source"
 EXAMPLES: tuple[str, ...] = ('{"offset":6,"timestamp":2000}', '{"offset":10,"timestamp":3000}')
 
 

@@ -9,7 +9,6 @@ from ckpttool.model import Json
 from ckpttool.words import counted
 
 KIND = "socket-continuous"
-TITLE = "Spark's socket source, continuous"
 EXAMPLES: tuple[str, ...] = ("[3,2]", "[3,4]", "[4,1]")
 
 

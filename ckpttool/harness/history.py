@@ -86,8 +86,7 @@ class Run(Recorded, frozen=True, kw_only=True):
     """What the cases of one file share.
 
     `identity`: the columns that name a row in the sink. `control`: what must be seen, or the judge is blind.
-    `batch_column`: a column of the sink that says which batch wrote the row. `undisturbed`: the sink's rows after a run
-    without a crash, for jobs whose doing nobody knows (operator `job`)."""
+    `undisturbed`: the sink's rows after a run without a crash, for jobs whose doing nobody knows (operator `job`)."""
 
     scenario: str
     seed: int
@@ -99,7 +98,6 @@ class Run(Recorded, frozen=True, kw_only=True):
     guarantee: Guarantee
     control: Literal["duplicates", "loss"] | None = None
     identity: tuple[str, ...]
-    batch_column: str | None = None
     conf: Mapping[str, str] = {}
     records: tuple[Record, ...]
     undisturbed: tuple[Fields, ...] | None = None
@@ -238,8 +236,7 @@ class Case(Recorded, frozen=True, kw_only=True):
 
     `name` is unique in its file. `drained`: the last restart read all there was and ended by itself. `after`: the disk
     then; `after.visible` are the sink's rows. `state`: batch → rows of the state after it (the `batchId` of Spark's
-    `statestore` source), None: the query has none, or it was not read, `state_why`. `probed`: after the recovery the
-    query read more input whose result depends on the state, so that the sink's rows tell of it.
+    `statestore` source), None: the query has none, or it was not read, `state_why`.
     `run_ids`: of the runs before the crash. `released`: None: nobody watched. `planted`: rows taken out of the sink by
     hand after the drain, which the judge has to miss. `way_out`: the option of plan-recovery that was carried out, and
     `rewound_to` the batch that it kept last. `image`: where the image is kept, `replay`: the command that repeats it.
@@ -253,7 +250,6 @@ class Case(Recorded, frozen=True, kw_only=True):
     after: Disk
     state: Mapping[int, tuple[StateRow, ...]] | None = None
     state_why: str | None = None
-    probed: bool = False
     released: tuple[Released, ...] | None = None
     prediction: Prediction | None = None
     planted: tuple[Fields, ...] = ()

@@ -8,11 +8,11 @@ the process, or go on. Native threads and Python are not suspended by this: stop
     with Controller(points) as controller:
         process = start(extra_java_options=controller.java_option)
         controller.accept()
-        hit = controller.wait_for("offset-log-end", batch_id=2, timeout=60)
+        while not any(hit.batch_id == 2 for hit in controller.take_hits(timeout=60)):
+            pass
         os.killpg(process.pid, signal.SIGKILL)
 
-The proof that a crash was where it is said to be begins here: `armed` counts the code locations found for each point,
-`hits` lists what happened before.
+The proof that a crash was where it is said to be begins here: `armed` counts the code locations found for each point.
 """
 
 from __future__ import annotations
@@ -26,41 +26,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ckpttool.harness.wire import (
-    ABSTRACT,
-    BREAKPOINT,
-    BRIDGE,
-    BYTECODES,
-    CLASS_MATCH,
-    CLASS_PATHS,
-    CLASS_PREPARE,
-    COMPOSITE,
-    FRAME_VALUES,
-    FRAMES,
-    HANDSHAKE,
-    ID_SIZES,
-    LOCATION_ONLY,
-    METHODS,
-    NATIVE,
-    REPLY,
-    RESUME,
-    SET_EVENT,
-    SIGNATURE,
-    STATIC,
-    SUSPEND_ALL,
-    THIS_OBJECT,
-    THREAD_NAME,
-    TYPE_OF_OBJECT,
-    VM_DEATH,
-    VM_START,
-    JdwpError,
-    Packet,
-    Reader,
-    encoded,
-    long_slot,
-    return_indices,
-    simple_name,
-)
+from ckpttool.harness import wire
+from ckpttool.harness.wire import JdwpError, Packet, Reader, encoded, long_slot, return_indices, simple_name
 
 
 class NotReached(JdwpError):
@@ -124,7 +91,6 @@ class Controller:
 
     def __init__(self, points: Iterable[Point], accept_timeout: float = 120, first_batch: int | None = None) -> None:
         self.armed: Counter[str] = Counter()
-        self.hits: list[Hit] = []
         self.batch_id = first_batch
         self._committing: int | None = None
         self._looked_up: int | None = None
@@ -161,41 +127,27 @@ class Controller:
         except TimeoutError:
             raise NotReached("no JVM connected") from None
         deadline = time.monotonic() + self._accept_timeout
-        self._connection.sendall(HANDSHAKE)
-        if self._receive(len(HANDSHAKE), deadline) != HANDSHAKE:
+        self._connection.sendall(wire.HANDSHAKE)
+        if self._receive(len(wire.HANDSHAKE), deadline) != wire.HANDSHAKE:
             raise JdwpError("what connected does not speak JDWP")
-        sizes = self._ask(ID_SIZES)
+        sizes = self._ask(wire.ID_SIZES)
         if [sizes.i32() for _ in range(5)] != [8] * 5:
             raise JdwpError("identifiers of this JVM are not 8 bytes")
         for pattern in dict.fromkeys(point.classes for point in self._points):
-            modifier = struct.pack(">B", CLASS_MATCH) + encoded(pattern)
-            self._patterns[self._request_event(CLASS_PREPARE, modifier)] = pattern
+            modifier = struct.pack(">B", wire.CLASS_MATCH) + encoded(pattern)
+            self._patterns[self._request_event(wire.CLASS_PREPARE, modifier)] = pattern
 
     def class_path(self) -> list[str]:
         """The jars and directories that the JVM was started with."""
-        reply = self._ask(CLASS_PATHS)
+        reply = self._ask(wire.CLASS_PATHS)
         reply.text()  # the directory that they may be relative to
         return [reply.text() for _ in range(reply.i32())]
-
-    def wait_for(self, point: str, batch_id: int | None = None, nth: int = 1, timeout: float = 120) -> Hit:
-        """Let the JVM run until this point is reached for the n-th time, in this batch if one is given.
-
-        It returns with every Java thread suspended; the next call goes on from there."""
-        if point not in self.armed:
-            raise ValueError(f"{point} is not one of this controller's points")
-        deadline = time.monotonic() + timeout
-        reached = 0
-        while True:
-            for hit in self._next_hits(deadline):
-                reached += hit.point == point and batch_id in (None, hit.batch_id)
-                if reached == nth:
-                    return hit
 
     def resume(self) -> None:
         """Let the JVM run on, if it is suspended."""
         if self._suspended:
             self._suspended = False
-            self._ask(RESUME)
+            self._ask(wire.RESUME)
 
     def fileno(self) -> int:
         """For `select`: something to read means that `accept`, and later `take_hits`, will not wait long."""
@@ -207,12 +159,23 @@ class Controller:
         return bool(self._events)
 
     def take_hits(self, timeout: float = 120) -> list[Hit]:
-        """The points at which the JVM stops next, which may be none of them; several stand at the same code."""
-        return self._next_hits(time.monotonic() + timeout)
+        """The points at which the JVM stops next, which may be none of them; several stand at the same code. It runs to
+        its next event set, which suspends it."""
+        deadline = time.monotonic() + timeout
+        self.resume()
+        while not self._events:
+            packet = self._packet(deadline)
+            if packet.kind == wire.COMPOSITE and not packet.flags & wire.REPLY:
+                self._events.append(packet)
+        events = Reader(self._events.popleft().body)
+        self._suspended = events.u8() == wire.SUSPEND_ALL
+        stopped = [stop for _ in range(events.i32()) if (stop := self._event(events))]
+        stopped.sort(key=lambda stop: stop[0].point.name != "")  # which batch it is, comes first
+        return [hit for place, thread in stopped if (hit := self._hit(place, thread))]
 
     def forget_batches(self, first_batch: int | None = None) -> None:
         """Another query comes, in the same JVM."""
-        self.batch_id, self._counts, self.hits = first_batch, Counter(), []
+        self.batch_id, self._counts = first_batch, Counter()
         self._committing = self._looked_up = None
 
     def close(self) -> None:
@@ -229,34 +192,21 @@ class Controller:
 
     # -- events
 
-    def _next_hits(self, deadline: float) -> list[Hit]:
-        """Let the JVM run to its next event set, which suspends it, and give the hits in it."""
-        self.resume()
-        while not self._events:
-            packet = self._packet(deadline)
-            if packet.kind == COMPOSITE and not packet.flags & REPLY:
-                self._events.append(packet)
-        events = Reader(self._events.popleft().body)
-        self._suspended = events.u8() == SUSPEND_ALL
-        stopped = [stop for _ in range(events.i32()) if (stop := self._event(events))]
-        stopped.sort(key=lambda stop: stop[0].point.name != "")  # which batch it is, comes first
-        return [hit for place, thread in stopped if (hit := self._hit(place, thread))]
-
     def _event(self, event: Reader) -> tuple[_Place, int] | None:
         kind, request = event.u8(), event.i32()
-        if kind == VM_DEATH:
+        if kind == wire.VM_DEATH:
             raise NotReached("the JVM ended")
         thread = event.i64()
-        if kind == CLASS_PREPARE:
+        if kind == wire.CLASS_PREPARE:
             event.u8()
             class_id = event.i64()
             event.text()
             event.i32()
             self._arm(self._patterns[request], class_id)
-        elif kind == BREAKPOINT:
+        elif kind == wire.BREAKPOINT:
             event.take(25)  # the location: a tag, class, method and index
             return self._places[request], thread
-        elif kind != VM_START:
+        elif kind != wire.VM_START:
             raise JdwpError(f"an event of kind {kind} that was not asked for")
         return None
 
@@ -264,25 +214,25 @@ class Controller:
         if (pattern, class_id) in self._seen:
             return
         self._seen.add((pattern, class_id))
-        methods = self._ask(METHODS, struct.pack(">Q", class_id))
+        methods = self._ask(wire.METHODS, struct.pack(">Q", class_id))
         for _ in range(methods.i32()):
             method_id, name, signature, flags = methods.i64(), methods.text(), methods.text(), methods.i32()
-            if flags & (BRIDGE | NATIVE | ABSTRACT):
+            if flags & (wire.BRIDGE | wire.NATIVE | wire.ABSTRACT):
                 continue
-            static = bool(flags & STATIC)
+            static = bool(flags & wire.STATIC)
             for point in self._points:
                 if point.classes == pattern and point.method == name:
                     place = _Place(point, long_slot(signature, static), static)
                     for index in self._indices(point, class_id, method_id):
-                        where = struct.pack(">BBQQQ", LOCATION_ONLY, 1, class_id, method_id, index)
-                        self._places[self._request_event(BREAKPOINT, where)] = place
+                        where = struct.pack(">BBQQQ", wire.LOCATION_ONLY, 1, class_id, method_id, index)
+                        self._places[self._request_event(wire.BREAKPOINT, where)] = place
                         if point.name:
                             self.armed[point.name] += 1
 
     def _indices(self, point: Point, class_id: int, method_id: int) -> list[int]:
         if point.at == "entry":
             return [0]
-        return return_indices(self._ask(BYTECODES, struct.pack(">QQ", class_id, method_id)).blob())
+        return return_indices(self._ask(wire.BYTECODES, struct.pack(">QQ", class_id, method_id)).blob())
 
     def _hit(self, place: _Place, thread: int) -> Hit | None:
         point = place.point
@@ -294,11 +244,9 @@ class Controller:
             self._track(place, frame)
             return None
         self._counts[point.name, self.batch_id] += 1
-        name = self._ask(THREAD_NAME, struct.pack(">Q", thread)).text()
+        name = self._ask(wire.THREAD_NAME, struct.pack(">Q", thread)).text()
         nth = self._counts[point.name, self.batch_id]
-        hit = Hit(point.name, self.batch_id, nth, name, this, self._looked_up)
-        self.hits.append(hit)
-        return hit
+        return Hit(point.name, self.batch_id, nth, name, this, self._looked_up)
 
     def _track(self, place: _Place, frame: bytes) -> None:
         if place.point is LOOKING_UP:
@@ -312,7 +260,7 @@ class Controller:
 
     def _frame(self, thread: int, depth: int) -> tuple[bytes, int]:
         """How a frame is named in commands, and the class of its method."""
-        frames = self._ask(FRAMES, struct.pack(">Qii", thread, depth, 1))
+        frames = self._ask(wire.FRAMES, struct.pack(">Qii", thread, depth, 1))
         frames.i32()
         frame = struct.pack(">QQ", thread, frames.i64())
         frames.u8()
@@ -322,22 +270,22 @@ class Controller:
         return self._class_name(self._frame(thread, 1)[1])
 
     def _class_of_this(self, frame: bytes) -> str | None:
-        reply = self._ask(THIS_OBJECT, frame)
+        reply = self._ask(wire.THIS_OBJECT, frame)
         reply.u8()
         found = reply.i64()
         if not found:
             return None
-        reply = self._ask(TYPE_OF_OBJECT, struct.pack(">Q", found))
+        reply = self._ask(wire.TYPE_OF_OBJECT, struct.pack(">Q", found))
         reply.u8()
         return self._class_name(reply.i64())
 
     def _class_name(self, class_id: int) -> str:
         if class_id not in self._names:
-            self._names[class_id] = simple_name(self._ask(SIGNATURE, struct.pack(">Q", class_id)).text())
+            self._names[class_id] = simple_name(self._ask(wire.SIGNATURE, struct.pack(">Q", class_id)).text())
         return self._names[class_id]
 
     def _long(self, frame: bytes, slot: int) -> int:
-        reply = self._ask(FRAME_VALUES, frame + struct.pack(">iiB", 1, slot, ord("J")))
+        reply = self._ask(wire.FRAME_VALUES, frame + struct.pack(">iiB", 1, slot, ord("J")))
         reply.i32()
         reply.u8()
         return reply.i64()
@@ -345,7 +293,7 @@ class Controller:
     # -- the wire
 
     def _request_event(self, kind: int, modifier: bytes) -> int:
-        return self._ask(SET_EVENT, struct.pack(">BBi", kind, SUSPEND_ALL, 1) + modifier).i32()
+        return self._ask(wire.SET_EVENT, struct.pack(">BBi", kind, wire.SUSPEND_ALL, 1) + modifier).i32()
 
     def _ask(self, command: tuple[int, int], body: bytes = b"") -> Reader:
         assert self._connection, "accept() comes first"
@@ -357,7 +305,7 @@ class Controller:
             raise NotReached("the JVM ended") from None
         while True:
             packet = self._packet(deadline)
-            if packet.flags & REPLY and packet.id == number:
+            if packet.flags & wire.REPLY and packet.id == number:
                 if packet.error:
                     raise JdwpError(f"command {command} failed with error {packet.error}")
                 return Reader(packet.body)

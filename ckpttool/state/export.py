@@ -6,7 +6,7 @@ Nothing is written into the checkpoint, and nothing over what is there. A file g
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -116,7 +116,3 @@ def _opened(pyarrow: Any, path: str, schema: Any, form: Form) -> Any:
             path, schema, use_dictionary=False
         )  # keys differ, and dictionaries cost the most
     return pyarrow.ipc.new_file(path, schema)
-
-
-def chosen_forms() -> Sequence[str]:
-    return tuple(SUFFIXES)

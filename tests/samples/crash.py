@@ -44,12 +44,20 @@ def kill_at(kill: Kill, spark: str, needs: Sequence[str], request: dict[str, Any
         controller.accept()
         running.ask(request)
         for name in POINTS[kill.point]:
-            hit = controller.wait_for(name, kill.batch_id)
+            hit = _await_hit(controller, name, kill.batch_id)
         running.kill()
         _await_death_of_group(running.process.pid)
         if running.process.returncode != -signal.SIGKILL:
             raise RuntimeError(f"the process ended with {running.process.returncode} before it was killed")
     return hit
+
+
+def _await_hit(controller: Controller, name: str, batch_id: int | None) -> Hit:
+    """It comes back with every Java thread suspended."""
+    while True:
+        for hit in controller.take_hits():
+            if hit.point == name and batch_id in (None, hit.batch_id):
+                return hit
 
 
 def _await_death_of_group(group: int, seconds: float = 10) -> None:

@@ -61,7 +61,6 @@ def has_one_size(row: DataType) -> bool:
     )
 
 
-VOID = DataType("void", "void")
 LONG = DataType("long", "long")
 BINARY = DataType("binary", "binary")
 

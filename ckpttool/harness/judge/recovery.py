@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ckpttool.harness.history import Case, Crash, ObservedFailure
+from ckpttool.harness.history import Crash, ObservedFailure
 from ckpttool.harness.judge.base import Anomaly, Facts, Outcome, Unknown, Valid, conclude, some
 from ckpttool.words import counted
 
@@ -75,10 +75,6 @@ def crash_was_real(facts: Facts) -> Outcome:
         for number, crash in enumerate(facts.case.crashes, 1)
         for anomaly in _void(crash, f"crash {number}" if len(facts.case.crashes) > 1 else "the crash")
     )
-
-
-def is_void(case: Case) -> bool:
-    return any(True for crash in case.crashes for _ in _void(crash, ""))
 
 
 def _void(crash: Crash, which: str) -> Iterator[Anomaly]:

@@ -24,7 +24,6 @@ def test_state_that_a_torn_file_makes_unreadable_says_so() -> None:
 def test_state_that_was_not_read_is_unknown_with_its_reason() -> None:
     history = sound_history(Shape(operator="count"))
     assert judged(history, state=None, state_why="Spark 3.5 cannot show it").reasons == ("Spark 3.5 cannot show it",)
-    assert judged(history, state=None, probed=True).verdict == "valid"
 
 
 def test_before_spark_4_the_batches_that_followed_tell_of_the_state() -> None:
