@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Literal
 
@@ -120,15 +120,18 @@ class Facts(Struct, frozen=True, dict=True):
     def named(self, rows: Iterable[Fields]) -> Counter[str]:
         return Counter(map(self.identity, rows))
 
-    def pick(self, rows: Sequence[Fields], wanted: Counter[str]) -> tuple[Fields, ...]:
-        """As many of the rows as are wanted of each name."""
-        left, found = Counter(wanted), []
-        for row in rows:
-            name = self.identity(row)
-            if left[name] > 0:
-                left[name] -= 1
-                found.append(row)
-        return tuple(found)
+
+def pick(
+    rows: Iterable[Fields], key: Callable[[Fields], str], wanted: Counter[str]
+) -> tuple[tuple[Fields, ...], tuple[Fields, ...]]:
+    """As many of the rows as are wanted of each key, and the others."""
+    left: Counter[str] = Counter(wanted)
+    found: tuple[list[Fields], list[Fields]] = ([], [])
+    for row in rows:
+        name = key(row)
+        found[left[name] <= 0].append(row)
+        left[name] -= 1
+    return tuple(found[0]), tuple(found[1])
 
 
 def canonical(value: object) -> str:

@@ -37,14 +37,20 @@ def _first_failure(facts: Facts) -> ObservedFailure | None:
     return next((restart.failure for restart in facts.case.restarts if restart.failure), None)
 
 
-def _validation_of_a_skipped_batch(facts: Facts, outcomes: Outcomes) -> bool:
+def _fails_with(facts: Facts, condition: str) -> bool:
     failure = _first_failure(facts)
-    return (
-        _invalid(outcomes) == {"P10"}
-        and failure is not None
-        and (failure.condition or "").startswith("STATE_STORE_COMMIT_VALIDATION_FAILED")
-        and facts.case.drained
-    )
+    return failure is not None and (failure.condition or "").startswith(condition)
+
+
+def _validation_of_a_skipped_batch(facts: Facts, outcomes: Outcomes) -> bool:
+    fails = _fails_with(facts, "STATE_STORE_COMMIT_VALIDATION_FAILED")
+    return fails and _invalid(outcomes) == {"P10"} and facts.case.drained
+
+
+def _first_plan_cut_short(facts: Facts, outcomes: Outcomes) -> bool:
+    nothing_planned = facts.crash is not None and not facts.crash.disk.offsets and not facts.crash.disk.commits
+    fails = _fails_with(facts, "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY")
+    return fails and nothing_planned and "P10" in _invalid(outcomes)
 
 
 def _no_ids_of_a_skipped_batch(facts: Facts, outcomes: Outcomes) -> bool:
@@ -54,61 +60,32 @@ def _no_ids_of_a_skipped_batch(facts: Facts, outcomes: Outcomes) -> bool:
     return "P10" in _invalid(outcomes) and named and not facts.case.drained
 
 
-def _commit_without_offsets_repeats(facts: Facts, outcomes: Outcomes) -> bool:
-    failure, crash = _first_failure(facts), facts.crash
-    return (
-        failure is not None
-        and (failure.condition or "").startswith("CONCURRENT_STREAM_LOG_UPDATE")
-        and crash is not None
-        and max(crash.disk.commits, default=-1) > max(crash.disk.offsets, default=-1)
-        and "P1" in _invalid(outcomes)
-    )
-
-
-def _foreign_state_is_taken(facts: Facts, outcomes: Outcomes) -> bool:
-    return _goes_wrong_after(facts, outcomes, f"checkpoint/{layout.STATE}/", "replaced", "P1", "P6")
-
-
-def _empty_entry_is_taken(facts: Facts, outcomes: Outcomes) -> bool:
-    return _goes_wrong_after(facts, outcomes, f"checkpoint/{layout.SOURCES}/", "cut-to-version", "P1", "P5", "P6")
-
-
-def _another_plan_is_skipped(facts: Facts, outcomes: Outcomes) -> bool:
-    logs = (f"checkpoint/{layout.OFFSETS}/", f"checkpoint/{layout.SOURCES}/")
-    return facts.run.sink.ledger and any(_goes_wrong_after(facts, outcomes, log, "gone", "P1") for log in logs)
-
-
-def _new_id_writes_again(facts: Facts, outcomes: Outcomes) -> bool:
-    return _goes_wrong_after(facts, outcomes, "checkpoint/metadata", "gone", "P1", "P5")
-
-
-def _lost_record_is_not_missed(facts: Facts, outcomes: Outcomes) -> bool:
-    return _goes_wrong_after(facts, outcomes, "sink/", "gone", "P1", "P5")
-
-
-def _first_plan_cut_short(facts: Facts, outcomes: Outcomes) -> bool:
-    failure, crash = _first_failure(facts), facts.crash
-    return (
-        failure is not None
-        and (failure.condition or "").startswith("STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY")
-        and crash is not None
-        and not crash.disk.offsets
-        and not crash.disk.commits
-        and "P10" in _invalid(outcomes)
-    )
-
-
-def _goes_wrong_after(facts: Facts, outcomes: Outcomes, place: str, how: str, *properties: str) -> bool:
-    """Something was edited, nothing failed, and one of these properties does not hold."""
-    edits = (crash.edit or "" for crash in facts.case.crashes)
-    edited = any(edit.startswith(place) and how in edit for edit in edits)
-    return edited and _first_failure(facts) is None and bool(_invalid(outcomes) & set(properties))
-
-
 def _no_watermark_of_a_skipped_batch(facts: Facts, outcomes: Outcomes) -> bool:
     crash = facts.crash
     skipped = facts.run.sink.kind == "delta" and crash is not None and crash.window == "doubled"
     return skipped and facts.case.drained and "P7" in _invalid(outcomes) <= {"P1", "P7"}
+
+
+def _commit_without_offsets_repeats(facts: Facts, outcomes: Outcomes) -> bool:
+    crash, fails = facts.crash, _fails_with(facts, "CONCURRENT_STREAM_LOG_UPDATE")
+    ahead = crash is not None and max(crash.disk.commits, default=-1) > max(crash.disk.offsets, default=-1)
+    return fails and ahead and "P1" in _invalid(outcomes)
+
+
+def _another_plan_is_skipped(facts: Facts, outcomes: Outcomes) -> bool:
+    logs = (f"checkpoint/{layout.OFFSETS}/", f"checkpoint/{layout.SOURCES}/")
+    return facts.run.sink.ledger and any(_after(log, "gone", "P1")(facts, outcomes) for log in logs)
+
+
+def _after(place: str, how: str, *properties: str) -> Callable[[Facts, Outcomes], bool]:
+    """Something was edited, nothing failed, and one of these properties does not hold."""
+
+    def shows(facts: Facts, outcomes: Outcomes) -> bool:
+        edits = (crash.edit or "" for crash in facts.case.crashes)
+        edited = any(edit.startswith(place) and how in edit for edit in edits)
+        return edited and _first_failure(facts) is None and bool(_invalid(outcomes) & set(properties))
+
+    return shows
 
 
 def _invalid(outcomes: Outcomes) -> set[str]:
@@ -150,13 +127,13 @@ DEFECTS = (
         "foreign-state-is-taken",
         "a state file replaced by a sound one of another version is read without a word, and results are wrong",
         OLDEST_CRASHED,
-        _foreign_state_is_taken,
+        _after(f"checkpoint/{layout.STATE}/", "replaced", "P1", "P6"),
     ),
     Defect(
         "empty-source-log-entry-is-taken",
         "an entry of a file source's log cut to its version line counts as one without files, which are read again",
         OLDEST_CRASHED,
-        _empty_entry_is_taken,
+        _after(f"checkpoint/{layout.SOURCES}/", "cut-to-version", "P1", "P5", "P6"),
     ),
     Defect(
         "another-plan-is-skipped",
@@ -168,12 +145,12 @@ DEFECTS = (
         "lost-record-is-not-missed",
         "the newest entry of the sink's own log is lost: readers do not see the batch, and no restart misses it",
         OLDEST_CRASHED,
-        _lost_record_is_not_missed,
+        _after("sink/", "gone", "P1", "P5"),
     ),
     Defect(
         "new-id-writes-again",
         "a query whose metadata is lost gets a new id, and a sink that knows batches by it takes them for new ones",
         OLDEST_CRASHED,
-        _new_id_writes_again,
+        _after("checkpoint/metadata", "gone", "P1", "P5"),
     ),
 )

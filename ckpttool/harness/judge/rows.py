@@ -24,6 +24,7 @@ from ckpttool.harness.judge.base import (
     canonical,
     conclude,
     live_commits,
+    pick,
 )
 from ckpttool.harness.reading import last_commit
 from ckpttool.words import counted
@@ -148,12 +149,12 @@ def _differences(
 ) -> Iterator[Anomaly]:
     """A row of a known name with values that no such row has is an altered one, and stands for one that is missing."""
     wanted, possible = _wanted_and_possible(facts, expected, visible)
-    lost = _take(expected, wanted, expected.count(wanted) - expected.count(visible))
-    more = _take(expected, visible, expected.count(visible) - expected.count(possible) - allowed)
+    lost, _ = pick(wanted, expected.key, expected.count(wanted) - expected.count(visible))
+    more, _ = pick(visible, expected.key, expected.count(visible) - expected.count(possible) - allowed)
     known, keys = set(map(facts.identity, possible)), expected.count(possible)
     altered = [row for row in more if expected.key(row) not in keys and facts.identity(row) in known]
     found = {
-        "row-lost": _less(facts, lost, facts.named(altered)),
+        "row-lost": pick(lost, facts.identity, facts.named(altered))[1],
         "row-altered": altered,
         "row-unexpected": [row for row in more if facts.identity(row) not in known],
         "row-duplicated": [row for row in more if expected.key(row) in keys],
@@ -173,26 +174,6 @@ def _wanted_and_possible(
     newer = {facts.identity(row): row for row in expected.pending if seen[expected.key(row)]}
     wanted = [row for row in expected.all() if facts.identity(row) not in newer]
     return wanted, (*wanted, *newer.values())
-
-
-def _take(expected: Expected, rows: Sequence[Fields], wanted: Counter[str]) -> list[Fields]:
-    """As many of the rows as are wanted of each key."""
-    left, found = Counter(wanted), []
-    for row in rows:
-        if left[expected.key(row)] > 0:
-            left[expected.key(row)] -= 1
-            found.append(row)
-    return found
-
-
-def _less(facts: Facts, rows: Sequence[Fields], gone: Counter[str]) -> list[Fields]:
-    left, found = Counter(gone), []
-    for row in rows:
-        if left[facts.identity(row)] > 0:
-            left[facts.identity(row)] -= 1
-        else:
-            found.append(row)
-    return found
 
 
 _SAID = {
@@ -238,7 +219,7 @@ def _seen_early(facts: Facts, when: str, disk: Disk) -> Iterator[Anomaly]:
         return
     early = facts.named(disk.visible) - facts.named(logged)
     if early:
-        rows = facts.pick(disk.visible, early)
+        rows, _ = pick(disk.visible, facts.identity, early)
         yield Anomaly("uncommitted-visible", f"{when} readers see rows that the sink's log does not have", rows)
 
 

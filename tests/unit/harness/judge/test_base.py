@@ -13,6 +13,7 @@ from ckpttool.harness.judge.base import (
     conclude,
     is_planned_and_uncommitted,
     live_commits,
+    pick,
     some,
 )
 from tests.history_builders import Shape, sound_history
@@ -52,8 +53,8 @@ def test_only_as_many_rows_are_picked_as_are_wanted_of_each_name() -> None:
     facts = Facts(history.run, history.case)
     first, second, *_ = history.case.after.visible or ()
     rows = (first, first, second)
-    assert facts.pick(rows, facts.named([first])) == (first,)
-    assert facts.pick(rows, facts.named(rows)) == rows
+    assert pick(rows, facts.identity, facts.named([first])) == ((first,), (first, second))
+    assert pick(rows, facts.identity, facts.named(rows)) == (rows, ())
 
 
 def test_equal_values_have_one_text() -> None:
