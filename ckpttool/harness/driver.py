@@ -32,7 +32,7 @@ QUICK_SPARK = {
 }
 
 
-class Driver(Struct, frozen=True):
+class Driver(Struct, frozen=True, omit_defaults=True):
     """`python`: of an environment that has pyspark. `jars`: connectors, Delta among them or not."""
 
     python: Path

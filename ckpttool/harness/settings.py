@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct
+from msgspec.json import decode, encode
 from msgspec.structs import replace
 
 from ckpttool.errors import NotFound
@@ -20,11 +20,10 @@ FILE = "trial.json"
 SMALLEST = "-smallest"  # behind the name of a scenario whose failure was made smaller
 
 
-class TrialSettings(Struct, frozen=True):
+class TrialSettings(Struct, frozen=True, omit_defaults=True):
     """`release` of the Spark; `seconds` for one recovery; `batches` that are crashed, None: those of the scenario.
-    `broker`: of Kafka, where a scenario needs one. `input`: a directory of JSON
-    lines, a file for each batch, in place of what the job makes. `only`: so many batches of the input, and so many rows
-    of each."""
+    `broker`: of Kafka, where a scenario needs one. `input`: a directory of JSON lines, a file for each batch, in place
+    of what the job makes. `only`: so many batches of the input, and so many rows of each."""
 
     driver: Driver
     release: str
@@ -34,22 +33,6 @@ class TrialSettings(Struct, frozen=True):
     broker: str | None = None
     input: Path | None = None
     only: tuple[int, int] | None = None
-
-
-def save_settings(root: Path, settings: TrialSettings, scenarios: Sequence[Scenario], spec: Path | None = None) -> None:
-    """`spec`: of a command, which is no scenario."""
-    kept = {
-        "python": str(settings.driver.python),
-        "jars": [str(jar) for jar in settings.driver.jars],
-        "conf": dict(settings.driver.conf),
-        "release": settings.release,
-        "seed": settings.seed,
-        "seconds": settings.seconds,
-        "broker": settings.broker,
-        "jobs": {one.name: str(one.job) for one in scenarios if one.name not in SCENARIOS},
-        "spec": str(spec) if spec else None,
-    }
-    (root / FILE).write_text(json.dumps(kept, indent=1), encoding="utf-8")
 
 
 class Kept(Struct, frozen=True):
@@ -69,16 +52,19 @@ class Kept(Struct, frozen=True):
         raise _no_trial(self.root)
 
 
+def save_settings(root: Path, settings: TrialSettings, scenarios: Sequence[Scenario], spec: Path | None = None) -> None:
+    """`spec`: of a command, which is no scenario."""
+    jobs = {one.name: one.job for one in scenarios if one.name not in SCENARIOS}
+    (root / FILE).write_bytes(encode(Kept(root, settings, jobs, spec), enc_hook=str))
+
+
 def load_settings(root: Path) -> Kept:
     """Of the trial that left its images here."""
     try:
-        kept = json.loads((root / FILE).read_text(encoding="utf-8"))
-        driver = Driver(Path(kept["python"]), [Path(jar) for jar in kept["jars"]], kept["conf"])
-        settings = TrialSettings(driver, kept["release"], kept["seed"], kept["seconds"], broker=kept["broker"])
-        jobs = {name: Path(path) for name, path in kept["jobs"].items()}
-        return Kept(root, settings, jobs, Path(kept["spec"]) if kept["spec"] else None)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        kept = decode((root / FILE).read_bytes(), type=Kept, dec_hook=lambda path, text: path(text))
+    except (OSError, DecodeError):
         raise _no_trial(root) from None
+    return replace(kept, root=root)  # it may have been moved
 
 
 def kept_trials() -> Iterator[Kept]:
