@@ -22,7 +22,6 @@ from ckpttool.state.tables import StateTable
 from ckpttool.storage.store import LocalStore
 
 Form = Literal["parquet", "arrow", "csv", "jsonl"]
-SUFFIXES: dict[Form, str] = {"parquet": "parquet", "arrow": "arrow", "csv": "csv", "jsonl": "jsonl"}
 
 _GROUP_ROWS = 2**17  # of a row group of Parquet, which is put together in memory
 
@@ -49,7 +48,7 @@ def export_table(
     writer = _arrow_writer(table, form) if form in ("parquet", "arrow") else _text_writer(table, form)
 
     def export(partition: int) -> Exported | tuple[int, CkptError]:
-        path = target / f"part-{partition:05}.{SUFFIXES[form]}"
+        path = target / f"part-{partition:05}.{form}"
         unfinished = target / f".{path.name}.unfinished"
         try:
             rows = writer(str(unfinished), reader, partition)

@@ -105,12 +105,11 @@ def _own_tables(operator: Operator, conf: StateConf, schemas: Mapping[str, Schem
             yield _table(operator, store, conf, shape="raw")
         elif operator.name in TRANSFORM:
             yield from _variables(operator, store, conf, known)
-        elif len(known.newest.column_families) > 1:
-            for family in known.newest.column_families:
-                yield _pairs(operator, store, conf, known, family, name=family.name)
         else:
-            for family in known.newest.column_families:
-                yield _pairs(operator, store, conf, known, family, name=store.name)
+            families = known.newest.column_families
+            for family in families:
+                name = family.name if len(families) > 1 else store.name
+                yield _pairs(operator, store, conf, known, family, name=name)
 
 
 def _variables(operator: Operator, store: OperatorStore, conf: StateConf, schemas: Schemas) -> Iterator[StateTable]:

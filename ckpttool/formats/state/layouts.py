@@ -69,27 +69,18 @@ def versioned_row(schema: DataType) -> Decode:
 
 def _avro_part(schema: DataType) -> Decode:
     """A part of a key that names no schema."""
+    return _avro_row(schema, header_bytes=1)
+
+
+def _avro_row(schema: DataType, header_bytes: int = _AVRO_HEADER_BYTES) -> Decode:
     from ckpttool.formats.state.avro import avro_reader  # seldom, and slow to load
 
     read = avro_reader(schema)
 
     def decode(data: bytes) -> Values:
-        if data[:1] != b"\x00":
+        if data[:1] != b"\x00" or len(data) < header_bytes:
             raise _bad_version(data)
-        return read(data, 1)
-
-    return decode
-
-
-def _avro_row(schema: DataType) -> Decode:
-    from ckpttool.formats.state.avro import avro_reader
-
-    read = avro_reader(schema)
-
-    def decode(data: bytes) -> Values:
-        if data[:1] != b"\x00" or len(data) < _AVRO_HEADER_BYTES:
-            raise _bad_version(data)
-        return read(data, _AVRO_HEADER_BYTES)
+        return read(data, header_bytes)
 
     return decode
 
