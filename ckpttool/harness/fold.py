@@ -1,6 +1,6 @@
 """The reference: what a query makes of its batches, in plain Python, knowing nothing of how Spark does it. Pure.
 
-Each kind of operator is one function. It takes the batches in order and says what every batch gives to the sink and
+Each kind of operator is one function. It takes the batches in order and says of each what it gives to the sink, and
 what the state is after it. A window or a duplicate depends on the watermark, and that is computed here too: zero for
 the first batch, then the latest event time of all batches before, less the delay. Times are milliseconds.
 
@@ -9,7 +9,7 @@ Every operator's rows may be given other names and fewer columns: `rename`, old 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -26,6 +26,8 @@ EVENT_TIME, DELAY = "event_time", "delay_ms"
 # A row's key and value in the state: the leaves of Spark's structures in their order, without the nulls.
 Leaves = tuple[Json, ...]
 Stored = Mapping[Leaves, Leaves]
+# Batch by batch: what it gives to the sink, and the state after it.
+Steps = Iterator[tuple[Sequence[Fields], Stored]]
 
 
 class Folded(Struct, frozen=True):
@@ -55,12 +57,16 @@ def fold(operator: Transformation, batches: Sequence[BatchInput]) -> Folded | st
         return "where the first batches ended is not known, and what the sink got depends on it"
     try:
         timed = _with_watermarks(operator.settings, batches)
-        folded = folder(operator.settings, timed)
-        rows = {batch: tuple(_chosen(operator.settings, row) for row in given) for batch, given in folded.rows.items()}
+        steps = {each.batch.batch_id: step for each, step in zip(timed, folder(operator.settings, timed), strict=True)}
+        rows = {batch: tuple(_chosen(operator.settings, row) for row in given) for batch, (given, _) in steps.items()}
     except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
         return f"the operator {operator.kind} does not fit the input: {type(error).__name__} {error}"
     watermarks = {each.batch.batch_id: each.evicted_ms for each in timed}
-    return replace(folded, rows=rows, watermarks=None if operator.settings.get(EVENT_TIME) is None else watermarks)
+    folded = Folded(rows, watermarks=None if operator.settings.get(EVENT_TIME) is None else watermarks)
+    if operator.kind == "map":
+        return folded
+    store = operator.settings.get("store", DEFAULT_STORE)
+    return replace(folded, store=store, state={batch: stored for batch, (_, stored) in steps.items()})
 
 
 def _depends_on_batches(operator: Transformation) -> bool:
@@ -84,19 +90,17 @@ def _with_watermarks(settings: Fields, batches: Iterable[BatchInput]) -> list[Ti
 # -- the operators -----------------------------------------------------------------------------------------------------
 
 
-def _map(_: Fields, batches: Sequence[Timed]) -> Folded:
+def _map(_: Fields, batches: Sequence[Timed]) -> Steps:
     """Row by row, as they are."""
-    rows = {each.batch.batch_id: tuple(record.fields for record in each.batch.records) for each in batches}
-    return Folded(rows)
+    return (([record.fields for record in each.batch.records], {}) for each in batches)
 
 
-def _dedup(settings: Fields, batches: Sequence[Timed]) -> Folded:
+def _dedup(settings: Fields, batches: Sequence[Timed]) -> Steps:
     """The first row of each key. `keys`; with `event_time` late rows are dropped, and keys that contain it forgotten;
     `within_watermark`: every key is forgotten after the delay."""
     keys, at, delay = settings["keys"], settings.get(EVENT_TIME), settings.get(DELAY, 0)
     within = bool(settings.get("within_watermark"))
     seen: dict[Leaves, int | None] = {}  # until when
-    rows, state = {}, {}
     for timed in batches:
         given = []
         for record in timed.batch.records:
@@ -107,18 +111,15 @@ def _dedup(settings: Fields, batches: Sequence[Timed]) -> Folded:
             given.append(row)
             seen[key] = None if time_ms is None else time_ms + delay if within else time_ms if at in keys else None
         seen = {key: until for key, until in seen.items() if until is None or until > timed.evicted_ms}
-        rows[timed.batch.batch_id] = tuple(given)
         # Spark keeps the time of expiry in microseconds.
-        state[timed.batch.batch_id] = {key: (until * 1000,) if within and until else () for key, until in seen.items()}
-    return Folded(rows, DEFAULT_STORE, state)
+        yield given, {key: (until * 1000,) if within and until else () for key, until in seen.items()}
 
 
-def _window(settings: Fields, batches: Sequence[Timed]) -> Folded:
+def _window(settings: Fields, batches: Sequence[Timed]) -> Steps:
     """Tumbling windows in append mode, given once the watermark has passed their end. `window_ms`, `keys`, `value`:
     the column that is summed. Gives `window_start`, `window_end`, the keys, `count`, and `sum` if there is a value."""
     at, size, keys, value = settings[EVENT_TIME], settings["window_ms"], settings.get("keys", []), settings.get("value")
     open_windows: dict[Leaves, Leaves] = {}
-    rows, state = {}, {}
     for timed in batches:
         for record in timed.batch.records:
             start = record.fields[at] // size * size
@@ -127,44 +128,36 @@ def _window(settings: Fields, batches: Sequence[Timed]) -> Folded:
         closed = {key: found for key, found in open_windows.items() if key[1] <= timed.evicted_ms}
         open_windows = {key: found for key, found in open_windows.items() if key not in closed}
         names = ("window_start", "window_end", *keys)
-        rows[timed.batch.batch_id] = tuple(_aggregate(names, key, found) for key, found in closed.items())
-        state[timed.batch.batch_id] = dict(open_windows)
-    return Folded(rows, DEFAULT_STORE, state)
+        yield [_aggregate(names, key, found) for key, found in closed.items()], dict(open_windows)
 
 
-def _count(settings: Fields, batches: Sequence[Timed]) -> Folded:
+def _count(settings: Fields, batches: Sequence[Timed]) -> Steps:
     """A running count per key, and the sum of `value`. `mode` update (the keys that changed) or complete (all)."""
     keys, value = settings["keys"], settings.get("value")
     totals: dict[Leaves, Leaves] = {}
-    rows, state = {}, {}
     for timed in batches:
         for record in timed.batch.records:
             _add(totals, _leaves(record.fields, keys), record.fields, value)
         changed = {_leaves(record.fields, keys) for record in timed.batch.records}
         given = totals if settings.get("mode", "update") == "complete" else {key: totals[key] for key in changed}
-        rows[timed.batch.batch_id] = tuple(_aggregate(keys, key, found) for key, found in given.items())
-        state[timed.batch.batch_id] = dict(totals)
-    return Folded(rows, DEFAULT_STORE, state)
+        yield [_aggregate(keys, key, found) for key, found in given.items()], dict(totals)
 
 
-def _running(settings: Fields, batches: Sequence[Timed]) -> Folded:
+def _running(settings: Fields, batches: Sequence[Timed]) -> Steps:
     """Each row with its number among those of its key and the sum of `value` so far: what a function over groups with
     state makes. Within a batch rows are taken in the order of the column `order`. `store`: the state variable."""
     keys, order, value = settings["keys"], settings["order"], settings.get("value")
     totals: dict[Leaves, Leaves] = {}
-    rows, state = {}, {}
     for timed in batches:
         given = []
         for record in sorted(timed.batch.records, key=lambda record: record.fields[order]):
             key = _leaves(record.fields, keys)
             _add(totals, key, record.fields, value)
             given.append({**record.fields, **_aggregate((), (), totals[key])})
-        rows[timed.batch.batch_id] = tuple(given)
-        state[timed.batch.batch_id] = dict(totals)
-    return Folded(rows, settings.get("store", DEFAULT_STORE), state)
+        yield given, dict(totals)
 
 
-FOLDS: dict[str, Callable[[Fields, Sequence[Timed]], Folded]] = {
+FOLDS: dict[str, Callable[[Fields, Sequence[Timed]], Steps]] = {
     "map": _map,
     "dedup": _dedup,
     "window": _window,
