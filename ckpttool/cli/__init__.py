@@ -11,13 +11,14 @@ import sys
 gc.set_threshold(50_000)
 atexit.register(gc.freeze)
 
-from io import TextIOWrapper  # noqa: E402
+from contextlib import redirect_stderr  # noqa: E402
 from typing import Any, NoReturn  # noqa: E402
 
 import click  # noqa: E402
 
 import ckpttool  # noqa: E402
 from ckpttool.cli.lazy import LazyGroup  # noqa: E402
+from ckpttool.cli.streams import Printable, finish, prepare, say, unwritable  # noqa: E402
 from ckpttool.errors import CkptError  # noqa: E402
 
 # Command → where it is, and the first line of its help.
@@ -42,7 +43,7 @@ Exit status:
   2    wrong usage
   3    unknown: too little could be read for a verdict
   4    not found, or not a checkpoint
-  5    no access: credentials, permissions, storage or broker unreachable
+  5    no access: credentials, permissions, storage or broker unreachable; output not writable
   6    refused: a missing extra, or a scheme that cannot be read
   70   a bug in ckpt
   130  interrupted"""
@@ -73,16 +74,22 @@ def cli(ctx: click.Context, debug: bool) -> None:
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     arguments = sys.argv[1:] if arguments is None else arguments
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # a terminal that lacks a character gets its escape
-            stream.reconfigure(errors="backslashreplace")
+    prepare()
+    with redirect_stderr(Printable(sys.stderr) if sys.stderr else None):
+        sys.exit(_run(arguments))
+
+
+def _run(arguments: list[str]) -> int:
     try:
         code = cli.main(arguments, prog_name="ckpt", standalone_mode=False)
-        sys.exit(code if isinstance(code, int) else 0)
+        finish()
+        return code if isinstance(code, int) else 0
+    except SystemExit:  # click's, where the reader of a help went away
+        return 0
     except Exception as error:
-        sys.exit(_exit_code(error, debug="--debug" in arguments))
+        return _exit_code(error, debug="--debug" in arguments)
     except KeyboardInterrupt:
-        sys.exit(130)
+        return 130
 
 
 def _exit_code(error: Exception, debug: bool) -> int:
@@ -92,24 +99,34 @@ def _exit_code(error: Exception, debug: bool) -> int:
     if isinstance(error, click.Abort):
         return 130
     if isinstance(error, click.ClickException):
-        error.show()
-        return error.exit_code
+        return _of_usage(error)
     if isinstance(error, CkptError):
         _complain(error.message, error.next_step)
         return error.exit_code
-    if debug:
-        raise error
     where = _innermost(error)
+    if isinstance(error, OSError) and where.startswith("click."):  # its help, which does not pass through `echo`
+        return _exit_code(unwritable(error), debug)
+    if debug:
+        from traceback import print_exception
+
+        print_exception(error)
+        return 70
     _complain(f"a bug in ckpt: {type(error).__name__} in {where}", "report it with the output of ckpt --debug …")
     return 70
 
 
-def _complain(message: str, next_step: str | None) -> None:
-    from ckpttool.report.layout import printable
+def _of_usage(error: click.ClickException) -> int:
+    from ckpttool.cli.usage import lines_of
 
-    click.echo(f"ckpt: {printable(message)}", err=True)
+    for line in lines_of(error):
+        say(line)
+    return error.exit_code
+
+
+def _complain(message: str, next_step: str | None) -> None:
+    say(f"ckpt: {message}")
     if next_step:
-        click.echo(f"      {printable(next_step)}", err=True)
+        say(f"      {next_step}")
 
 
 def _innermost(error: Exception) -> str:

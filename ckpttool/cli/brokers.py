@@ -101,6 +101,11 @@ def parse_clusters(values: tuple[str, ...]) -> Clusters:
 
     default, by_index = None, {}
     for value in values:
+        if set(value) & set("@?#"):  # answers name their brokers, and must show no secret
+            raise click.BadParameter(
+                "the address of a broker is HOST:PORT; who you are goes into --kafka-config FILE",
+                param_hint="--bootstrap-server",
+            )
         index, equals, servers = value.partition("=")
         if not equals:
             default = value

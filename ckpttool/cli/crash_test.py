@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from msgspec import Struct
 
 from ckpttool.cli.options import pairs_option
 from ckpttool.cli.output import Output, output_options
+from ckpttool.cli.streams import end_progress, say, sees_progress, show_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -138,11 +138,11 @@ def run_trials(scenarios: tuple[str, ...], output: Output, **given: Any) -> int:
         if code:
             scratch.keep()
         smallest = list(trial.shrink(scratch, judged))
-        if smallest and sys.stderr.isatty():
-            click.echo("\r\033[K", err=True, nl=False)
+        if smallest:
+            end_progress()
         output.show(report_document(judged, smallest))
     if code and folder is None:
-        click.echo(f"images and histories are kept in {scratch.root}", err=True)
+        say(f"images and histories are kept in {scratch.root}")
     return code
 
 
@@ -164,7 +164,7 @@ def _try_jobs(names: Sequence[str], folder: Path | None, given: dict[str, Any]) 
 
     def run(scratch: Scratch) -> Iterator[Histories]:
         save_settings(scratch.root, settings, chosen)
-        click.echo(f"seed {settings.seed}, Spark {release}, in {scratch.root}", err=True)
+        say(f"seed {settings.seed}, Spark {release}, in {scratch.root}")
         return try_scenarios(scratch, chosen, settings, _progress, extras)
 
     return Trials(run, lambda scratch, judged: smallest_failures(scratch, chosen, settings, judged, _shrinking))
@@ -187,7 +187,7 @@ def _try_command(_: Sequence[str], folder: Path | None, given: dict[str, Any]) -
 
     def run(scratch: Scratch) -> Iterator[Histories]:
         save_settings(scratch.root, settings, [], spec)
-        click.echo(f"in {scratch.root}", err=True)
+        say(f"in {scratch.root}")
         return iter([try_command(scratch, spec, settings, _progress)])
 
     return Trials(run, lambda scratch, judged: smallest_of_command(scratch, spec, settings, judged, _shrinking))
@@ -263,18 +263,18 @@ def _progress(scenario: str, done: int, total: int, rate: float) -> None:
         _say(f"{scenario}: runs once, stopped at every point", last=True)
     elif not total:
         _say(f"{scenario}: {done} besides", last=False)
-    elif sys.stderr.isatty() or done % 50 == 0 or done == total:
+    elif sees_progress() or done % 50 == 0 or done == total:
         left = spell_duration(round(1000 * (total - done) / rate)) if rate else "unknown"
         _say(f"{scenario}: {done} of {total} crashes, {rate:.1f}/s, {left} left", last=done == total)
 
 
 def _shrinking(scenario: str, anomaly: str, tried: int) -> None:
-    if sys.stderr.isatty() or not tried:
+    if sees_progress() or not tried:
         _say(f"{scenario}: {anomaly}, made smaller: {tried} tried", last=False)
 
 
 def _say(line: str, last: bool) -> None:
-    if sys.stderr.isatty():
-        click.echo(f"\r\033[K{line}", err=True, nl=last)
+    if sees_progress():
+        show_progress(line, last)
     else:
-        click.echo(line, err=True)
+        say(line)

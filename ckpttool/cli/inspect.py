@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import click
 
 from ckpttool.cli.options import batches_option, listing_option, storage_options
 from ckpttool.cli.output import Output, output_options
+from ckpttool.cli.streams import is_on_terminal
 from ckpttool.errors import NotFound
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _document(inspection: Diagnosis, batch: int | None, timeline: bool, now_ms: 
     if batch is None and not timeline:
         from ckpttool.report.views.inspect import inspection_document
 
-        return inspection_document(inspection, now_ms if sys.stdout.isatty() else None)
+        return inspection_document(inspection, now_ms if is_on_terminal() else None)
     from ckpttool.report.views.batch import batch_document, timeline_document
 
     return timeline_document(inspection) if batch is None else batch_document(inspection, batch)

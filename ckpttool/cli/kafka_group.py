@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckpttool.cli.brokers import given_brokers, unasked
-from ckpttool.cli.output import say
+from ckpttool.cli.streams import say
 from ckpttool.errors import Refused, Unavailable
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _show(name: str, wanted: dict[Partition, int], group: Group) -> None:
 
 
 def ask_person() -> None:
-    if not sys.stdin.isatty():
+    if sys.stdin is None or not sys.stdin.isatty():
         raise Refused("there is no terminal to ask on, so nothing was written", "for scripts: --yes")
     if not click.confirm("Write them?", err=True):
         raise Refused("nothing was written")

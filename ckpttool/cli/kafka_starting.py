@@ -8,7 +8,8 @@ import click
 
 from ckpttool.cli.brokers import broker_options, given_brokers, open_scene, unasked
 from ckpttool.cli.options import restart_options, storage_options, time_option
-from ckpttool.cli.output import Output, output_options, say
+from ckpttool.cli.output import Output, output_options
+from ckpttool.cli.streams import say
 from ckpttool.errors import NotFound, Unavailable, exit_code
 
 if TYPE_CHECKING:

@@ -1,15 +1,15 @@
-"""Where commands show their documents, in the form that was asked for; and what they say beside them."""
+"""Where commands show their documents, in the form that was asked for."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ckpttool.cli.streams import echo, is_on_terminal, say
 from ckpttool.errors import CkptError
 from ckpttool.report.renderers import FOR_PEOPLE, OF_ALL, render
 from ckpttool.report.style import Style, coloured, plain
@@ -71,15 +71,16 @@ def output_options(schema: str, *also: str, of: str | None = "path") -> Callable
 
     def decorate(command: Command) -> Command:
         @wraps(command)
-        def run(form: str, color: str, **given: Any) -> Any:
-            output = Output(form, _choose_style(color))
+        def run(form: str, color: str, csv_safe: bool = True, **given: Any) -> Any:
+            output = Output(form if csv_safe or form != "csv" else "csv-as-is", _choose_style(color))
             try:
                 return command(output=output, **given)
             except CkptError as error:
                 output.refuse(schema, of and given[of], error)
                 raise
 
-        return with_options((_format_option([*OF_ALL, *also]), _COLOR_OPTION), run)
+        options = (_format_option([*OF_ALL, *also]), _COLOR_OPTION, *([CSV_SAFE_OPTION] if "csv" in also else []))
+        return with_options(options, run)
 
     return decorate
 
@@ -111,28 +112,19 @@ _COLOR_OPTION = click.option(
 )
 
 
+CSV_SAFE_OPTION = click.option(
+    "--csv-safe/--no-csv-safe",
+    default=True,
+    show_default=True,
+    help="In CSV: an apostrophe before cells that a spreadsheet would calculate.",
+)
+
+
 def _choose_style(color: str) -> Style:
-    on_terminal = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    on_terminal = is_on_terminal() and not os.environ.get("NO_COLOR")
     if color == "always" or (color == "auto" and on_terminal):
         return coloured
     return plain
-
-
-def echo(text: str) -> None:
-    """To standard output as it is: whether there is colour was decided before."""
-    try:
-        click.echo(text, color=True, nl=False)
-    except BrokenPipeError:
-        # The reader has seen enough; the interpreter must not complain when it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise click.exceptions.Exit(0) from None
-
-
-def say(line: str) -> None:
-    """To standard error, where nothing that a file made up may reach the terminal raw."""
-    from ckpttool.report.layout import printable
-
-    click.echo(printable(line), err=True)
 
 
 def told_as_out_of_reach(checkpoint: Checkpoint) -> int:

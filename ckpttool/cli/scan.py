@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import click
 
 from ckpttool.cli.options import storage_options
 from ckpttool.cli.output import Output, output_options
+from ckpttool.cli.streams import show_progress
 from ckpttool.errors import Refused
 
 if TYPE_CHECKING:
@@ -65,5 +65,4 @@ def _inspector_on_spark(path: str, options: dict[str, str]) -> Inspector:
 
 
 def _progress(found: int, done: int) -> None:
-    if sys.stderr.isatty():
-        click.echo(f"\r{done} of {found} checkpoints", err=True, nl=done == found)
+    show_progress(f"{done} of {found} checkpoints", last=done == found)

@@ -12,9 +12,14 @@ from ckpttool.report.style import Style
 def render(document: Document, _style: Style) -> Iterator[str]:
     """ASCII only: whatever stands in a name cannot reach the terminal raw."""
     if document.records is None:
-        yield json.dumps(document.fields(), indent=2) + "\n"
+        yield printable_json(json.dumps(document.fields(), indent=2) + "\n")
     else:
-        yield from _one_by_one(document.head(), document.records)
+        yield from map(printable_json, _one_by_one(document.head(), document.records))
+
+
+def printable_json(text: str) -> str:
+    """Of the characters of ASCII that a terminal must not get, this one may stand in JSON as it is."""
+    return text.replace("\x7f", "\\u007f")
 
 
 def _one_by_one(head: Fields, records: Records) -> Iterator[str]:

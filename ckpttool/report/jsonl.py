@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ckpttool.report.document import Document
-from ckpttool.report.json import compact
+from ckpttool.report.json import compact, printable_json
 from ckpttool.report.style import Style
 
 
@@ -13,7 +13,7 @@ def render(document: Document, _style: Style) -> Iterator[str]:
     """Without records, which is a refusal: all of it in one line."""
     records = document.records
     if records is None:
-        yield compact(document.fields()) + "\n"
+        yield printable_json(compact(document.fields())) + "\n"
         return
-    yield from (f"{compact(one)}\n" for one in records.each())
+    yield from (f"{printable_json(compact(one))}\n" for one in records.each())
     yield from records.asides()

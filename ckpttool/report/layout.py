@@ -9,6 +9,11 @@ from ckpttool.report.style import Style
 
 CELL_WIDTH = 60
 
+# Of Unicode's Default_Ignorable_Code_Point, what Python calls printable: joiners, fillers, selectors of variants.
+_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0").union(
+    map(chr, range(0x180B, 0x1810)), map(chr, range(0xFE00, 0xFE10)), map(chr, range(0xE0100, 0xE01F0))
+)
+
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], style: Style, right: Iterable[int] = ()) -> list[str]:
     from tabulate import tabulate
@@ -27,10 +32,16 @@ def _fit(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Text from a file as it may be shown: control characters, lone surrogates and the like as escapes."""
-    if text.isprintable():
+    """Text from a file as it may be shown: control characters, those that turn the direction of what follows, lone
+    surrogates and the like as escapes; and what Python calls printable, though nobody sees it."""
+    if text.isascii() and text.isprintable():
         return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+    return "".join(map(_shown, text))
+
+
+def _shown(char: str) -> str:
+    seen = char.isprintable() and char not in _UNSEEN
+    return char if seen else char.encode("unicode_escape").decode("ascii")
 
 
 def spell_time(time_ms: int | None, now_ms: int | None = None) -> str:

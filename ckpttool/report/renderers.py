@@ -22,6 +22,7 @@ OF_ALL = {
 OF_SOME = {
     "jsonl": "ckpttool.report.jsonl",
     "csv": "ckpttool.report.csv",
+    "csv-as-is": "ckpttool.report.csv_as_is",
     "table": "ckpttool.report.text",
     "junit": "ckpttool.harness.junit",
     "prometheus": "ckpttool.report.prometheus",

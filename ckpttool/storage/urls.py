@@ -64,7 +64,8 @@ def over_http(target: str, options: Options, *, has_hadoop: bool) -> tuple[str, 
 
 
 def redact_url(url: str) -> str:
-    """The URL as it may be shown: without a password in the authority and without a query, which may be a signature."""
+    """The URL as it may be shown: without a password in the authority, and without a query or a fragment, which may
+    hold a signature."""
     return "::".join(map(_redact_link, url.split("::")))
 
 
@@ -101,7 +102,7 @@ def _redact_link(url: str) -> str:
     scheme, separator, rest = url.partition("://")
     if not separator:
         return url
-    rest = rest.partition("?")[0]
+    rest = re.split("[?#]", rest, maxsplit=1)[0]
     secret = _secret_before_host(scheme.lower(), rest)
     if secret is not None:
         user, colon, _ = secret.partition(":")

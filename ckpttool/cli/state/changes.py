@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -18,6 +17,7 @@ from ckpttool.cli.state.common import (
     open_reader,
     rows_options,
 )
+from ckpttool.cli.streams import show_progress
 from ckpttool.errors import Refused
 
 if TYPE_CHECKING:
@@ -122,10 +122,7 @@ def _export_here(reader: StateReader, table: StateTable, directory: str, to: str
     exported = []
     for one in export_table(reader, table, directory, to, jobs):  # type: ignore[arg-type]
         exported.append(one)
-        if sys.stderr.isatty():
-            click.echo(f"\r{len(exported)} of {len(partitions)} partitions", err=True, nl=False)
-    if exported and sys.stderr.isatty():
-        click.echo("", err=True)
+        show_progress(f"{len(exported)} of {len(partitions)} partitions", last=len(exported) == len(partitions))
     return exported
 
 

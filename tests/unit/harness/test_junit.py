@@ -6,6 +6,13 @@ import shutil
 from pathlib import Path
 from xml.etree import ElementTree
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ckpttool.errors import Refused
+from ckpttool.report.document import refusal_document
+from ckpttool.report.layout import printable
+from tests.documents import shown
 from tests.history_builders import History
 from tests.unit.harness.reports import KNOWN_BAD, report, write
 
@@ -21,3 +28,12 @@ def test_junit_counts_failures_and_errors(tmp_path: Path, sound: History) -> Non
     assert counts == [(1, 0, 0), (2, 2, 0), (1, 0, 1), (1, 1, 0)]
     kinds = {trouble.attrib["type"] for suite in suites for test in suite for trouble in test}
     assert kinds == {"control-silent", "not-reached", "row-lost"}
+
+
+@given(st.text())
+def test_whatever_a_job_says_is_xml_that_a_terminal_may_get(text: str) -> None:
+    refused = refusal_document("crash-report", None, Refused(text))
+    printed = shown(refused, "junit")
+    error = ElementTree.fromstring(printed)[0][0][0]
+    assert error.attrib["message"] == "\n".join(map(printable, text.split("\n")))
+    assert all(char.isprintable() or char == "\n" for char in printed)

@@ -22,3 +22,7 @@ def numbers(count: int, read: list[int]) -> Records:
         return ([str(number), "a,b"] for number in range(count))
 
     return Records("numbers", each, ("Number", "Text"), cells, lambda: {"seen": len(read)}, lambda: [Aside("done")])
+
+
+def rows(*cells: list[str]) -> Records:
+    return Records("rows", list, [f"c{number}" for number in range(len(cells[0]) if cells else 1)], lambda: cells)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from ckpttool.report.document import Records
 from ckpttool.report.renderers import render
 from ckpttool.report.style import plain
 from tests.documents import shown
@@ -28,3 +31,15 @@ def test_records_are_not_held(form: str) -> None:
     pieces = render(document(records=numbers(1_000_000, read)), form, plain)
     assert [next(pieces) for _ in range(3)]
     assert len(read) <= 3
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+@given(text=st.text())
+def test_nothing_unprintable_is_printed(form: str, text: str) -> None:
+    """And what is read back is what it was."""
+    records = Records("names", lambda: [{"name": text}, json.dumps({"name": text})])
+    for told in (document(name=text), document(records=records)):
+        printed = shown(told, form)
+        assert all(char.isprintable() or char == "\n" for char in printed)
+        whole = json.loads(printed if form == "json" else printed.splitlines()[-1])
+        assert text in (whole.get("name"), *(one["name"] for one in whole.get("names", ())))

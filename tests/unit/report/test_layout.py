@@ -16,7 +16,10 @@ def test_nothing_unprintable_is_left(text: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "shown"), [("a\x1b[31mb", "a\\x1b[31mb"), ("café", "café"), ("a\nb", "a\\nb"),
-                                             ("\ud800", "\\ud800")])  # fmt: skip
+                                             ("\ud800", "\\ud800"), ("a\u202eb\u2066", "a\\u202eb\\u2066"),
+                                             ("\u2028\u2029\u200b\ufeff", "\\u2028\\u2029\\u200b\\ufeff"),
+                                             ("\x7f\x9b", "\\x7f\\x9b"),
+                                             ("a\u3164\ufe0f", "a\\u3164\\ufe0f")])  # fmt: skip
 def test_what_would_move_the_cursor_is_escaped(text: str, shown: str) -> None:
     assert printable(text) == shown
 

@@ -142,6 +142,8 @@ REDACTED = {
     "https://user:pass@host/ck": "https://user:***@host/ck",
     "https://token@host/ck": "https://***@host/ck",
     "https://acct.blob.core.windows.net/c/ck?sv=1&sig=secret": "https://acct.blob.core.windows.net/c/ck",
+    "https://host/ck?a=1#access_token=secret": "https://host/ck",
+    "https://host/ck#access_token=secret": "https://host/ck",
     "zip://ck::s3://key:secret@bucket/a.zip": "zip://ck::s3://key:***@bucket/a.zip",
     "abfss://container@acct.dfs.core.windows.net/p": "abfss://container@acct.dfs.core.windows.net/p",
     "hdfs://nn:8020/a@b": "hdfs://nn:8020/a@b",
