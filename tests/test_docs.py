@@ -138,14 +138,15 @@ def exit_codes_of_errors() -> set[int]:
 
 def exit_codes_in_code() -> set[int]:
     """What `sys.exit` and functions about exit codes can give, as literals."""
-    found = set()
+    found: set[int] = set()
     for path in (PACKAGE / "cli" / "__init__.py", PACKAGE / "errors.py"):
         for node in ast.walk(ast.parse(read(path))):
             is_rule = isinstance(node, ast.FunctionDef) and "exit_code" in node.name
             is_exit = isinstance(node, ast.Call) and ast.unparse(node.func) == "sys.exit"
             if is_rule or is_exit:
-                found |= {leaf.value for leaf in ast.walk(node) if isinstance(leaf, ast.Constant)}
-    return {value for value in found if type(value) is int}
+                constants = (leaf.value for leaf in ast.walk(node) if isinstance(leaf, ast.Constant))
+                found |= {value for value in constants if type(value) is int}  # False is no code, though it equals one
+    return found
 
 
 def test_exit_codes_are_documented_alike_everywhere() -> None:
