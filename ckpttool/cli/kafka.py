@@ -91,7 +91,7 @@ def _compare(scene: Scene, given: dict[str, Any]) -> KafkaReport:
     began = time.monotonic()
     scene = replace(scene, kafka=look_at_kafka(scene, brokers))
     judged, asked_ms = judge_kafka(scene), time.time_ns() // 1_000_000
-    if not judged or not judged.views:
+    if not judged.views:
         raise NotFound("the query has no Kafka source", "see what it reads: ckpt inspect PATH")
     if given["when"]:
         left_s = max(0.1, brokers.timeout_s - (time.monotonic() - began))

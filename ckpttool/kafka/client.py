@@ -94,12 +94,7 @@ class Connection(Struct, frozen=True):
 def ask(connection: Connection, question: Question) -> BrokerAnswer:
     """What the cluster has of these topics. Never raises."""
     try:
-        call = Call(connection)
-    except Failed as failed:
-        return BrokerAnswer(connection.servers, fault=failed.fault, isolation=question.isolation)
-    try:
-        topics = call.topics(question)
-        return BrokerAnswer(connection.servers, topics, isolation=question.isolation)
+        return BrokerAnswer(connection.servers, Call(connection).topics(question), isolation=question.isolation)
     except Failed as failed:
         return BrokerAnswer(connection.servers, fault=failed.fault, isolation=question.isolation)
 
@@ -258,20 +253,14 @@ class Call:
         self, futures: dict[Partition, Future[Any]], spec: Any, isolation: Isolation
     ) -> dict[Partition, int | BrokerFault]:
         """The offsets; what failed for reasons that pass is asked again, all of it together, some times."""
-        told = {
-            one: result if isinstance(result, BrokerFault) else result.offset
-            for one, result in self.results(futures).items()
-        }
+        told = self.results(futures)
         for _ in range(_ROUNDS):
             again = [one for one, result in told.items() if _is_passing(result)]
             if not again or self.left <= _PAUSE_S:
                 break
             time.sleep(_PAUSE_S)
-            results = self.results(self._list_offsets(again, spec, isolation))
-            told |= {
-                one: result if isinstance(result, BrokerFault) else result.offset for one, result in results.items()
-            }
-        return {one: replace(result, reason="other") if _is_passing(result) else result for one, result in told.items()}
+            told |= self.results(self._list_offsets(again, spec, isolation))
+        return {one: _offset(result) for one, result in told.items()}
 
     # -- waiting ------------------------------------------------------------------------------------------------------
 
@@ -366,8 +355,14 @@ def _other_protocol(text: str) -> BrokerFault | None:
     return BrokerFault("unreachable", "what answers there is no Kafka broker", _STEPS["unreachable"])
 
 
-def _is_passing(result: int | BrokerFault) -> bool:
+def _is_passing(result: Any) -> bool:
     return isinstance(result, BrokerFault) and result.reason == "passing"
+
+
+def _offset(result: Any) -> int | BrokerFault:
+    if not isinstance(result, BrokerFault):
+        return int(result.offset)
+    return replace(result, reason="other") if _is_passing(result) else result
 
 
 def _plain(text: str) -> str:

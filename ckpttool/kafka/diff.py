@@ -108,12 +108,7 @@ def _topics_to_show(position: SourcePosition, answer: BrokerAnswer, knowledge: K
 def _unasked(position: SourcePosition) -> Iterator[TopicView]:
     """The checkpoint's half, where the broker's is not to be had."""
     for topic in position.topics:
-        start, end = _of(position.start, topic), _of(position.end, topic)
-        partitions = tuple(
-            PartitionView(number, start.get(number), end.get(number), is_known=number in start)
-            for number in sorted({*start, *end})
-        )
-        yield TopicView(topic, topic, partitions=partitions)
+        yield TopicView(topic, topic, partitions=_untold(position, topic))
 
 
 def _topic(position: SourcePosition, topic: str, answer: BrokerAnswer, knowledge: Knowledge) -> TopicView:
@@ -124,8 +119,7 @@ def _topic(position: SourcePosition, topic: str, answer: BrokerAnswer, knowledge
     start, end = _of(position.start, topic), _of(position.end, topic)
     there = told.partitions if told.exists else {}
     if told.fault is not None and told.exists:
-        unknown = tuple(_untold(number, start, end, told.fault.message) for number in sorted({*start, *end}))
-        return replace(view, partitions=unknown)
+        return replace(view, partitions=_untold(position, topic, told.fault.message))
     assigned = None if knowledge.subscription.assigned is None else knowledge.subscription.assigned.get(read_as)
     another = _is_another(start, told, knowledge.known_ids.get((position.index, topic)))
     reads = _Reader(position, is_known_topic=bool(start), another=another)
@@ -150,8 +144,12 @@ def _of(offsets: Offsets | None, topic: str) -> Mapping[int, int]:
     return (offsets or {}).get(topic, {})
 
 
-def _untold(number: int, start: Mapping[int, int], end: Mapping[int, int], why: str) -> PartitionView:
-    return PartitionView(number, start.get(number), end.get(number), is_known=number in start, why=why)
+def _untold(position: SourcePosition, topic: str, why: str | None = None) -> tuple[PartitionView, ...]:
+    start, end = _of(position.start, topic), _of(position.end, topic)
+    return tuple(
+        PartitionView(number, start.get(number), end.get(number), is_known=number in start, why=why)
+        for number in sorted({*start, *end})
+    )
 
 
 # -- is it still the same topic? ---------------------------------------------------------------------------------------
@@ -161,26 +159,21 @@ def _is_another(start: Mapping[int, int], told: TopicAnswer, known_id: str | Non
     """Why the topic cannot be the one that the checkpoint has offsets of; None if nothing says so."""
     if known_id is not None and told.topic_id is not None:
         return None if known_id == told.topic_id else f"the topic had the id {known_id}, and now has {told.topic_id}"
-    asked = [(begun, told.partitions[number]) for number, begun in start.items() if number in told.partitions]
-    if any(_holds_older(partition) for _, partition in asked):
-        return None  # a topic made anew after the batch has no record from before it
-    if any(_all_younger(begun, partition) for begun, partition in asked):
+    asked = list(_records(start, told))
+    # One made anew after the batch has no record from before it.
+    all_younger = all(newer <= earliest for _, earliest, newer in asked)
+    if all_younger and any(earliest < begun for begun, earliest, _ in asked):
         return "every record below the checkpoint's offset is younger than the batch that had reached it"
     return None
 
 
-def _holds_older(partition: PartitionAnswer) -> bool:
-    earliest, latest, newer = partition.earliest, partition.latest, partition.newer_from
-    if earliest is None or latest is None or earliest >= latest or newer is None:
-        return False
-    return newer > earliest
-
-
-def _all_younger(begun: int, partition: PartitionAnswer) -> bool:
-    earliest, latest, newer = partition.earliest, partition.latest, partition.newer_from
-    if earliest is None or latest is None or earliest >= latest or newer is None:
-        return False
-    return newer <= earliest < begun
+def _records(start: Mapping[int, int], told: TopicAnswer) -> Iterator[tuple[int, int, int]]:
+    """Of each partition with records: the checkpoint's offset, the earliest, and the first as young as the batch."""
+    for number, begun in start.items():
+        one = told.partitions.get(number, PartitionAnswer())
+        earliest, latest, newer = one.earliest, one.latest, one.newer_from
+        if earliest is not None and latest is not None and newer is not None and earliest < latest:
+            yield begun, earliest, newer
 
 
 # -- one partition -----------------------------------------------------------------------------------------------------

@@ -96,11 +96,14 @@ def translate(
             ignored.append(key)
         else:
             config[key] = value  # librdkafka's own name, or one that it will name when it refuses
-    for part in (_login, _trust, _identity, _host_names):
+    for part in (_login, _trust, _identity):
         more = part(java, direct, first_bytes)
         if isinstance(more, BrokerFault):
             return more
         config |= more
+    # Java switches the check of host names off by an empty value, librdkafka by a word.
+    if (algorithm := java.get("ssl.endpoint.identification.algorithm")) is not None:
+        config["ssl.endpoint.identification.algorithm"] = algorithm or "none"
     config |= direct
     if config.get("sasl.mechanism", "").upper() == "AWS_MSK_IAM":
         step = "use another listener of the cluster, or OAUTHBEARER with a token"
@@ -222,13 +225,3 @@ def _kind_of(location: str, said: str | None, first_bytes: FirstBytes) -> str:
 def _other_ending(location: str, ending: str) -> str:
     stem, dot, _ = location.rpartition(".")
     return (stem if dot and "/" not in location[len(stem) :] else location) + ending
-
-
-def _host_names(
-    java: Mapping[str, str],
-    direct: Mapping[str, str],  # noqa: ARG001
-    first_bytes: FirstBytes,  # noqa: ARG001
-) -> dict[str, str] | BrokerFault:
-    """Java switches the check of host names off by an empty value, librdkafka by a word."""
-    algorithm = java.get("ssl.endpoint.identification.algorithm")
-    return {} if algorithm is None else {"ssl.endpoint.identification.algorithm": algorithm or "none"}

@@ -30,7 +30,7 @@ from ckpttool.words import listed
 Part = tuple[TopicView, PartitionView]
 Raised = tuple[str, str | None, str]  # the class, the condition if it has one, the fixed part of the message
 
-law = partial(Law, needs="brokers")
+law = partial(Law, needs="brokers", severities=("error", "warning"))
 
 # When something happens, of all sources: fetching for Trigger.AvailableNow, asking, planning, reading, the batch after.
 # What is not known comes behind what is certain.

@@ -51,10 +51,9 @@ class KafkaVerdict(Struct, frozen=True):
         return "unknown" if unsure else "ok"
 
 
-def judge_kafka(scene: Scene) -> KafkaVerdict | None:
-    """None: nobody asked the brokers. A batch that its sinks have in their record already is not read by any task."""
-    if scene.kafka is None:
-        return None
+def judge_kafka(scene: Scene) -> KafkaVerdict:
+    """A batch that its sinks have in their record already is not read by any task."""
+    assert scene.kafka is not None
     views = views_of(scene, scene.kafka)
     told = [(law, one) for source in sources_of(views, scene) for law in LAWS if law.judge for one in law.judge(source)]
     met = [(law, one) for law, one in told if one.step != READ or scene.asks_for_rows]

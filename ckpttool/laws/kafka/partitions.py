@@ -86,7 +86,6 @@ LAWS = (
         "new-partition-or-topic-not-at-zero",
         "a partition that the checkpoint does not have lost its beginning",
         judge=_not_at_zero,
-        severities=("error", "warning"),
     ),
     law(
         "partitions-added",

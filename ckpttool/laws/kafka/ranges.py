@@ -141,12 +141,7 @@ def _overtaken(source: Source) -> Iterator[Trouble]:
 
 
 LAWS = (
-    law(
-        _LOWER_END,
-        "a Kafka partition ends below the checkpoint's offset",
-        judge=_went_back,
-        severities=("error", "warning"),
-    ),
+    law(_LOWER_END, "a Kafka partition ends below the checkpoint's offset", judge=_went_back),
     law("offset-below-zero", "a task cannot begin there", judge=_below_zero, tells=("sentinels-in-checkpoint",)),
     law(
         "partition-not-hosted",
@@ -154,12 +149,7 @@ LAWS = (
         judge=_no_partition,
         tells=("partitions-gone",),
     ),
-    law(
-        "offset-aged-out",
-        "retention has eaten rows that must be read next",
-        judge=_aged_out,
-        severities=("error", "warning"),
-    ),
+    law("offset-aged-out", "retention has eaten rows that must be read next", judge=_aged_out),
     law(
         "range-above-end",
         "a batch that runs again ends above the last record",
@@ -170,5 +160,6 @@ LAWS = (
         "topic-recreated-and-overtaken",
         "another topic of the same name, and Spark does not notice",
         judge=_overtaken,
+        severities=("error",),
     ),
 )

@@ -69,6 +69,11 @@ def _topic_unknown(source: Source) -> Iterator[Trouble]:
 
 
 LAWS = (
-    law("available-now-verification", "Trigger.AvailableNow refuses the batch that runs again", judge=_verified),
+    law(
+        "available-now-verification",
+        "Trigger.AvailableNow refuses the batch that runs again",
+        judge=_verified,
+        severities=("error",),
+    ),
     law("topic-unknown", "a topic that is read by name is not there", judge=_topic_unknown, tells=("partitions-gone",)),
 )

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from ckpttool.errors import exit_code
 from ckpttool.kafka.base import PartitionTimes, PartitionView, SourceView, TopicView, spell
@@ -112,19 +113,9 @@ def view_fields(source: SourceView) -> Fields:
 
 
 def _partition_fields(part: PartitionView) -> Fields:
-    return {
-        "partition": part.partition,
-        "next_offset": part.next_offset,
-        "replay_end": part.replay_end,
-        "earliest": part.earliest,
-        "latest": part.latest,
-        "lag": part.lag,
-        "lost": part.lost,
-        "replay_lost": part.replay_lost,
-        "status": part.status,
-        "why": part.why,
-        **_times_fields(part.times or PartitionTimes()),
-    }
+    own = asdict(part)
+    del own["is_known"], own["times"]
+    return own | _times_fields(part.times or PartitionTimes())
 
 
 def _times_fields(times: PartitionTimes) -> Fields:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ckpttool.kafka.starting import PartitionStart, StartingOffsets
+from msgspec.structs import asdict
+
+from ckpttool.kafka.starting import StartingOffsets
 from ckpttool.laws.restart import Restart
 from ckpttool.report.document import Document, Fields
 
@@ -15,25 +17,9 @@ def starting_document(checkpoint: str, next_batch: Restart, offsets: StartingOff
         "starting_offsets": offsets.offsets,
         "option": offsets.option,
         "total_lost": offsets.total_lost,
-        "partitions": [_start_fields(start) for start in offsets.starts],
+        "partitions": list(map(asdict, offsets.starts)),
         "notes": list(offsets.notes),
         "findings": [],
         "consumer_group": group,
     }
     return Document("kafka-starting-offsets", checkpoint, lambda: data, lambda: [[offsets.option]])
-
-
-def _start_fields(start: PartitionStart) -> Fields:
-    return {
-        "topic": start.topic,
-        "read_as": start.read_as,
-        "partition": start.partition,
-        "next_offset": start.next_offset,
-        "offset": start.offset,
-        "earliest": start.earliest,
-        "latest": start.latest,
-        "lost": start.lost,
-        "repeated": start.repeated,
-        "status": start.status,
-        "why": start.why,
-    }

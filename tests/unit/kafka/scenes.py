@@ -102,9 +102,7 @@ def look(scene: Scene, answer: BrokerAnswer, *more: Any, **named: Any) -> tuple[
 
 
 def judged(scene: Scene, answer: BrokerAnswer, **more: Any) -> KafkaVerdict:
-    found = judge_kafka(replace(scene, kafka=told(scene, answer, **more)))
-    assert found is not None
-    return found
+    return judge_kafka(replace(scene, kafka=told(scene, answer, **more)))
 
 
 def judge(scene: Scene, answer: BrokerAnswer, **more: Any) -> tuple[Failure | Doubt | None, tuple[Finding, ...]]:
