@@ -23,12 +23,6 @@ def test_what_is_certain_goes_before_what_is_not_known() -> None:
     assert [finding.id for finding in findings] == ["offset-aged-out", "source-unreachable"]
 
 
-def test_continuous_processing_has_checks_of_its_own() -> None:
-    obstacle, [finding] = judge(query(START, trigger="continuous"), broker({"t": {0: (130, 300)}}))
-    assert isinstance(obstacle, Doubt)
-    assert (finding.severity, finding.spark) == ("warning", None)
-
-
 def test_a_batch_without_a_known_beginning_is_left_open() -> None:
     obstacle, _ = judge(query(START, replay=True), broker({"t": {0: (0, 300)}}))
     assert isinstance(obstacle, Doubt)
