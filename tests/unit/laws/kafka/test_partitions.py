@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from ckpttool.kafka.base import BrokerFault
 from ckpttool.releases import Release
-from ckpttool.scene.scene import Failure
+from ckpttool.scene.scene import Doubt, Failure
 from tests.unit.kafka.scenes import GONE, broker, judge, query
-from tests.unit.laws.kafka.cases import END, NAMED, NEW, OLD, PLAIN, START, told
+from tests.unit.laws.kafka.cases import END, NAMED, NEW, OLD, PLAIN, START, UNKNOWN_TOPIC, told
 
 
 def test_a_new_partition_is_read_from_its_beginning() -> None:
@@ -78,3 +79,15 @@ def test_a_replay_that_adds_a_partition_which_is_gone() -> None:
     assert obstacle.condition == "KAFKA_DATA_LOSS.INITIAL_OFFSET_NOT_FOUND_FOR_PARTITIONS"
     allowed = query(START, {"t": {0: 200, 1: 5}}, replay=True, failOnDataLoss="false")
     assert judge(allowed, broker({"t": {0: (0, 300)}}))[0] is None, "it is left out of the plan"
+
+
+def test_beginnings_are_asked_for_together_and_not_at_all_where_a_topic_is_gone() -> None:
+    scene = query(START, {"t": {0: 200, 1: 5}, "u": {0: 5}}, replay=True)
+    obstacle, findings = judge(scene, broker({"t": {0: (0, 300), 1: (4, 7)}, "u": GONE}))
+    assert isinstance(obstacle, Failure)
+    assert obstacle.class_name == UNKNOWN_TOPIC
+    assert "new-partition-or-topic-not-at-zero" not in {
+        one.id for one in findings if "after this one" not in one.message
+    }
+    silent = BrokerFault("authorisation", "no")
+    assert isinstance(judge(scene, broker({"t": {0: (0, 300), 1: (4, 7)}, "u": silent}))[0], Doubt)
