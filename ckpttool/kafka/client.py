@@ -177,15 +177,14 @@ class Call:
     def topics(self, question: Question) -> dict[str, TopicAnswer]:
         names = dict.fromkeys((*question.topics, *self._matching(question.pattern)))
         answers = {name: _illegal(name) for name in names if not _LEGAL.fullmatch(name)}
-        described = self._describe([name for name in names if name not in answers])
-        partitions = self._offsets(described, question)
-        for name, told in described.items():
-            if isinstance(told, BrokerFault):
-                answers[name] = TopicAnswer(fault=told)
-            else:
-                topic_id, numbers = told
-                answers[name] = TopicAnswer(topic_id, {number: partitions[name, number] for number in numbers})
-        return {name: answers[name] for name in names}
+        answers |= self._describe([name for name in names if name not in answers])
+        offsets = self._offsets([(name, number) for name in names for number in answers[name].partitions], question)
+        return {
+            name: replace(
+                answers[name], partitions={number: offsets[name, number] for number in answers[name].partitions}
+            )
+            for name in names
+        }
 
     def _matching(self, pattern: str | None) -> list[str]:
         """The topics that a pattern finds; one that only Java understands finds none here."""
@@ -202,32 +201,18 @@ class Call:
             raise Failed(self._why(error.args[0])) from None
         return sorted(name for name in metadata.topics if fits.search(name) and not name.startswith("__"))
 
-    def _describe(self, names: list[str]) -> dict[str, BrokerFault | tuple[str | None, list[int]]]:
+    def _describe(self, names: list[str]) -> dict[str, TopicAnswer]:
+        """The topics, and which partitions they have."""
         if not names:
             return {}
         from confluent_kafka import TopicCollection
 
         futures = self.admin.describe_topics(TopicCollection(names), request_timeout=self.left)
-        answers: dict[str, BrokerFault | tuple[str | None, list[int]]] = {}
-        for name, told in self.results(futures).items():
-            if isinstance(told, BrokerFault):
-                missing = told.reason == "unknown_topic"
-                answers[name] = replace(told, message=f"{'no topic' if missing else 'topic'} {name}: {told.message}")
-            else:
-                answers[name] = _id_of(told), sorted(partition.id for partition in told.partitions)
-        return answers
+        return {name: _topic(name, told) for name, told in self.results(futures).items()}
 
-    def _offsets(
-        self, described: Mapping[str, BrokerFault | tuple[str | None, list[int]]], question: Question
-    ) -> dict[Partition, PartitionAnswer]:
+    def _offsets(self, wanted: list[Partition], question: Question) -> dict[Partition, PartitionAnswer]:
         from confluent_kafka import admin
 
-        wanted = [
-            (name, number)
-            for name, told in described.items()
-            if not isinstance(told, BrokerFault)
-            for number in told[1]
-        ]
         spec: Any = admin.OffsetSpec
         specs = [spec.earliest(), spec.latest()]
         if question.newer_than_ms is not None:
@@ -376,9 +361,12 @@ def _illegal(name: str) -> TopicAnswer:
     return TopicAnswer(fault=BrokerFault("unknown_topic", f"no topic can have the name {name[:60]!r}"))
 
 
-def _id_of(described: Any) -> str | None:
-    topic_id = described.topic_id
-    return None if topic_id is None else str(topic_id)
+def _topic(name: str, described: Any) -> TopicAnswer:
+    if isinstance(described, BrokerFault):
+        which = "no topic" if described.reason == "unknown_topic" else "topic"
+        return TopicAnswer(fault=replace(described, message=f"{which} {name}: {described.message}"))
+    topic_id = None if described.topic_id is None else str(described.topic_id)
+    return TopicAnswer(topic_id, dict.fromkeys(sorted(one.id for one in described.partitions), PartitionAnswer()))
 
 
 def _answer(earliest: int | BrokerFault, latest: int | BrokerFault, newer: int | BrokerFault | None) -> PartitionAnswer:

@@ -25,48 +25,35 @@ from ckpttool.kafka.base import (
     TopicAnswer,
     TopicView,
 )
-from ckpttool.kafka.positions import is_subscribed, meant_for, positions
+from ckpttool.kafka.positions import is_subscribed, meant_for, positions, subscription_of
 from ckpttool.model import Json
 from ckpttool.scene.scene import Scene
 
 KnownIds = Mapping[tuple[int, str], str]  # source and topic → the id that it had
 
 
-class Knowledge(Struct, frozen=True):
-    """What is known besides: topics under new names, ids from an earlier look, what the restarted source reads."""
-
-    renamed: Mapping[str, str]
-    known_ids: KnownIds
-    subscription: Subscription = Subscription()
-
-
 class KafkaEvidence(Struct, frozen=True):
-    """What the brokers said, source by source. It stays true whatever is changed in the checkpoint."""
+    """What the brokers said, source by source. It stays true whatever is changed in the checkpoint.
+
+    Known besides: topics under new names (`renamed`), and the ids that they had at an earlier look."""
 
     answers: Mapping[int, BrokerAnswer]
-    knowledge: Knowledge
+    renamed: Mapping[str, str] = {}
+    known_ids: KnownIds = {}
 
 
 def views_of(scene: Scene, kafka: KafkaEvidence) -> tuple[SourceView, ...]:
     """Each Kafka source of the query as the checkpoint has it now, beside what its brokers said."""
-    sources = positions(scene)
-    several = len(sources) > 1
+    sources, given = positions(scene), subscription_of(scene.start.options)
+    return tuple(_compare(one, kafka, meant_for(one, given, several=len(sources) > 1)) for one in sources)
+
+
+def _compare(position: SourcePosition, kafka: KafkaEvidence, wanted: Subscription) -> SourceView:
+    """One source. What the broker did not say is unknown."""
     unasked = BrokerAnswer("", fault=BrokerFault("other", "its brokers were not asked"))
-    return tuple(
-        compare(
-            source,
-            kafka.answers.get(source.index, unasked),
-            replace(kafka.knowledge, subscription=meant_for(source, kafka.knowledge.subscription, several=several)),
-        )
-        for source in sources
-    )
-
-
-def compare(position: SourcePosition, answer: BrokerAnswer, knowledge: Knowledge) -> SourceView:
-    """One source. Never raises: what the broker did not say is unknown."""
-    wanted = knowledge.subscription
-    names = _topics_to_show(position, answer, knowledge)
-    topics = tuple(_topic(position, name, answer, knowledge) for name in names) if answer.fault is None else ()
+    answer = kafka.answers.get(position.index, unasked)
+    names = _topics_to_show(position, answer, kafka.renamed, wanted) if answer.fault is None else ()
+    topics = tuple(_topic(position, name, answer, kafka, wanted) for name in names)
     return SourceView(
         index=position.index,
         servers=answer.servers,
@@ -74,7 +61,7 @@ def compare(position: SourcePosition, answer: BrokerAnswer, knowledge: Knowledge
         is_replay=position.end is not None,
         subscription=wanted,
         fault=answer.fault,
-        assumes=tuple(_assumed(topics, answer, knowledge, position)),
+        assumes=tuple(_assumed(position, topics, answer, kafka.known_ids, wanted)),
         has_start=position.start is not None,
         isolation=answer.isolation,
     )
@@ -96,13 +83,14 @@ def entries(value: Json, key: str) -> Iterator[dict[str, Json]]:
     yield from (entry for entry in (entries if isinstance(entries, list) else ()) if isinstance(entry, dict))
 
 
-def _topics_to_show(position: SourcePosition, answer: BrokerAnswer, knowledge: Knowledge) -> list[str]:
+def _topics_to_show(
+    position: SourcePosition, answer: BrokerAnswer, renamed: Mapping[str, str], wanted: Subscription
+) -> Iterator[str]:
     """Those of the checkpoint, then those that the subscription adds."""
-    own = list(position.topics)
-    read_as = {knowledge.renamed.get(topic, topic) for topic in own}
-    wanted = knowledge.subscription
-    more = [topic for topic in answer.topics if topic not in read_as and is_subscribed(wanted, topic)]
-    return own + (more if wanted.is_given else [])
+    yield from position.topics
+    read_as = {renamed.get(topic, topic) for topic in position.topics}
+    if wanted.is_given:
+        yield from (topic for topic in answer.topics if topic not in read_as and is_subscribed(wanted, topic))
 
 
 def _unasked(position: SourcePosition) -> Iterator[TopicView]:
@@ -111,17 +99,19 @@ def _unasked(position: SourcePosition) -> Iterator[TopicView]:
         yield TopicView(topic, topic, partitions=_untold(position, topic))
 
 
-def _topic(position: SourcePosition, topic: str, answer: BrokerAnswer, knowledge: Knowledge) -> TopicView:
-    read_as = knowledge.renamed.get(topic, topic)
+def _topic(
+    position: SourcePosition, topic: str, answer: BrokerAnswer, kafka: KafkaEvidence, wanted: Subscription
+) -> TopicView:
+    read_as = kafka.renamed.get(topic, topic)
     told = answer.topics.get(read_as, TopicAnswer())
-    subscribed = is_subscribed(knowledge.subscription, read_as)
+    subscribed = is_subscribed(wanted, read_as)
     view = TopicView(topic, read_as, told.topic_id, (), subscribed, told.exists, told.fault)
     start, end = _of(position.start, topic), _of(position.end, topic)
     there = told.partitions if told.exists else {}
     if told.fault is not None and told.exists:
         return replace(view, partitions=_untold(position, topic, told.fault.message))
-    assigned = None if knowledge.subscription.assigned is None else knowledge.subscription.assigned.get(read_as)
-    another = _is_another(start, told, knowledge.known_ids.get((position.index, topic)))
+    assigned = None if wanted.assigned is None else wanted.assigned.get(read_as)
+    another = _is_another(start, told, kafka.known_ids.get((position.index, topic)))
     reads = _Reader(position, is_known_topic=bool(start), another=another)
     shown = sorted(
         number for number in {*start, *end, *there} if number in start or number in end or _in(assigned, number)
@@ -237,13 +227,17 @@ def _standing(seen: PartitionView, start: int, earliest: int, latest: int) -> Pa
 
 
 def _assumed(
-    topics: Sequence[TopicView], answer: BrokerAnswer, knowledge: Knowledge, position: SourcePosition
+    position: SourcePosition,
+    topics: Sequence[TopicView],
+    answer: BrokerAnswer,
+    known_ids: KnownIds,
+    wanted: Subscription,
 ) -> Iterable[str]:
     if answer.fault is not None:
         return
-    if not knowledge.subscription.is_given:
+    if not wanted.is_given:
         yield "the source subscribes to the topics of the checkpoint by name"
-    unsure = [topic.topic for topic in topics if (position.index, topic.topic) not in knowledge.known_ids]
+    unsure = [topic.topic for topic in topics if (position.index, topic.topic) not in known_ids]
     if any(not view.why for topic in topics if topic.topic in unsure for view in topic.partitions):
         yield "topics were not deleted and made anew: their ids at the time of the checkpoint are not known"
     if answer.isolation == "read_uncommitted":

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from ckpttool.kafka.base import BrokerAnswer, BrokerFault, Clusters, Question, SourceView
 from ckpttool.kafka.client import Connection, ask, first_bytes
-from ckpttool.kafka.diff import KafkaEvidence, Knowledge, KnownIds
-from ckpttool.kafka.positions import positions, questions, subscription_of
+from ckpttool.kafka.diff import KafkaEvidence, KnownIds
+from ckpttool.kafka.positions import positions, questions
 from ckpttool.kafka.settings import Settings, translate
 from ckpttool.scene.scene import Scene
 
@@ -57,9 +57,8 @@ def look_at_kafka(
             return BrokerAnswer(brokers.clusters.of(question.index) or "", fault=reached)
         return ask(reached, question)
 
-    answers = _at_once(answer, asked)
-    knowledge = Knowledge(brokers.renamed, brokers.known_ids, subscription_of(options))
-    return KafkaEvidence({one.index: told for one, told in zip(asked, answers, strict=True)}, knowledge)
+    answers = {one.index: told for one, told in zip(asked, _at_once(answer, asked), strict=True)}
+    return KafkaEvidence(answers, brokers.renamed, brokers.known_ids)
 
 
 def look_at_times(views: Sequence[SourceView], scene: Scene, brokers: Brokers) -> list[TimesAnswer]:

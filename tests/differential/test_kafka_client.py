@@ -11,8 +11,8 @@ import pytest
 
 from ckpttool.kafka.base import BrokerFault, Question, SourceView
 from ckpttool.kafka.client import Connection, ask
-from ckpttool.kafka.diff import Knowledge, compare
-from ckpttool.kafka.positions import positions, questions, subscription_of
+from ckpttool.kafka.diff import KafkaEvidence, views_of
+from ckpttool.kafka.positions import positions, questions
 from ckpttool.kafka.settings import Settings
 from tests.differential.topics import Topics
 from tests.parts.kafka import Broker, free_ports
@@ -22,11 +22,9 @@ pytestmark = pytest.mark.spark
 
 
 def look(cluster: Topics, scene: Any, known: dict[tuple[int, str], str] | None = None) -> list[SourceView]:
-    options = scene.start.options
-    sources = positions(scene)
-    knowledge = Knowledge({}, known or {}, subscription_of(options))
-    answers = [ask(cluster.connection, question) for question in questions(sources, options, {})]
-    return [compare(source, told, knowledge) for source, told in zip(sources, answers, strict=True)]
+    asked = questions(positions(scene), scene.start.options, {})
+    answers = {question.index: ask(cluster.connection, question) for question in asked}
+    return list(views_of(scene, KafkaEvidence(answers, known_ids=known or {})))
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from ckpttool.kafka.base import BrokerAnswer, BrokerFault, PartitionAnswer, SourceView, TopicAnswer
-from ckpttool.kafka.diff import KafkaEvidence, Knowledge, views_of
-from ckpttool.kafka.positions import positions, subscription_of
+from ckpttool.kafka.diff import KafkaEvidence, views_of
+from ckpttool.kafka.positions import positions
 from ckpttool.laws.kafka.judge import KafkaVerdict, judge_kafka
 from ckpttool.model import (
     Checkpoint,
@@ -93,8 +93,7 @@ def told(
     known: Mapping[tuple[int, str], str] | None = None,
 ) -> KafkaEvidence:
     """The same cluster for every source."""
-    knowledge = Knowledge(renamed or {}, known or {}, subscription_of(scene.start.options))
-    return KafkaEvidence({position.index: answer for position in positions(scene)}, knowledge)
+    return KafkaEvidence({position.index: answer for position in positions(scene)}, renamed or {}, known or {})
 
 
 def look(scene: Scene, answer: BrokerAnswer, *more: Any, **named: Any) -> tuple[SourceView, ...]:
