@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-EARLIEST, LATEST = -2, -1  # words of `startingOffsets`, which belong in no checkpoint
+EARLIEST = -2  # a word of `startingOffsets`, which belongs in no checkpoint
 
 Offsets = Mapping[str, Mapping[int, int]]  # topic → partition → the next offset
 Status = Literal[

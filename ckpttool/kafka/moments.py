@@ -25,7 +25,6 @@ class TopicSettings(Struct, frozen=True):
     retention_bytes: int | None = None
     cleanup: frozenset[str] = frozenset({"delete"})
     is_append_time: bool = False
-    segment_ms: int | None = None
 
 
 class TimesAnswer(Struct, frozen=True):

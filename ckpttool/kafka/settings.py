@@ -59,14 +59,13 @@ _SHORTEST_SECRET = 4  # a shorter one would also blot out ordinary words
 
 
 class Settings(Struct, frozen=True):
-    """What librdkafka gets. `ignored`: the keys that were left out."""
+    """What librdkafka gets."""
 
     config: Mapping[str, str] = {}
-    ignored: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Without `config`, which has passwords in it."""
-        return f"Settings(ignored={self.ignored!r})"
+        """There are passwords in it."""
+        return "Settings(…)"
 
     def hide(self, text: str) -> str:
         """The text without anything secret."""
@@ -87,15 +86,12 @@ def translate(
     goes to librdkafka as it is. The later ones win."""
     spark = {key[6:].lower(): value for key, value in options.items() if key.lower().startswith("kafka.")}
     java = spark | {key.removeprefix("kafka."): value for key, value in file.items()}
-    config: dict[str, str] = {}
-    ignored = []
-    for key, value in java.items():
-        if key in _SAME or key in _RENAMED:
-            config[_RENAMED.get(key, key)] = value
-        elif key in spark or _LEFT_OUT.fullmatch(key):
-            ignored.append(key)
-        else:
-            config[key] = value  # librdkafka's own name, or one that it will name when it refuses
+    config = {
+        _RENAMED.get(key, key): value
+        for key, value in java.items()
+        # Of a file also librdkafka's own names, and such as it will name when it refuses.
+        if key in _SAME or key in _RENAMED or not (key in spark or _LEFT_OUT.fullmatch(key))
+    }
     for part in (_login, _trust, _identity):
         more = part(java, direct, first_bytes)
         if isinstance(more, BrokerFault):
@@ -108,7 +104,7 @@ def translate(
     if config.get("sasl.mechanism", "").upper() == "AWS_MSK_IAM":
         step = "use another listener of the cluster, or OAUTHBEARER with a token"
         return BrokerFault("unsupported", "the mechanism AWS_MSK_IAM exists for Java only", step)
-    return Settings(config, tuple(sorted(ignored)))
+    return Settings(config)
 
 
 def parse_properties(text: str) -> dict[str, str]:

@@ -73,7 +73,6 @@ def parse_settings(values: Mapping[str, str | None]) -> TopicSettings:
         retention_bytes=_number(values.get("retention.bytes")),
         cleanup=frozenset(policy.strip() for policy in cleanup.split(",")),
         is_append_time=values.get("message.timestamp.type") == "LogAppendTime",
-        segment_ms=_number(values.get("segment.ms")),
     )
 
 

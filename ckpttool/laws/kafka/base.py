@@ -12,7 +12,7 @@ KafkaMicroBatchStream and ConsumerStrategy of the releases from 2.4 to 4.2, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -38,7 +38,7 @@ PREFETCH, ASK, PLAN, READ, DOUBTED, AFTER = range(6)
 _DEPRECATED = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 
 
-class Source(Struct, frozen=True):
+class Source(Struct, frozen=True, dict=True):
     """A source, and under what its query is started. `after`: as it will be for the batch after the one that runs
     again."""
 
@@ -59,23 +59,23 @@ class Source(Struct, frozen=True):
 
     # -- its partitions ------------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def parts(self) -> list[Part]:
         """None, if where the source begins is not known."""
         return list(self.view.partitions()) if self.view.has_start else []
 
-    @property
+    @cached_property
     def there(self) -> list[Part]:
         """What the source finds when it asks."""
         return [one for one in self.parts if not is_lacking(*one) and one[1].latest is not None]
 
-    @property
+    @cached_property
     def added(self) -> list[Part]:
         """What has no offset yet."""
         parts = where(self.parts, lambda part: part.replay_end is not None) if self.view.is_replay else self.there
         return where(parts, lambda part: not part.is_known)
 
-    @property
+    @cached_property
     def read(self) -> list[Part]:
         """What the tasks read. Of a batch that runs again they get the ranges that are not empty, and nobody looked
         whether they exist."""
@@ -84,11 +84,11 @@ class Source(Struct, frozen=True):
             return where(parts, lambda part: part.replay_end is not None and part.replay_end > start_of(part))
         return where(self.there, lambda part: part.is_known and part.next_offset is not None)
 
-    @property
+    @cached_property
     def read_by_number(self) -> list[Part]:
         return where(self.read, lambda part: start_of(part) >= 0)
 
-    @property
+    @cached_property
     def unknown_topics(self) -> list[str]:
         """Those asked for by name that are not there: the admin client fails as a whole then. Older releases ask by a
         consumer, to which a topic that is not there has no partitions."""
