@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from collections.abc import Callable
@@ -17,9 +16,8 @@ from ckpttool.errors import Refused, Unavailable
 
 if TYPE_CHECKING:
     from ckpttool.kafka.base import BrokerFault, Clusters
-    from ckpttool.kafka.diff import KnownIds
+    from ckpttool.kafka.earlier import Earlier
     from ckpttool.kafka.lookup import Brokers
-    from ckpttool.kafka.moments import Samples
     from ckpttool.scene.scene import Scene
 
 _LARGEST_JSON = 256 * 2**20
@@ -75,14 +73,14 @@ def open_scene(path: str, storage: dict[str, str], given: dict[str, Any]) -> Sce
 def given_brokers(given: dict[str, Any]) -> Brokers:
     from ckpttool.kafka.lookup import Brokers
 
-    known_ids, samples = _earlier(given["known_topic_ids"])
+    earlier = _earlier(given["known_topic_ids"])
     return Brokers(
         clusters=parse_clusters(given["servers"]),
         file=_read_config(given["kafka_config"]),
         direct=given["direct"],
         renamed=given["renamed"],
-        known_ids=known_ids,
-        samples=samples,
+        known_ids=earlier.known_ids,
+        samples=earlier.samples,
         timeout_s=given["timeout"],
     )
 
@@ -129,21 +127,16 @@ def _read_config(path: str | None) -> dict[str, str]:
     return config
 
 
-def _earlier(path: str | None) -> tuple[KnownIds, Samples]:
+def _earlier(path: str | None) -> Earlier:
     """The ids of the topics and the earliest offsets, as they were."""
-    from ckpttool.kafka.diff import known_ids_of
-    from ckpttool.kafka.when import parse_samples
+    from ckpttool.kafka.earlier import Earlier, parse_earlier
 
     if path is None:
-        return {}, {}
-    try:
-        with open(path, encoding="utf-8") as file:
-            earlier = json.loads(file.read(_LARGEST_JSON))
-        ids, samples = known_ids_of(earlier), parse_samples(earlier)
-    except (ValueError, RecursionError):
-        ids, samples = {}, {}
-    if not ids:
+        return Earlier()
+    with open(path, "rb") as file:
+        earlier = parse_earlier(file.read(_LARGEST_JSON))
+    if not earlier.known_ids:
         raise click.BadParameter(
             "no topic ids in that file: give a JSON of ckpt kafka diff", param_hint="--known-topic-ids"
         )
-    return ids, samples
+    return earlier

@@ -26,7 +26,6 @@ from ckpttool.kafka.base import (
     TopicView,
 )
 from ckpttool.kafka.positions import is_subscribed, meant_for, positions, subscription_of
-from ckpttool.model import Json
 from ckpttool.scene.scene import Scene
 
 KnownIds = Mapping[tuple[int, str], str]  # source and topic → the id that it had
@@ -65,22 +64,6 @@ def _compare(position: SourcePosition, kafka: KafkaEvidence, wanted: Subscriptio
         has_start=position.start is not None,
         isolation=answer.isolation,
     )
-
-
-def known_ids_of(earlier: Json) -> dict[tuple[int, str], str]:
-    """The ids in an earlier `ckpt.kafka-diff/1`, as much of it as has that shape."""
-    found = {}
-    for source in entries(earlier, "sources"):
-        for topic in entries(source, "topics"):
-            index, name, topic_id = source.get("index"), topic.get("topic"), topic.get("topic_id")
-            if type(index) is int and isinstance(name, str) and isinstance(topic_id, str):
-                found[index, name] = topic_id
-    return found
-
-
-def entries(value: Json, key: str) -> Iterator[dict[str, Json]]:
-    entries = value.get(key) if isinstance(value, dict) else None
-    yield from (entry for entry in (entries if isinstance(entries, list) else ()) if isinstance(entry, dict))
 
 
 def _topics_to_show(

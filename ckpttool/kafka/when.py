@@ -11,9 +11,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from ckpttool.kafka.base import BrokerFault, PartitionTimes, PartitionView, SourceView, TopicView
-from ckpttool.kafka.diff import entries
 from ckpttool.kafka.moments import Moment, Sample, Samples, Spot, TimesAnswer, TopicSettings
-from ckpttool.model import Json
 
 _STANDING = ("ok", "added")  # what has its next record, so that its time can be asked for
 _PASSED = ("behind_retention", "partly_lost")
@@ -31,18 +29,13 @@ def spots_of(source: SourceView) -> Iterator[Spot]:
 
 def with_times(source: SourceView, told: TimesAnswer, now_ms: int, samples: Samples) -> SourceView:
     """The source with what is known of its partitions' times."""
+
+    def timed(topic: TopicView, part: PartitionView) -> PartitionView:
+        sample = _fitting(samples, source.index, topic, part)
+        return replace(part, times=_times(topic, part, told, now_ms, sample))
+
     topics = tuple(
-        replace(
-            topic,
-            partitions=tuple(
-                replace(
-                    part,
-                    times=_times(topic, part, told, now_ms, _fitting(samples, source.index, topic, part)),
-                )
-                for part in topic.partitions
-            ),
-        )
-        for topic in source.topics
+        replace(topic, partitions=tuple(timed(topic, part) for part in topic.partitions)) for topic in source.topics
     )
     return replace(source, topics=topics, times_fault=told.fault)
 
@@ -125,24 +118,3 @@ def samples_of(views: Iterable[SourceView], time_ms: int) -> Samples:
         for topic, part in source.partitions()
         if part.earliest is not None
     }
-
-
-def parse_samples(earlier: Json) -> Samples:
-    """The same from a `ckpt.kafka-diff/1` of before, as much of it as has that shape."""
-    asked_ms = earlier.get("asked_ms") if isinstance(earlier, dict) else None
-    if type(asked_ms) is not int:
-        return {}
-    found = {}
-    for source in entries(earlier, "sources"):
-        for topic in entries(source, "topics"):
-            for part in entries(topic, "partitions"):
-                index, name, number, earliest = source.get("index"), topic.get("topic"), *_pair(part)
-                if type(index) is int and isinstance(name, str) and type(number) is int and type(earliest) is int:
-                    topic_id = topic.get("topic_id")
-                    known = topic_id if isinstance(topic_id, str) else None
-                    found[index, name, number] = Sample(asked_ms, earliest, known)
-    return found
-
-
-def _pair(part: dict[str, Json]) -> tuple[Json, Json]:
-    return part.get("partition"), part.get("earliest")

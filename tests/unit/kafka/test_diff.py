@@ -8,7 +8,6 @@ import pytest
 from msgspec.structs import replace
 
 from ckpttool.kafka.base import BrokerAnswer, BrokerFault, PartitionAnswer, PartitionView, TopicAnswer
-from ckpttool.kafka.diff import known_ids_of
 from tests.unit.kafka.scenes import GONE, broker, look, query, statuses
 
 START = {"t": {0: 100}}
@@ -150,20 +149,6 @@ def test_an_earlier_look_settles_it() -> None:
     assert (seen.status, seen.lost) == ("recreated", 100)
     assert seen.why == "the topic had the id A, and now has B"
     assert partition(query(START), new, known={(0, "t"): "B"}).status == "ok", "certain, whatever the clocks said"
-
-
-def test_the_ids_of_an_earlier_look() -> None:
-    topic = {"topic": "t", "topic_id": "A"}
-    assert known_ids_of({"sources": [{"index": 1, "topics": [topic]}]}) == {(1, "t"): "A"}
-    hostile: Any
-    for hostile in (
-        [],
-        {},
-        None,
-        {"sources": 7},
-        {"sources": [7, {"topics": [{}]}, {"index": True, "topics": [topic]}]},
-    ):
-        assert known_ids_of(hostile) == {}
 
 
 def test_what_was_taken_for_granted() -> None:

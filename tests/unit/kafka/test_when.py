@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from ckpttool.kafka.base import BrokerFault, PartitionTimes, SourceView
 from ckpttool.kafka.moments import Moment, Sample, TimesAnswer, TopicSettings
-from ckpttool.kafka.when import parse_samples, samples_of, spots_of, with_times
-from ckpttool.report.views.kafka import view_fields
+from ckpttool.kafka.when import spots_of, with_times
 from tests.unit.kafka.scenes import broker, look, query
 
 NOW = 1_700_000_000_000
@@ -116,14 +115,6 @@ def test_what_is_asked_for() -> None:
         ("t", 4, 0),
         ("t", 4, 0),
     ]
-
-
-def test_samples_live_through_json() -> None:
-    seen = view({0: (3, 50), 1: (0, 10)}, {0: 10, 1: 10})
-    assert samples_of([seen], NOW) == parse_samples({"asked_ms": NOW, "sources": [view_fields(seen)]})
-    hostile: Any
-    for hostile in (None, [], {}, {"asked_ms": True}, {"asked_ms": 1, "sources": [{"index": "0", "topics": [7]}]}):
-        assert parse_samples(hostile) == {}
 
 
 def test_a_cluster_that_says_nothing() -> None:
