@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from ckpttool.harness.history import Histories
 from ckpttool.harness.judge import judge, judge_case
-from ckpttool.harness.judge.anomalies import ANOMALIES
 from tests.history_builders import Shape, sound_history
 from tests.mutations import MUTATIONS, Mutation, Pick, with_planted_loss
+from tests.told_anomalies import ANOMALIES
 
 pytestmark = pytest.mark.property
 

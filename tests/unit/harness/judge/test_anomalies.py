@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ckpttool.harness.history_json import parse_histories
-from ckpttool.harness.judge import judge
-from ckpttool.harness.judge.anomalies import ANOMALIES
+from ckpttool.harness.judge import Invalid, judge
+from tests.told_anomalies import ANOMALIES
 
 FOLDER = Path(__file__).parents[3] / "known_bad"
 FILES = {path.stem: path for path in sorted(FOLDER.glob("*.jsonl"))}
@@ -20,10 +20,16 @@ def test_there_is_one_for_each_anomaly() -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_it_is_rejected_by_its_name(name: str) -> None:
+    """And by the property that the page names."""
     (judgement,) = judge(parse_histories(FILES[name].read_text(encoding="utf-8"))).judgements
-    found = {anomaly.name for anomaly in judgement.anomalies}
-    assert name in found
-    assert found <= ANOMALIES.keys()
+    found = {
+        (anomaly.name, by)
+        for by, outcome in judgement.outcomes.items()
+        if isinstance(outcome, Invalid)
+        for anomaly in outcome.anomalies
+    }
+    assert (name, ANOMALIES[name]) in found
+    assert found <= ANOMALIES.items()
     assert judgement.verdict != "valid"
 
 
