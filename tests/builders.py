@@ -23,8 +23,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ckpttool.formats.commits import encode_commit_log
-from ckpttool.formats.file_log import encode_source_log
-from ckpttool.formats.initial_offset import encode_initial_offset
 from ckpttool.formats.metadata import encode_metadata
 from ckpttool.formats.offsets import encode_offset_log
 from ckpttool.model import (
@@ -39,6 +37,7 @@ from ckpttool.model import (
 )
 from ckpttool.releases import since
 from ckpttool.scene.evidence import PINNED_DEFAULTS
+from tests.encoders import encode_initial_offset, encode_source_log
 
 QUERY_ID = "0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"
 EPOCH_MS = 1_700_000_000_000

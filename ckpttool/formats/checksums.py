@@ -8,7 +8,7 @@ then a CRC-32 per chunk, integers big-endian. Spark's `ChecksumCheckpointFileMan
 from __future__ import annotations
 
 from itertools import zip_longest
-from struct import pack, unpack_from
+from struct import unpack_from
 from zlib import crc32
 
 from ckpttool.errors import MalformedFile
@@ -39,12 +39,6 @@ def parse_hadoop_crc(data: bytes) -> HadoopCrc:
             position=Position(byte=len(HADOOP_MAGIC)),
         )
     return HadoopCrc(chunk_bytes, unpack_from(f">{checksums}I", data, _HEADER_BYTES))
-
-
-def encode_hadoop_crc(content: bytes) -> bytes:
-    """The checksum file that Hadoop's local file system writes beside `content`."""
-    checksums = _chunk_checksums(content, HADOOP_CHUNK_BYTES)
-    return pack(f">4sI{len(checksums)}I", HADOOP_MAGIC, HADOOP_CHUNK_BYTES, *checksums)
 
 
 def verify_hadoop_crc(crc: HadoopCrc, content: bytes) -> int | None:

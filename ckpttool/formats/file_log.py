@@ -17,11 +17,7 @@ from ckpttool.formats.values import Fields
 from ckpttool.model import FileLogEntry, SinkFileEntry, SparkError
 
 NEWEST_VERSION = 1
-
-# What Jackson escapes when it writes a string: the short forms, else four upper-case hexadecimal digits.
-_ESCAPES = {code: f"\\u{code:04X}" for code in range(0x20)}
-_ESCAPES |= {ord(char): "\\" + short for char, short in zip('\b\t\n\f\r"\\', 'btnfr"\\', strict=True)}
-
+NO_FILES = b"v1"  # an entry that lists none
 DEFAULT_COMPACT_INTERVAL = 10
 
 
@@ -43,23 +39,6 @@ def parse_sink_log(data: bytes) -> tuple[SinkFileEntry, ...]:
             action=entry.text("action"),
         )
         for entry in _entries(data)
-    )
-
-
-def encode_source_log(entries: Iterable[FileLogEntry]) -> bytes:
-    return _encode(
-        f'{{"path":{_json_text(entry.path)},"timestamp":{entry.timestamp_ms},"batchId":{entry.batch_id}}}'
-        for entry in entries
-    )
-
-
-def encode_sink_log(entries: Iterable[SinkFileEntry]) -> bytes:
-    return _encode(
-        f'{{"path":{_json_text(entry.path)},"size":{entry.size_bytes},'
-        f'"isDir":{"true" if entry.is_directory else "false"},"modificationTime":{entry.modified_ms},'
-        f'"blockReplication":{entry.block_replication},"blockSize":{entry.block_size},'
-        f'"action":{_json_text(entry.action)}}}'
-        for entry in entries
     )
 
 
@@ -107,11 +86,3 @@ def _entries(data: bytes) -> Iterator[Fields]:
     parse_version(lines[0], NEWEST_VERSION)
     for number, line in enumerate(lines[1:], start=2):
         yield Fields(parse_json_object(line, number), number)
-
-
-def _encode(lines: Iterable[str]) -> bytes:
-    return "\n".join((f"v{NEWEST_VERSION}", *lines)).encode("utf-8")
-
-
-def _json_text(text: str) -> str:
-    return f'"{text.translate(_ESCAPES)}"'

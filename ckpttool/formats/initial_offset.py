@@ -43,12 +43,6 @@ def parse_initial_offset(data: bytes) -> InitialOffset:
     return InitialOffset(version=version, text=rest, leading_byte=leading_byte)
 
 
-def encode_initial_offset(initial: InitialOffset) -> bytes:
-    leading = b"" if initial.leading_byte is None else bytes((initial.leading_byte,))
-    version = b"" if initial.version is None else f"v{initial.version}\n".encode("ascii")
-    return leading + version + initial.text.encode("utf-8")
-
-
 def initial_offset_hint(initial: InitialOffset) -> str | None:
     """The source kind that this file proves: `rate`, or None.
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ckpttool.connectors.kafka import KafkaOffset
 from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
-from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, compact_interval, encode_source_log, is_compaction_id
+from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, NO_FILES, compact_interval, is_compaction_id
 from ckpttool.formats.offsets import encode_offset_log
 from ckpttool.laws.restart import predict_restart
 from ckpttool.model import LogNames, SourceLog, SourceOffset
@@ -97,7 +97,7 @@ def _empty_entries(scene: Scene, log: SourceLog, numbers: list[int]) -> Repair |
         return _compact_refused(layout.source_entry(log.name, layout.compact(compacted[0])))
     steps: list[Step] = []
     for number in numbers:
-        path, content = layout.source_entry(log.name, number), encode_source_log(())
+        path, content = layout.source_entry(log.name, number), NO_FILES
         if number in log.names.ids:
             steps.extend(replace_file(scene.root, path, content, "an entry without files"))
         else:

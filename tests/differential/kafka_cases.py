@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ckpttool.formats.commits import encode_commit_log
-from ckpttool.formats.initial_offset import encode_initial_offset
 from ckpttool.formats.metadata import encode_metadata
 from ckpttool.formats.offsets import encode_offset_log
 from ckpttool.model import CommitLogEntry, InitialOffset, OffsetLogEntry, OffsetMetadata, QueryMetadata, SourceOffset
 from tests.differential.topics import Topics
+from tests.encoders import encode_initial_offset
 from tests.unit.kafka.scenes import MINUTE, T0
 
 Ends = Mapping[str, Mapping[int, int]]  # topic → partition → offset

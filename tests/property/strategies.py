@@ -6,9 +6,10 @@ import base64
 import json
 from struct import pack
 from typing import Any
-from zlib import crc32
 
 from hypothesis import strategies as st
+
+from tests.encoders import encode_hadoop_crc
 
 Json = object  # any value of JSON, made here and not looked into
 
@@ -142,13 +143,8 @@ delta_schema_logs = st.fixed_dictionaries(
 # -- checksums ---------------------------------------------------------------------------------------------------------
 
 
-def hadoop_crc(content: bytes) -> bytes:
-    checksums = [crc32(content[start : start + 512]) for start in range(0, len(content), 512)]
-    return b"crc\x00" + pack(f">I{len(checksums)}I", 512, *checksums)
-
-
 contents = st.binary(max_size=700) | st.integers(500, 2100).map(bytes)
-hadoop_crcs = contents.map(hadoop_crc)
+hadoop_crcs = contents.map(encode_hadoop_crc)
 
 spark_checksums = st.fixed_dictionaries(
     {

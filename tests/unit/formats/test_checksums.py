@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ckpttool.errors import MalformedFile
-from ckpttool.formats.checksums import encode_hadoop_crc, parse_hadoop_crc, parse_spark_checksum, verify_hadoop_crc
+from ckpttool.formats.checksums import parse_hadoop_crc, parse_spark_checksum, verify_hadoop_crc
 from ckpttool.model import HadoopCrc, SparkChecksum
+from tests.encoders import encode_hadoop_crc
 
 COMMIT = b'v1\n{"nextBatchWatermarkMs":0}'
 COMMIT_CRC = bytes.fromhex("63 72 63 00 00 00 02 00 f3 2a bf dd")

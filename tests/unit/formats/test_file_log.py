@@ -6,15 +6,15 @@ import pytest
 
 from ckpttool.errors import MalformedFile, UnsupportedVersion
 from ckpttool.formats.file_log import (
+    NO_FILES,
     compact_interval,
-    encode_sink_log,
-    encode_source_log,
     is_compaction_id,
     live_log_ids,
     parse_sink_log,
     parse_source_log,
 )
 from ckpttool.model import FileLogEntry, SinkFileEntry
+from tests.encoders import encode_sink_log, encode_source_log
 
 SOURCE = b'v1\n{"path":"file:///data/in/a%20b%251.json","timestamp":1794985132204,"batchId":0}'
 SOURCE_ENTRY = FileLogEntry("file:///data/in/a%20b%251.json", 1794985132204, 0)
@@ -64,8 +64,8 @@ def test_directory_and_delete_action_survive() -> None:
 
 
 def test_version_line_alone_is_a_log_without_files() -> None:
-    assert parse_source_log(b"v1") == ()
-    assert encode_source_log([]) == b"v1"
+    assert parse_source_log(NO_FILES) == ()
+    assert encode_source_log([]) == NO_FILES
 
 
 def test_letters_outside_ascii_stay_raw() -> None:

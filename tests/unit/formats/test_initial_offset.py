@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ckpttool.errors import MalformedFile, UnsupportedVersion
-from ckpttool.formats.initial_offset import encode_initial_offset, initial_offset_hint, parse_initial_offset
+from ckpttool.formats.initial_offset import initial_offset_hint, parse_initial_offset
 from ckpttool.model import InitialOffset
+from tests.encoders import encode_initial_offset
 
 TOPIC_MAP = '{"kafka-initial-offset-2-1-0":{"2":2,"1":1,"0":0}}'
 KAFKA = bytes.fromhex("00 76 31 0a 7b 22 73 70") + b'ark-topic":{"2":0,"0":0}}'

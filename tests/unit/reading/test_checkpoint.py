@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from ckpttool.api import inspect_checkpoint
-from ckpttool.formats.checksums import encode_hadoop_crc
 from ckpttool.reading import checkpoint as loader
 from ckpttool.reading.checkpoint import load_checkpoint
 from ckpttool.storage.store import LocalStore
 from tests.builders import QUERY_ID, build
 from tests.conftest import run_ckpt
+from tests.encoders import encode_hadoop_crc
 from tests.unit.reading.inspected import SOUND, found, inspect_json, is_printable, still_reports
 
 CKPT = str(Path(sys.executable).parent / "ckpt")

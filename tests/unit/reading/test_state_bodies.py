@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ckpttool.formats.checksums import encode_hadoop_crc
 from tests import state_builders as made
+from tests.encoders import encode_hadoop_crc
 from tests.unit.reading.loaded_state import kinds, load, sidecar
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from ckpttool import load_checkpoint, open_store
-from ckpttool.formats.file_log import encode_source_log
 from ckpttool.laws.inputs.judge import judge_inputs
 from ckpttool.model import FileLogEntry, Finding
 from ckpttool.reading.inputs import load_inputs
@@ -13,6 +12,7 @@ from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.inputs import FileInput
 from ckpttool.scene.scene import Scene, Start
 from tests.builders import build
+from tests.encoders import encode_source_log
 
 
 class Query:

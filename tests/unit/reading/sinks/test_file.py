@@ -6,10 +6,10 @@ import os
 import shutil
 from pathlib import Path
 
-from ckpttool.formats.file_log import encode_sink_log
 from ckpttool.model import SinkFileEntry
 from ckpttool.reading.sinks import load_sink
 from ckpttool.scene.sinks import SinkEvidence
+from tests.encoders import encode_sink_log
 
 Q = "q"
 
