@@ -56,12 +56,10 @@ class Record(Recorded, frozen=True, kw_only=True):
 
 
 class QuerySource(Recorded, frozen=True, kw_only=True):
-    """`kind` as in `connectors`: file, kafka, rate-micro-batch, delta. `first`: the JSON of the offset at which batch 0
-    begins, where that is not the beginning of everything."""
+    """`kind` as in `connectors`: file, kafka, rate-micro-batch, delta."""
 
     index: int
     kind: str
-    first: Json = None
 
 
 class Transformation(Recorded, frozen=True, kw_only=True):

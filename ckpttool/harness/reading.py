@@ -65,12 +65,11 @@ def read_batches(run: Run, disk: Disk) -> Reading | str:
     try:
         entries = {batch: parse_offset_log(text.encode(), batch) for batch, text in sorted(disk.offsets.items())}
         ends = {batch: _ends(run, disk, entry) for batch, entry in entries.items()}
-        begun = [_initial(source, disk, run.records) for source in run.sources]
     except MalformedFile as error:
         return f"the offset log cannot be read: {error.message}"
     except LookupError as error:
         return str(error.args[0])
-    left = [record for record in run.records if not any(includes(record) for includes in begun if includes)]
+    left = list(run.records)
     batches = []
     for batch, includes in ends.items():
         taken = [record for record in left if includes[record.source](record)]
@@ -118,16 +117,6 @@ def _ends(run: Run, disk: Disk, entry: OffsetLogEntry) -> dict[int, Includes]:
         if line.text is not None:
             ends[line.index] = _inclusion(kinds[line.index], line.text, disk, run.records)
     return ends
-
-
-def _initial(source: QuerySource, disk: Disk, records: Sequence[Record]) -> Includes | None:
-    """Rows that lie before the place where the query began."""
-    if source.first is None:
-        return None
-    import json
-
-    includes = _inclusion(source, json.dumps(source.first), disk, records)
-    return lambda record: record.source == source.index and includes(record)
 
 
 def _inclusion(source: QuerySource, text: str, disk: Disk, records: Sequence[Record]) -> Includes:

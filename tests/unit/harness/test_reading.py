@@ -28,8 +28,8 @@ def disk(*ends: Any, **more: Any) -> Disk:
     return Disk(offsets={batch: f"v1\n{METADATA}\n{line}" for batch, line in enumerate(lines)}, **more)
 
 
-def read(kind: str, records: list[Record], found: Disk, first: Any = None) -> Reading | str:
-    run: Run = replace(RUN, sources=(QuerySource(index=0, kind=kind, first=first),), records=tuple(records))
+def read(kind: str, records: list[Record], found: Disk) -> Reading | str:
+    run: Run = replace(RUN, sources=(QuerySource(index=0, kind=kind),), records=tuple(records))
     return read_batches(run, found)
 
 
@@ -43,11 +43,6 @@ def test_kafka_ends_are_exclusive_by_partition() -> None:
     records = [record("t/0", 0), record("t/0", 1), record("t/1", 0), record("t/2", 0)]
     found = disk({"t": {"0": 1, "1": 0}}, {"t": {"0": 2, "1": 1}})
     assert ids(read("kafka", records, found)) == [["t/0:0"], ["t/0:1", "t/1:0"], ["t/2:0"]]
-
-
-def test_where_the_query_began_counts() -> None:
-    records = [record("t/0", 0), record("t/0", 1)]
-    assert ids(read("kafka", records, disk({"t": {"0": 2}}), first={"t": {"0": 1}})) == [["t/0:1"], []]
 
 
 def test_rate_counts_rows() -> None:
