@@ -75,24 +75,14 @@ def crc32c(data: bytes) -> int:
         masked = int.from_bytes(memoryview(snappy.compress(chunk))[_SNAPPY_CRC_AT : _SNAPPY_CRC_AT + 4], "little")
         turned = masked - 0xA282EAD8 & _WORD
         own = (turned << 15 | turned >> 17) & _WORD
-        whole = _carried_over(whole, len(chunk)) ^ own if start else own
+        whole = _applied(_columns(len(chunk)), whole) ^ own if start else own
     return whole
-
-
-def _carried_over(crc: int, zero_bytes: int) -> int:
-    """The CRC after so many zero bytes more: linear in its bits, so the columns are added up."""
-    columns = _columns(zero_bytes)
-    carried = 0
-    while crc:
-        lowest = crc & -crc
-        carried ^= columns[lowest.bit_length() - 1]
-        crc ^= lowest
-    return carried
 
 
 @cache
 def _columns(zero_bytes: int) -> list[int]:
-    """What becomes of each single bit: the operator of one bit, squared and multiplied up to the length."""
+    """What becomes of each single bit of a CRC by so many zero bytes more: the operator of one bit, squared and
+    multiplied up to the length."""
     power = [_CRC32C_POLYNOMIAL, *(1 << bit for bit in range(31))]
     columns = [1 << bit for bit in range(32)]
     left = 8 * zero_bytes
@@ -105,6 +95,7 @@ def _columns(zero_bytes: int) -> list[int]:
 
 
 def _applied(operator: list[int], bits: int) -> int:
+    """Linear in the bits, so their columns are added up."""
     result = 0
     while bits:
         lowest = bits & -bits
