@@ -59,7 +59,7 @@ def _without(checkpoint: Checkpoint, paths: Collection[str]) -> Checkpoint:
     checkpoint = replace(
         checkpoint,
         faults=tuple(fault for fault in checkpoint.faults if not _is_in(fault.path, paths)),
-        modified_ms={path: time for path, time in checkpoint.modified_ms.items() if path not in paths},
+        modified_ms={path: time for path, time in checkpoint.modified_ms.items() if not _is_in(path, paths)},
         offset_names=_renamed(checkpoint.offset_names, offsets),
         offsets=_lacking(checkpoint.offsets, offsets),
         commit_names=_renamed(checkpoint.commit_names, commits),
