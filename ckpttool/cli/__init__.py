@@ -44,7 +44,7 @@ Exit status:
   3    unknown: too little could be read for a verdict
   4    not found, or not a checkpoint
   5    no access: credentials, permissions, storage or broker unreachable; output not writable
-  6    refused: a missing extra, or a scheme that cannot be read
+  6    refused: a missing extra, a scheme that cannot be read, a place that is not safe
   70   a bug in ckpt
   130  interrupted"""
 
@@ -76,10 +76,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     arguments = sys.argv[1:] if arguments is None else arguments
     prepare()
     with redirect_stderr(Printable(sys.stderr) if sys.stderr else None):
-        sys.exit(_run(arguments))
+        sys.exit(_exit_code_of(arguments))
 
 
-def _run(arguments: list[str]) -> int:
+def _exit_code_of(arguments: list[str]) -> int:
     try:
         code = cli.main(arguments, prog_name="ckpt", standalone_mode=False)
         finish()

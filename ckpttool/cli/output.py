@@ -71,8 +71,9 @@ def output_options(schema: str, *also: str, of: str | None = "path") -> Callable
 
     def decorate(command: Command) -> Command:
         @wraps(command)
-        def run(form: str, color: str, csv_safe: bool = True, **given: Any) -> Any:
-            output = Output(form if csv_safe or form != "csv" else "csv-as-is", _choose_style(color))
+        def run(form: str, color: str, **given: Any) -> Any:
+            as_is = "csv" in also and not given.pop("csv_safe") and form == "csv"
+            output = Output("csv-as-is" if as_is else form, _choose_style(color))
             try:
                 return command(output=output, **given)
             except CkptError as error:

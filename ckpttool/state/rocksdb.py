@@ -17,6 +17,7 @@ from ckpttool.formats.state.names import LOG_DIRECTORY
 from ckpttool.formats.state.rocksdb import Snapshot
 from ckpttool.model import SparkError
 from ckpttool.storage.store import LocalStore, Store, read_pieces
+from ckpttool.storage.temporary import temporary_directory
 
 _TEMPORARY = "ckpt-state-"
 # Compiled by `re` when first used.
@@ -41,10 +42,8 @@ def opened_snapshot(
     store: Store, path: str, snapshot: Snapshot, entries: Mapping[str, bytes], delimiter: bytes
 ) -> Iterator[Any]:
     """The database of a zip in the store directory `path`; `entries` are the zip's."""
-    import tempfile  # not for those who only count what is recorded
-
     rocksdict = _rocksdict()
-    with tempfile.TemporaryDirectory(prefix=_TEMPORARY) as directory:
+    with temporary_directory(_TEMPORARY, store) as directory:
         for name, content in entries.items():
             if re.match(_SMALL_FILES, name):
                 fixed = _fitting(content, delimiter) if name.startswith("OPTIONS-") else content

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ckpttool.cli.options import storage_options
-from ckpttool.cli.output import Output, output_options
+from ckpttool.cli.output import CSV_SAFE_OPTION, Output, output_options
 from ckpttool.cli.state.common import (
     Which,
     batch_option,
@@ -58,6 +59,12 @@ def diff_(
     return exit_code_of(earlier, later)
 
 
+def _mode(_: click.Context, option: click.Parameter, text: str) -> int:
+    if not re.fullmatch("0?[67][0-7]{2}", text):
+        raise click.BadParameter("expected three digits as of chmod, such as 640", param_hint=option.opts[0])
+    return int(text, 8)
+
+
 @click.command(
     "export",
     epilog="""\b
@@ -84,6 +91,10 @@ Examples:
     show_default=True,
     help="Who reads: this process, or the workers of a Spark cluster, which writes DIRECTORY.",
 )
+@CSV_SAFE_OPTION
+@click.option(
+    "--mode", default="600", show_default=True, callback=_mode, metavar="OCTAL", help="Who may read the files."
+)
 @jobs_option
 @output_options("state-export")
 @storage_options
@@ -94,13 +105,14 @@ def export_(
     which: Which,
     to: str,
     engine: str,
-    jobs: int,
     output: Output,
     storage: dict[str, str],
+    **given: Any,
 ) -> int:
     """Write the rows of a store to DIRECTORY, one file per partition.
 
-    DIRECTORY is a local one that is new or empty. Parquet and Arrow need the extra `state`.
+    DIRECTORY is a local one that is new or empty. Parquet and Arrow need the extra `state`. Only you can read what is
+    written, unless --mode says otherwise.
     """
     from ckpttool.report.views.state_changes import export_document
 
@@ -110,17 +122,19 @@ def export_(
         raise click.UsageError("--schema is not for --engine spark")
     if engine == "spark":
         _export_with_spark(reader, table, path, storage, directory, to)
-    exported = _export_here(reader, table, directory, to, jobs) if engine == "local" else None
+    exported = _export_here(reader, table, directory, to, given) if engine == "local" else None
     output.show(export_document(reader, table, directory, exported))
     return exit_code_of(reader)
 
 
-def _export_here(reader: StateReader, table: StateTable, directory: str, to: str, jobs: int) -> list[Exported]:
+def _export_here(
+    reader: StateReader, table: StateTable, directory: str, to: str, given: dict[str, Any]
+) -> list[Exported]:
     from ckpttool.state.export import export_table
 
     partitions = reader.partitions(table.operator)
     exported = []
-    for one in export_table(reader, table, directory, to, jobs):  # type: ignore[arg-type]
+    for one in export_table(reader, table, directory, to, **given):  # type: ignore[arg-type]
         exported.append(one)
         show_progress(f"{len(exported)} of {len(partitions)} partitions", last=len(exported) == len(partitions))
     return exported

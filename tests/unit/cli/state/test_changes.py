@@ -5,13 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import shutil
+import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import run_ckpt
 from tests.unit.cli.state.commands import AGGREGATION, DEDUP, Sample, at, copied, counted, fields, lines
+from tests.unit.state.made import hdfs_file, placed
 
 
 def test_diff_tells_what_a_batch_did(sample: Sample) -> None:
@@ -68,6 +73,48 @@ def exported(directory: Path, form: str) -> list[tuple[str, str]]:
             table = pyarrow.parquet.read_table(file) if form == "parquet" else pyarrow.feather.read_table(file)
             found += [(row["key"]["name"], f"{row['key']['at']:%Y-%m-%dT%H:%M:%S}.000Z") for row in table.to_pylist()]
     return found
+
+
+FORMS = [pytest.param("parquet", marks=pytest.mark.extras), pytest.param("arrow", marks=pytest.mark.extras),
+         "csv", "jsonl"]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_are_for_their_owner_alone_unless_asked_otherwise(sample: Sample, tmp_path: Path, form: str) -> None:
+    def modes(name: str, *more: str) -> set[int]:
+        fields("export", at(sample, AGGREGATION), str(tmp_path / name), "--to", form, *more)
+        return {stat.S_IMODE(path.stat().st_mode) for path in [tmp_path / name, *(tmp_path / name).iterdir()]}
+
+    before = os.umask(0)
+    try:
+        assert modes("private") == {0o700, 0o600}
+        assert modes("shared", "--mode", "640") == {0o750, 0o640}
+    finally:
+        os.umask(before)
+    assert run_ckpt("state", "export", at(sample, AGGREGATION), str(tmp_path / "x"), "--mode", "999").code == 2
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_disk_that_is_full_leaves_no_half_of_a_file(sample: Sample, tmp_path: Path, form: str) -> None:
+    """A limit on the size of files stands for it: writing fails in the same places."""
+    target = tmp_path / "out"
+    program = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (60, 60)); from ckpttool.cli import main; main()"
+    )
+    command = [sys.executable, "-c", program, "state", "export", at(sample, AGGREGATION), str(target), "--to", form]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (5, "")
+    assert ran.stderr.startswith(f"ckpt: {target} cannot be written to: ")
+    assert list(target.iterdir()) == []
+
+
+def test_formulas_are_written_as_texts(tmp_path: Path) -> None:
+    root = placed(tmp_path / "checkpoint", {"3.snapshot": hdfs_file({"=1+1": -1})})
+    for more, first in (([], "'=1+1"), (["--no-csv-safe"], "=1+1")):
+        target = tmp_path / f"out{len(more)}"
+        assert run_ckpt("state", "export", str(root), str(target), "--to", "csv", *more).code == 0
+        rows = list(csv.reader(io.StringIO((target / "part-00000.csv").read_text())))
+        assert rows[1] == ["0", first, "-1"]
 
 
 def test_export_touches_nothing_that_is_there(sample: Sample, tmp_path: Path) -> None:
