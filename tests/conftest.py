@@ -50,6 +50,12 @@ def _working_directory(path: Path | None) -> Iterator[None]:
         os.chdir(before)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Trials of the tests are kept with what else they leave, and not among the user's."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The root of a sample, put back once per run with its times and empty directories; tests only read it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from ckpttool.harness.judge import Judged
     from ckpttool.harness.scenarios import Scenario
     from ckpttool.harness.scratch import Scratch
+    from ckpttool.harness.settings import Named
     from ckpttool.harness.shrink import Smallest
 
 
@@ -124,6 +124,9 @@ def run_trials(scenarios: tuple[str, ...], output: Output, **given: Any) -> int:
     Any other command is told of in a JSON file: command, checkpoint, sink with kind and path, identity, input,
     timeout_s. {scratch} in it is the directory that the command gets, and where everything that it writes has to be.
 
+    --job and --spec are run, as you, with whatever they do. Without --scratch, everything is below
+    $XDG_STATE_HOME/ckpt/trials, by default in ~/.local/state, and is removed unless something failed.
+
     Exit status 0: all valid; 1: one is not, or a control is silent; 3: one is void or unknown; 6: something is missing.
     """
     from ckpttool.harness.judge import judge
@@ -149,6 +152,7 @@ def run_trials(scenarios: tuple[str, ...], output: Output, **given: Any) -> int:
 def _try_jobs(names: Sequence[str], folder: Path | None, given: dict[str, Any]) -> Trials:
     """Everything is looked at before the scratch directory is made."""
     from ckpttool.harness.campaign import Extras, try_scenarios
+    from ckpttool.harness.consent import trials
     from ckpttool.harness.preflight import require_for_job
     from ckpttool.harness.settings import TrialSettings, save_settings
     from ckpttool.harness.smallest import smallest_failures
@@ -157,7 +161,7 @@ def _try_jobs(names: Sequence[str], folder: Path | None, given: dict[str, Any]) 
     chosen = _chosen(names, given["job"], input_given=rows is not None)
     driver = _driver(given)
     connectors = {jar for one in chosen for jar in one.jars}
-    release = require_for_job(driver, connectors, folder or Path(tempfile.gettempdir()), given["broker"])
+    release = require_for_job(driver, connectors, folder or trials(), given["broker"])
     batches = _batches(given["batches"])
     settings = TrialSettings(driver, release, given["seed"], given["seconds"], batches, given["broker"], rows)
     extras = Extras(given["torn"], given["kills"], given["again"], given["ways_out"], given["executors"])
@@ -172,6 +176,7 @@ def _try_jobs(names: Sequence[str], folder: Path | None, given: dict[str, Any]) 
 
 def _try_command(_: Sequence[str], folder: Path | None, given: dict[str, Any]) -> Trials:
     from ckpttool.harness.campaign import try_command
+    from ckpttool.harness.consent import trials
     from ckpttool.harness.preflight import require_for_command
     from ckpttool.harness.settings import TrialSettings, save_settings
     from ckpttool.harness.smallest import smallest_of_command
@@ -181,7 +186,7 @@ def _try_command(_: Sequence[str], folder: Path | None, given: dict[str, Any]) -
         typed = context.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
         if typed and option.name not in WITH_SPEC:
             raise click.UsageError(f"--spec says all of its command; it does not go with {option.opts[-1]}")
-    require_for_command(folder or Path(tempfile.gettempdir()))
+    require_for_command(folder or trials())
     spec = Path(given["spec"]).resolve()
     settings = TrialSettings(_driver(given), "", given["seed"], batches=_batches(given["batches"]))
 
@@ -201,24 +206,52 @@ Examples:
 )
 @click.argument("what", metavar="SEED|IMAGE")
 @click.option("--scratch", type=click.Path(file_okay=False), help="With a seed: the directory of the trial.")
+@click.option("--job", type=click.Path(exists=True, dir_okay=False), help="The job, in place of the trial's.")
+@click.option("--spec", type=click.Path(exists=True, dir_okay=False), help="The command, in place of the trial's.")
+@click.option("--python", help="The Python that has pyspark, in place of the trial's.")
+@click.option("--jars", default="", metavar="A,B", help="With --python: the connectors.")
+@click.option("--bootstrap-server", "broker", metavar="HOST:PORT", help="With --python: the Kafka broker.")
+@pairs_option("--conf", "confs", help="With --python: a setting of the Spark session.")
 @output_options("crash-report", "junit", of=None)
-def replay(what: str, scratch: str | None, output: Output) -> int:
+def replay(what: str, scratch: str | None, output: Output, **given: Any) -> int:
     """Recover once more from a kept image, and judge.
 
     An IMAGE is a directory that a trial has left. A SEED stands for the smallest failure of the trial with that seed,
     or for its first.
 
-    Exit status as for `ckpt crash-test run`; 4: there is no such image, or no such trial.
+    This runs, as you, what the trial ran: its Python, its jars, and its job or its command; so the trial has to be one
+    that you have run, in a directory that only you have access to. Of another one nothing is run that is not named
+    here: give --python with --jars and --job, or --spec.
+
+    Exit status as for `ckpt crash-test run`; 4: there is no such image, or no such trial; 6: what would run is not
+    yours.
     """
     from ckpttool.harness.judge import judge
     from ckpttool.harness.replay import image_of_seed, replay_image
     from ckpttool.harness.report import exit_code_of, report_document
 
+    named = _named(given)
     is_seed = what.isdecimal() and not Path(what).exists()
     image = image_of_seed(int(what), Path(scratch) if scratch else None) if is_seed else Path(what)
-    judged = [judge(replay_image(image.resolve()))]
+    judged = [judge(replay_image(image.resolve(), named))]
     output.show(report_document(judged))
     return exit_code_of(judged)
+
+
+def _named(given: dict[str, Any]) -> Named | None:
+    """What the command line says is to be run: all of it, or nothing."""
+    from ckpttool.harness.settings import Named
+
+    if given["spec"] is None and given["python"] is None:
+        for option in ("job", "jars", "broker", "confs"):
+            if given[option]:
+                raise click.UsageError("what runs is named as a whole: --python goes with it, or --spec alone")
+        return None
+    if given["spec"] is not None:
+        if any(given[option] for option in ("job", "python", "jars", "broker", "confs")):
+            raise click.UsageError("--spec says all of its command; nothing else is named with it")
+        return Named(_driver(given | {"python": "python3"}), spec=Path(given["spec"]).resolve())
+    return Named(_driver(given), job=Path(given["job"]).resolve() if given["job"] else None, broker=given["broker"])
 
 
 def _chosen(names: Sequence[str], job: str | None, input_given: bool) -> list[Scenario]:

@@ -13,10 +13,13 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct
+from msgspec.json import decode
 from msgspec.structs import asdict
 
+from ckpttool.errors import NotFound
 from ckpttool.harness.history import Window
+from ckpttool.harness.scratch import private
 
 INDEX = "index.jsonl"
 
@@ -50,7 +53,7 @@ class Images:
 
     def record(self, image: Image) -> None:
         """The proof that a point was reached, on the disk before the crash."""
-        with (self.folder / INDEX).open("a", encoding="utf-8") as index:
+        with open(self.folder / INDEX, "a", encoding="utf-8", opener=private) as index:
             index.write(json.dumps(asdict(image)) + "\n")
             index.flush()
             os.fsync(index.fileno())
@@ -72,8 +75,11 @@ class Images:
 
     def __iter__(self) -> Iterator[Image]:
         index = self.folder / INDEX
-        lines = index.read_text(encoding="utf-8").splitlines() if index.exists() else []
-        return (Image(**json.loads(line)) for line in lines)
+        lines = index.read_bytes().splitlines() if index.exists() else []
+        try:
+            return iter([decode(line, type=Image) for line in lines])
+        except DecodeError:
+            raise NotFound(f"{index} is no list of images") from None
 
 
 def copy_parts(source: Path, target: Path, parts: Sequence[str]) -> None:

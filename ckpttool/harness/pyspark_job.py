@@ -22,7 +22,7 @@ from ckpttool.harness.scenarios import Scenario
 from ckpttool.harness.scratch import Scratch, clear
 from ckpttool.harness.session import Answer, Ask, Session
 from ckpttool.harness.settings import TrialSettings
-from ckpttool.harness.sources import given_input, input_of
+from ckpttool.harness.sources import given_input, input_of, reader_of
 from ckpttool.harness.topics import SinkTopic
 
 READER = "source.json"  # how the job reads its input, kept for replays
@@ -80,7 +80,7 @@ class PySparkJob:
         return [some[:count] for some in checked[:batches]]
 
     def request(self, run: Run) -> dict[str, Any]:
-        source = json.loads((self.place.root / READER).read_text(encoding="utf-8"))
+        source = reader_of(self.place, (self.place.root / READER).read_bytes(), self.settings.broker)
         inferred = source["format"] == "json" and not source["schema"]
         return {
             "do": "run",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from ckpttool.errors import NotFound, Unavailable
 from ckpttool.harness.command_job import CommandJob
 from ckpttool.harness.histories import SUFFIX, load_histories
@@ -15,33 +17,38 @@ from ckpttool.harness.judge import judge
 from ckpttool.harness.pyspark_job import PySparkJob
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.session import Ask, Died, Late, WarmSession
-from ckpttool.harness.settings import SMALLEST, Kept, kept_trials, load_settings
+from ckpttool.harness.settings import SMALLEST, Kept, Named, kept_trials, load_settings, settings_to_run
 from ckpttool.harness.trial import Trial
 from ckpttool.harness.victim import last_line
 
 START_SECONDS = 120.0
 
 
-def replay_image(folder: Path) -> Histories:
-    """Recover once more from an image, where its trial left it."""
+def replay_image(folder: Path, named: Named | None = None) -> Histories:
+    """Recover once more from an image, where its trial left it. `named`: what is to run, in place of what its trial
+    says."""
     if not folder.is_dir() or len(folder.parents) < 3:
         raise NotFound(f"{folder} is not an image", "name one of the directories below images/ of a trial")
-    kept, name = load_settings(folder.parents[2]), folder.parent.name
+    kept, name = settings_to_run(folder.parents[2], named), folder.parent.name
     with Scratch(kept.root, keep=True) as scratch:
         if kept.spec:
             command = CommandJob(scratch, kept.spec, kept.settings, SMALLEST if name.endswith(SMALLEST) else "")
-            trial, image = _again(command, folder)
+            trial, image = _again(command, folder, kept)
             return Histories(trial.run, (trial.recover_image(command.ask, image),))
         job = PySparkJob(scratch, kept.scenario(name), kept.settings)
-        trial, image = _again(job, folder)
+        trial, image = _again(job, folder, kept)
         with WarmSession(partial(job.start, "replay")) as spark:
             _await_start(spark.ask)
             return Histories(trial.run, (trial.recover_image(spark.ask, image),))
 
 
-def _again(job: Job, folder: Path) -> tuple[Trial, Image]:
-    """The trial as its history has it, and one of its images."""
+def _again(job: Job, folder: Path, kept: Kept) -> tuple[Trial, Image]:
+    """The trial as its history has it, and one of its images. A setting may name a class, so those of somebody else's
+    history stay away, unless they are numbers."""
     (run,) = (one.run for one in load_histories([str(job.scratch.root / "histories" / f"{job.scenario.name}{SUFFIX}")]))
+    if kept.is_named:
+        numbers = {key: value for key, value in run.conf.items() if value.isdecimal()}
+        run = replace(run, conf={**numbers, **job.scenario.conf})
     trial = Trial(job, run)
     image = next((image for image in trial.images if image.id == folder.name), None)
     if image is None:

@@ -23,6 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ckpttool.errors import Refused, Unavailable
+from ckpttool.harness.consent import PRIVATE, trials
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 PREFIX = "ckpt-crash-"
@@ -74,10 +75,10 @@ if remove:
 
 
 class Scratch:
-    """A new directory below `parent`, or the given `folder`: an empty one, or one that we have made before."""
+    """A new directory among the user's trials, or the given `folder`: an empty one, or one that we have made before."""
 
     def __init__(self, folder: Path | None = None, keep: bool = False) -> None:
-        self.root = _own(folder) if folder else Path(tempfile.mkdtemp(prefix=PREFIX)).resolve()
+        self.root = _own(folder) if folder else Path(tempfile.mkdtemp(prefix=PREFIX, dir=trials())).resolve()
         (self.root / MARK).touch()
         self._guard = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", GUARD],
@@ -137,6 +138,11 @@ class Scratch:
         self._guard.stdin.flush()
 
 
+def private(path: str, flags: int) -> int:
+    """For `open`: a file that is made is for its owner alone."""
+    return os.open(path, flags, 0o600)
+
+
 def members(session: int) -> list[int]:
     """Its processes that are alive. Python's workers leave the group of their parent, never its session."""
     found = []
@@ -194,6 +200,8 @@ def _own(folder: Path) -> Path:
     if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
         raise Refused(f"{folder} is not empty", "give a new directory: everything in it may be overwritten")
     folder.mkdir(parents=True, exist_ok=True)
+    with suppress(PermissionError):  # somebody else's, which a replay refuses
+        folder.chmod(PRIVATE)
     return folder
 
 

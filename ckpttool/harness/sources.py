@@ -25,6 +25,14 @@ SourceKind = Literal["file", "kafka", "delta", "rate-micro-batch"]
 Rows = Sequence[Sequence[Mapping[str, Any]]]  # by batch
 PARTITIONS = 2
 SECONDS = 120.0  # to make an input
+RATE = ["value AS id"]
+# Of each format that a reader may have.
+_OPTIONS = {
+    "json": {"maxFilesPerTrigger"},
+    "delta": {"maxFilesPerTrigger"},
+    "kafka": {"kafka.bootstrap.servers", "subscribe", "startingOffsets", "maxOffsetsPerTrigger"},
+    "rate-micro-batch": {"rowsPerBatch", "numPartitions", "startTimestamp"},
+}
 
 
 class Input(Struct, frozen=True):
@@ -123,7 +131,7 @@ class RateInput(Input, frozen=True):
         return {
             "format": "rate-micro-batch",
             "options": options,
-            "select": ["value AS id"],
+            "select": RATE,
             "last_batch": len(self.rows) - 1,
         }
 
@@ -151,3 +159,20 @@ def input_of(kind: SourceKind, place: JobPlace, rows: Rows, schema: str | None, 
         return TopicInput(place, rows, schema, broker, f"ckpt-crash-{uuid.uuid4().hex[:12]}")
     kinds: dict[str, type[Input]] = {"file": InputFiles, "delta": TableInput, "rate-micro-batch": RateInput}
     return kinds[kind](place, rows, schema)
+
+
+def reader_of(place: JobPlace, text: bytes, broker: str | None) -> dict[str, Any]:
+    """What `Input.reader` gave, read back. It may come from somewhere else: options of a source can name classes, an
+    expression can call them, and an address may be anybody's."""
+    try:
+        source: dict[str, Any] = json.loads(text)
+        free = {"format", "options", "schema", "parse", "last_batch"}  # a schema is parsed, and nothing more
+        fixed = {"path": (str(place.input), str(place.root / "source")), "select": (RATE,)}
+        fits = set(source["options"]) <= _OPTIONS[source["format"]]
+        fits &= all(key in free or value in fixed[key] for key, value in source.items())
+        fits &= source["options"].get("kafka.bootstrap.servers", broker) == broker
+    except (ValueError, LookupError, TypeError, AttributeError):
+        fits = False
+    if not fits:
+        raise Refused(f"{place.root} does not say how the job reads its input", "give the broker of the trial, if any")
+    return source

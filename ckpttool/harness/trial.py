@@ -19,7 +19,7 @@ from ckpttool.harness.job import Job
 from ckpttool.harness.points import drifted, stops
 from ckpttool.harness.predict import as_prediction, as_restarted, diagnose
 from ckpttool.harness.recover import UNNAMED, recover
-from ckpttool.harness.scratch import clear
+from ckpttool.harness.scratch import clear, private
 from ckpttool.harness.session import Ask, Late, Process
 from ckpttool.harness.victim import VictimRun, asker, last_line, run_stopped
 from ckpttool.harness.witness import State, state_after
@@ -67,7 +67,8 @@ class Trial:
         self.run = self.job.check(self.run, asker(process, controller))
         if moved := drifted(self.required, victim.armed):
             raise Refused(f"this Spark has no code for the points {', '.join(moved)}", "its methods have moved")
-        self.history.write_text(encode_run(self.run), encoding="utf-8")
+        with open(self.history, "w", encoding="utf-8", opener=private) as file:
+            file.write(encode_run(self.run))
         self.controls = [self.keep(case) for case in (self._planted(), *self._never_reached(victim))]
         self.victim = victim
 
@@ -181,6 +182,6 @@ class Trial:
         return disk, *state_after(ask, self.job.place, self.run, disk, scenario.state_variable)
 
     def keep(self, case: Case) -> Case:
-        with self.history.open("a", encoding="utf-8") as file:
+        with open(self.history, "a", encoding="utf-8", opener=private) as file:
             file.write(encode_case(case))
         return case

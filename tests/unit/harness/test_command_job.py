@@ -142,7 +142,7 @@ def test_the_command_ends_with_us(tmp_path: Path, ending: signal.Signals) -> Non
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        env=os.environ | {"TMPDIR": str(tmp_path)},
+        env=os.environ | {"XDG_STATE_HOME": str(tmp_path)},
     )
     assert ckpt.stderr
     scratch = Path(ckpt.stderr.readline().split()[-1])

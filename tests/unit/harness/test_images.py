@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ckpttool.harness.images import Image, Images, contents
+import pytest
+
+from ckpttool.errors import NotFound
+from ckpttool.harness.images import INDEX, Image, Images, contents
 
 IMAGE = Image(
     number=3, point="rename-end", name="offset-log/rename-end", step=3, window="replayed", batch_id=2, nth=5, thread="x"
@@ -60,3 +63,11 @@ def test_equal_disks_have_equal_contents(tmp_path: Path) -> None:
     assert contents(tmp_path / "one") == contents(tmp_path / "other")
     (tmp_path / "other" / "checkpoint" / "commits").rmdir()
     assert contents(tmp_path / "one") != contents(tmp_path / "other")
+
+
+@pytest.mark.parametrize("line", [b"x", b"[]", b"{}", b'{"number": "1"}', b"\xff"])
+def test_an_index_that_is_none_is_told(tmp_path: Path, line: bytes) -> None:
+    images = Images(tmp_path, [])
+    (tmp_path / INDEX).write_bytes(line + b"\n")
+    with pytest.raises(NotFound, match="no list of images"):
+        list(images)

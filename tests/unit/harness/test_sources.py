@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from ckpttool.errors import Refused
 from ckpttool.harness.place import JobPlace
-from ckpttool.harness.sources import given_input, input_of
+from ckpttool.harness.sources import given_input, input_of, reader_of
 
 ROWS: list[list[dict[str, Any]]] = [[{"id": 0, "at": "2023-11-14T22:13:20Z"}, {"id": 1}], [{"id": 2}, {"id": 3}]]
 
@@ -85,3 +86,36 @@ def test_given_input(tmp_path: Path) -> None:
         given_input(tmp_path)
     with pytest.raises(Refused, match="has 0 files"):
         given_input(tmp_path / "none")
+
+
+@pytest.mark.parametrize("kind", ["file", "kafka", "delta", "rate-micro-batch"])
+def test_how_it_is_read_is_read_back(kind: Any, tmp_path: Path) -> None:
+    made = input_of(kind, JobPlace(tmp_path), ROWS, "id LONG", "broker:9092").reader()
+    assert reader_of(JobPlace(tmp_path), json.dumps(made).encode(), "broker:9092") == made
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("file", {"format": "jdbc"}),
+        ("file", {"options": {"driver": "a.Class"}}),
+        ("file", {"path": "/elsewhere"}),
+        ("file", {"path": "http://elsewhere/"}),
+        ("file", {"options": []}),
+        ("file", {"more": 1}),
+        ("kafka", {"options": {"kafka.bootstrap.servers": "elsewhere:9092"}}),
+        ("kafka", {"options": {"kafka.sasl.jaas.config": "com.sun.security.auth.module.JndiLoginModule"}}),
+        ("rate-micro-batch", {"select": ["reflect('java.lang.System', 'exit', 1)"]}),
+        ("rate-micro-batch", {"select": [["value AS id"]]}),
+    ],
+)
+def test_a_reader_of_somebody_else_is_refused(kind: Any, change: dict[str, Any], tmp_path: Path) -> None:
+    made = input_of(kind, JobPlace(tmp_path), ROWS, "id LONG", "broker:9092").reader() | change
+    with pytest.raises(Refused):
+        reader_of(JobPlace(tmp_path), json.dumps(made).encode(), "broker:9092")
+
+
+def test_what_is_no_reader_is_refused(tmp_path: Path) -> None:
+    for text in (b"", b"[]", b"{}", b'"json"', b'{"format": []}', b"\xff"):
+        with pytest.raises(Refused):
+            reader_of(JobPlace(tmp_path), text, None)

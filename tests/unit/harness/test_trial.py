@@ -14,7 +14,7 @@ from ckpttool.harness.driver import Driver
 from ckpttool.harness.histories import load_histories
 from ckpttool.harness.history import Case, Run
 from ckpttool.harness.history_json import encode_run
-from ckpttool.harness.images import Image
+from ckpttool.harness.images import INDEX, Image
 from ckpttool.harness.job import as_seen
 from ckpttool.harness.job_sink import JobSink, SinkDirectory
 from ckpttool.harness.place import JobPlace
@@ -60,6 +60,16 @@ class Scripted:
             return SOUND | {"failed": [{"class": self.failure, "condition": None, "message": "", "in": []}]}
         shutil.copyfile(self.place.checkpoint / "commits" / "0", self.place.checkpoint / "commits" / "1")
         return SOUND
+
+
+def test_what_is_recorded_is_for_its_owner_alone(scratch: Scratch) -> None:
+    job = Scripted(scratch)
+    cases = tried(job)
+    trial = trial_of(job)
+    trial.history.unlink()
+    trial.keep(cases[0])
+    for path in (trial.history, trial.images.folder / INDEX):
+        assert path.stat().st_mode & 0o077 == 0
 
 
 @pytest.fixture
