@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT))  # run as a script, this file sees docs/ only
 
 from ckpttool.cli import cli  # noqa: E402
 from ckpttool.laws.book import OF_THE_PREDICTION, every  # noqa: E402
+from ckpttool.limits import TABLE  # noqa: E402
 from tests.layers import LAYERS  # noqa: E402
 from tests.samples.place import place_sample  # noqa: E402
 
@@ -94,6 +95,13 @@ def with_laws(page: str) -> str:
     return re.sub(r"(<!-- laws -->\n).*?(<!-- /laws -->)", rf"\1{chr(10).join(lines)}\n\2", page, flags=re.DOTALL)
 
 
+def with_limits(page: str) -> str:
+    """The page of commands with the table of `--read-limit`."""
+    rows = [f"| `{kind}` | {limit.most:,} | {limit.of} |" for kind, limit in TABLE.items()]
+    lines = ["| kind | limit | of what |", "| --- | --: | --- |", *rows]
+    return re.sub(r"(<!-- limits -->\n).*?(<!-- /limits -->)", rf"\1{chr(10).join(lines)}\n\2", page, flags=re.DOTALL)
+
+
 def with_layers(page: str) -> str:
     """The page with the table of who may import whom."""
     rows = [(_named(layer.modules), layer.touches, "pure" if layer.pure else "") for layer in LAYERS]
@@ -106,7 +114,7 @@ def _named(modules: tuple[str, ...]) -> str:
 
 
 PAGES: dict[Path, Callable[[str], str]] = {
-    CLI_PAGE: refreshed,
+    CLI_PAGE: lambda page: with_limits(refreshed(page)),
     ROOT / "README.md": with_screens,
     ROOT / "docs" / "architecture.md": with_layers,
     ROOT / "docs" / "findings.md": with_laws,

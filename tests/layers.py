@@ -20,7 +20,7 @@ PURE_OF_STATE = ("decoding", "joined", "replay", "tables")
 PURE_OF_HARNESS = ("fold", "history", "judge", "junit", "reading", "report", "shrink")
 
 LAYERS = (
-    Layer(("errors", "model", "words"), "nothing", pure=True),
+    Layer(("errors", "limits", "model", "words"), "nothing", pure=True),
     Layer(("releases", "formats", "connectors", "storage.urls"), "bytes and text in, values out", pure=True),
     Layer(
         ("scene", *(f"kafka.{name}" for name in PURE_OF_KAFKA), *(f"state.{name}" for name in PURE_OF_STATE)),

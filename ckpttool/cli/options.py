@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ckpttool import limits
 from ckpttool.cli.output import Command, with_options
 
 if TYPE_CHECKING:
@@ -17,12 +18,16 @@ if TYPE_CHECKING:
 
 
 def storage_options(command: Command) -> Command:
-    """The command gets `storage`, the options for fsspec: the file's, overridden by those of the command line."""
+    """The command gets `storage`, the options for fsspec: the file's, overridden by those of the command line. And it
+    runs under the limits of `--read-limit`."""
 
     @wraps(command)
-    def run(storage_option: dict[str, str], storage_options_file: str | None, **given: Any) -> Any:
+    def run(
+        storage_option: dict[str, str], storage_options_file: str | None, read_limit: dict[str, int], **given: Any
+    ) -> Any:
         of_file = _read_options_file(storage_options_file) if storage_options_file else {}
-        return command(storage=of_file | storage_option, **given)
+        with limits.changed(read_limit):
+            return command(storage=of_file | storage_option, **given)
 
     options = (
         pairs_option(
@@ -33,6 +38,13 @@ def storage_options(command: Command) -> Command:
             "--storage-options-file",
             type=click.Path(exists=True, dir_okay=False),
             help="A JSON object of such options; refused if others can read the file.",
+        ),
+        click.option(
+            "--read-limit",
+            multiple=True,
+            metavar="KIND=N",
+            callback=_read_limits,
+            help="Read more, or less, of a kind of file; docs/cli.md has the kinds.",
         ),
     )
     return with_options(options, run)
@@ -80,6 +92,17 @@ def _pairs(_: click.Context, option: click.Parameter, pairs: Iterable[str]) -> d
         if not equals or not key:
             raise click.BadParameter("expected K=V", param_hint=option.opts[0])
         found[key] = value
+    return found
+
+
+def _read_limits(_: click.Context, option: click.Parameter, pairs: Iterable[str]) -> dict[str, int]:
+    found = {}
+    for kind, number in _pairs(_, option, pairs).items():
+        if kind not in limits.TABLE:
+            raise click.BadParameter(f"the kinds are {', '.join(limits.TABLE)}", param_hint="--read-limit")
+        if not (number.isascii() and number.isdecimal() and len(number) < 19):
+            raise click.BadParameter("expected KIND=N, N a number", param_hint="--read-limit")
+        found[kind] = int(number)
     return found
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from io import BytesIO
 from typing import Any
 from urllib.parse import unquote
 
@@ -24,6 +25,7 @@ _COMMIT = re.compile(r"([0-9]{20})\.json")
 _CHECKSUM = re.compile(r"([0-9]{20})\.crc")
 _STAGED = re.compile(r"([0-9]{20})\.[0-9a-f-]{36}\.json")
 _CHECKPOINT = re.compile(r"([0-9]{20})\.checkpoint(?:\.([0-9]{10})\.([0-9]{10})|\.[0-9a-f-]{36})?\.(parquet|json)")
+_NO_FILES = ("commitInfo", "metaData", "txn")
 _CAN_TELL = (b'"txn"', b'"metaData"')
 _Action = tuple[str, dict[str, Json]]  # its kind, and what it says
 
@@ -121,7 +123,7 @@ def staged_versions(names: Iterable[str]) -> list[int]:
 def parse_transaction(data: bytes, app_id: str) -> int | None:
     """The version that this commit's `txn` records for `app_id`, whatever else is wrong in the file."""
     found = None
-    for line in data.splitlines():
+    for line in BytesIO(data):
         # The lines with files can be large and many; only those that can be a transaction are worth decoding.
         if b'"txn"' not in line:
             continue
@@ -136,9 +138,23 @@ def parse_transaction(data: bytes, app_id: str) -> int | None:
 
 
 def parse_commit(data: bytes, version: int) -> DeltaCommit:
-    actions = list(_actions(data))
-    info = next((value for kind, value in actions if kind == "commitInfo"), {})
-    files = [value for kind, value in actions if kind in ("add", "remove")]
+    """A commit may name very many files: of each only its path is kept."""
+    others: list[tuple[str, dict[str, Json]]] = []
+    paths: dict[str, set[str]] = {"add": set(), "remove": set()}
+    new_data: list[str] = []
+    changed: set[str] = set()  # by which kinds of action data comes or goes
+    for kind, value in _actions(data):
+        if kind in _NO_FILES:
+            others.append((kind, value))
+        if kind not in paths:
+            continue
+        path = str(value.get("path"))
+        paths[kind].add(path)
+        if _changes_data(value):
+            changed.add(kind)
+            if kind == "add":
+                new_data.append(unquote(path))
+    info = next((value for kind, value in others if kind == "commitInfo"), {})
     timestamp = info.get("inCommitTimestamp", info.get("timestamp"))
     operation = info.get("operation")
     return DeltaCommit(
@@ -147,15 +163,13 @@ def parse_commit(data: bytes, version: int) -> DeltaCommit:
         operation=operation if isinstance(operation, str) else None,
         parameters=_object(info.get("operationParameters")),
         metrics=_object(info.get("operationMetrics")),
-        transactions=_transactions(actions),
-        added=_paths(actions, "add"),
-        removed=_paths(actions, "remove"),
-        rewrites=bool(files) and not any(map(_changes_data, files)),
-        metadata=_metadata(actions),
-        new_data=tuple(
-            unquote(str(value.get("path"))) for kind, value in actions if kind == "add" and _changes_data(value)
-        ),
-        takes_data=any(kind == "remove" and _changes_data(value) for kind, value in actions),
+        transactions=_transactions(others),
+        added=frozenset(paths["add"]),
+        removed=frozenset(paths["remove"]),
+        rewrites=any(paths.values()) and not changed,
+        metadata=_metadata(others),
+        new_data=tuple(new_data),
+        takes_data="remove" in changed,
     )
 
 
@@ -241,7 +255,7 @@ def retention_ms(configuration: Mapping[str, str]) -> int | None:
 
 
 def _actions(data: bytes, only: Collection[bytes] = ()) -> Iterator[_Action]:
-    for number, line in enumerate(data.split(b"\n"), start=1):
+    for number, line in enumerate(BytesIO(data), start=1):
         if line.strip() and (not only or any(word in line for word in only)):
             yield from _pairs([parse_json_object(line.decode("utf-8", "replace"), number)])
 
@@ -263,10 +277,6 @@ def _transactions(actions: Iterable[_Action]) -> tuple[DeltaTransaction, ...]:
         for kind, txn in actions
         if kind == "txn" and isinstance(txn.get("appId"), str) and is_long(txn.get("version"))
     )
-
-
-def _paths(actions: Iterable[_Action], wanted: str) -> frozenset[str]:
-    return frozenset(str(value.get("path")) for kind, value in actions if kind == wanted)
 
 
 def _metadata(actions: Iterable[_Action]) -> DeltaMetadata | None:

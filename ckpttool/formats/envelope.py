@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from itertools import accumulate
 
 from ckpttool.errors import MalformedFile, UnsupportedVersion
+from ckpttool.limits import check
 from ckpttool.model import Json, Position, SparkError
 from ckpttool.words import quote
 
@@ -80,6 +81,7 @@ def parse_json(text: str, line: int | None = None) -> Json:
 
     So are nesting bombs, and numbers that would take minutes to convert."""
     try:
+        check("values", text.count("[") + text.count("{") + text.count(","))
         if _nests_too_deeply(text):  # how deep Python itself goes depends on its version, and on what comes after
             raise RecursionError
         value, end = _DECODER.raw_decode(text, len(text) - len(text.lstrip()))
@@ -168,5 +170,6 @@ def _refuse_constant(name: str) -> Json:
     raise ValueError(f"{name} is not a JSON number")
 
 
-_NOT_BRACKETS = r'"(?:[^"\\]++|\\.)*+"|[^"\[\]{}]++'
+# A text that does not end takes all that is left: to look for the end of each again would take for ever.
+_NOT_BRACKETS = r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[^"\[\]{}]++'
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)

@@ -17,6 +17,7 @@ from ckpttool.errors import MalformedFile
 from ckpttool.formats.envelope import parse_json_object
 from ckpttool.formats.names import parse_long
 from ckpttool.formats.values import decode_utf8
+from ckpttool.limits import OverLimit, most
 from ckpttool.model import Json
 
 HINT = "version-hint.text"
@@ -25,7 +26,6 @@ EPOCH_ID = "spark.sql.streaming.epochId"
 
 _HADOOP = re.compile(r"v([0-9]{1,10})(?:\.gz)?\.metadata\.json(?:\.gz)?")
 _CATALOG = re.compile(r"([0-9]{1,10})-[0-9a-f-]{36}(?:\.gz)?\.metadata\.json(?:\.gz)?")
-_UNPACKED_AT_MOST = 256 * 2**20
 
 
 class IcebergSnapshot(Struct, frozen=True):
@@ -122,9 +122,11 @@ def _unpacked(data: bytes) -> bytes:
         return data
     try:
         inflater = zlib.decompressobj(wbits=31)
-        text = inflater.decompress(data, _UNPACKED_AT_MOST)
+        text = inflater.decompress(data, most("iceberg"))
     except zlib.error as error:
         raise MalformedFile(f"not gzip: {error}", expected="a metadata file") from None
-    if inflater.unconsumed_tail or not inflater.eof:
-        raise MalformedFile("the compressed file is cut off or too large", expected="a metadata file")
+    if inflater.unconsumed_tail or (not inflater.eof and len(text) == most("iceberg")):
+        raise OverLimit("iceberg")
+    if not inflater.eof:
+        raise MalformedFile("the compressed file is cut off", expected="a metadata file")
     return text

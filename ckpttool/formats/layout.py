@@ -135,3 +135,24 @@ def hadoop_crc(path: str) -> str:
 def sidecar(path: str) -> str:
     """`<name>.crc`: of a file of state, by Spark."""
     return f"{path}{CRC_SUFFIX}"
+
+
+# -- what a file is ----------------------------------------------------------------------------------------------------
+
+_WITHIN = {
+    FILE_SINK_LOG: "sink-log",
+    DELTA_LOG: "delta-log",
+    OPERATOR_METADATA: "schemas",
+    SCHEMAS: "schemas",
+}
+
+
+def kind_of(path: str) -> str:
+    """By which of `limits.TABLE` a file is read: told by its path below a checkpoint, a sink or a table."""
+    top, *others = path.split("/")
+    for step in (top, *others[:-1]):
+        if step in _WITHIN:
+            return _WITHIN[step]
+    if top == METADATA:
+        return "iceberg" if others else "metadata"
+    return top if others and top in PARTS else "other"

@@ -19,6 +19,7 @@ from ckpttool.formats.envelope import (
     parse_lines,
     parse_version,
 )
+from ckpttool.limits import check
 from ckpttool.model import Json, OffsetLogEntry, OffsetMetadata, Position, SourceOffset, SparkError
 from ckpttool.words import quote
 
@@ -28,6 +29,7 @@ _KNOWN_FIELDS = frozenset({"batchWatermarkMs", "batchTimestampMs", "conf"})
 
 
 def parse_offset_log(data: bytes, batch_id: int) -> OffsetLogEntry:
+    check("lines", data.count(b"\n") + data.count(b"\r"))
     lines = parse_lines(data)
     version = parse_version(lines[0], NEWEST_VERSION)
     if len(lines) < 2:
@@ -103,4 +105,5 @@ def _parse_conf(value: Json, line: int) -> Mapping[str, str]:
         raise MalformedFile(
             f"`conf` is a JSON {json_type(value)}", expected="`conf`: an object of texts", position=Position(line=line)
         )
+    check("settings", len(value))
     return {key: entry if isinstance(entry, str) else json.dumps(entry) for key, entry in value.items()}

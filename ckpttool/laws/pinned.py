@@ -43,9 +43,10 @@ _ENCODING = f"{_STREAMING}.stateStore.encodingFormat"
 
 def _pinned_values(scene: Scene) -> Failure | Doubt | None:
     """The newest offsets' configuration is forced on the session: each value must be one that its key takes."""
-    entry = scene.entry(scene.planned)
+    planned = scene.planned
+    entry = scene.entry(planned)
     for key, value in entry.metadata.conf.items() if entry and entry.metadata else ():
-        why = f"offsets/{scene.planned} pins {key} = {value}"
+        why = f"offsets/{planned} pins {key} = {value}"
         number = parse_long(value.strip())
         whole = number is not None and -(2**31) <= number < 2**31
         if (key in WHOLE_NUMBERS and not whole) or (key in SWITCHES and value.strip().lower() not in ("true", "false")):

@@ -33,6 +33,7 @@ from ckpttool.formats.offsets import parse_offset_log
 from ckpttool.formats.state.names import by_batch, parse_state_versions, provider_by_conf, provider_of
 from ckpttool.formats.state.operator import parse_operator_metadata
 from ckpttool.formats.state.schema import parse_state_schema
+from ckpttool.limits import OverLimit, Room
 from ckpttool.model import (
     Checkpoint,
     CommitLogEntry,
@@ -121,6 +122,7 @@ class _Loader:
         self.faults: list[Finding] = []
         self.modified_ms: dict[str, int] = {}
         self.raw: dict[str, bytes] = {}
+        self.room = Room()
         self.unreachable = False
 
     def load(self, names: Sequence[str]) -> Checkpoint:
@@ -191,15 +193,16 @@ class _Loader:
 
     def read_batches(self, directory: str, names: LogNames, opened: Collection[int]) -> dict[int, bytes | CkptError]:
         """What Spark opens and what was asked for; then the newest others, while their bytes are within bounds."""
-        wanted = {*opened, *(batch for batch in self.also if batch in names.ids)}
+        wanted = sorted({batch for batch in self.also if batch in names.ids} - {*opened})
+        first = dict.fromkeys((*opened, *wanted))
         count = len(names.ids) if self.batches is None else self.batches
-        others = [batch for batch in reversed(names.ids[max(0, len(names.ids) - count) :]) if batch not in wanted]
+        others = [one for one in reversed(names.ids[max(0, len(names.ids) - count) :]) if one not in first]
         bodies: dict[int, bytes | CkptError] = {}
         room = _BATCHES_BYTES
-        for path, body in self.store.read_all([f"{directory}/{batch}" for batch in (*sorted(wanted), *others)]):
+        for path, body in self.bodies([f"{directory}/{batch}" for batch in (*first, *others)]):
             bodies[layout.number_of(path)] = body
             room -= len(body) if isinstance(body, bytes) else 0
-            if room < 0 and len(bodies) >= len(wanted) and self.batches is not None:
+            if room < 0 and len(bodies) >= len(first) and self.batches is not None:
                 break
         return bodies
 
@@ -226,7 +229,7 @@ class _Loader:
             initial = self.read(first, parse_initial_offset, "initial-offset-file-malformed", "warning")
             return SourceLog(name, kind, names, initial)
         files, unread = live_files(names, self.source_bodies)
-        bodies = dict(self.store.read_all([f"{path}/{file}" for file in files]))
+        bodies = dict(self.bodies([f"{path}/{file}" for file in files]))
         if kind == "file" or any(isinstance(body, bytes) and looks_like_file_log(body) for body in bodies.values()):
             return SourceLog(name, "file", names, entries=dict(self.parse_file_log(bodies)), unread=unread)
         first = layout.source_entry(name, 0)
@@ -247,7 +250,7 @@ class _Loader:
                 self.fault(path, body, "unreadable", "warning")
 
     def load_initial_offset(self, path: str, bodies: Mapping[str, bytes | CkptError]) -> InitialOffset | None:
-        body = bodies[path] if path in bodies else next(iter(self.store.read_all([path])))[1]
+        body = bodies[path] if path in bodies else self.body(path)
         return self.parse(
             path,
             body,
@@ -330,10 +333,23 @@ class _Loader:
         *,
         optional: bool = False,
     ) -> T | None:
-        body = next(iter(self.store.read_all([path])))[1]
+        body = self.body(path)
         if optional and isinstance(body, NotFound):
             return None
         return self.parse(path, body, parse, fault_id, severity, next_step)
+
+    def body(self, path: str) -> bytes | CkptError:
+        return next(iter(self.bodies([path])))[1]
+
+    def bodies(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | CkptError]]:
+        """What is beyond the room for all of them is let go at once."""
+        for path, body in self.store.read_all(paths):
+            try:
+                if isinstance(body, bytes):
+                    self.room.take(body)
+                yield path, body
+            except OverLimit as error:
+                yield path, error
 
     def parse(
         self,

@@ -29,7 +29,9 @@ def partition_batches(reader: StateReader, table: StateTable, partition: int) ->
         return
     files = reader.files(table.operator, partition, table.store)
     if table.provider == "hdfs" and table.shape == "pairs" and not reader.conf.row_checksums:
-        records = bulk.newest_records(*reader.stores.whole_files(files))
+        whole = reader.stores.whole_files(files)
+        records = bulk.newest_records(*whole) if whole else None
+        del whole
         if records is not None:
             batch = _columns(table, schema, partition, *records)
             del records  # they hold on to all that was read

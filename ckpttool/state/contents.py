@@ -7,7 +7,7 @@ Arrow does it at the speed of the C library, if it is told that all of them are 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from struct import pack
 from typing import Any
@@ -16,13 +16,12 @@ from ckpttool.errors import MalformedFile
 from ckpttool.formats.state.compression import (
     Codec,
     Lz4Block,
-    bounded,
-    check_growth,
     decompress,
     is_lz4_content,
     lz4_blocks,
 )
 from ckpttool.formats.state.digests import xxh32
+from ckpttool.limits import check, most
 
 PADDING = bytes(4096)  # so that fields of a null struct can be gathered, from wherever
 MOST_BYTES = 2**31 - 2**16  # offsets of Arrow's texts are of 32 bits
@@ -41,19 +40,29 @@ def contents(files: Sequence[File]) -> tuple[memoryview, list[int]] | None:
     try:
         if all(codec == "lz4" for _, codec in files):
             return _lz4_contents([body for body, _ in files])
-        plain = [b"".join(bounded(decompress(body, codec), len(body))) for body, codec in files]
+        plain = [b"".join(_held(decompress(body, codec))) for body, codec in files]
     except MalformedFile:
         return None
     begins = list(accumulate(map(len, plain), initial=0))
-    return (memoryview(b"".join([*plain, PADDING])), begins) if begins[-1] <= MOST_BYTES else None
+    return (memoryview(b"".join([*plain, PADDING])), begins) if _fits(begins[-1]) else None
+
+
+def _fits(size: int) -> bool:
+    return size <= min(MOST_BYTES, most("unpacked"))
+
+
+def _held(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    total = 0
+    for piece in pieces:
+        total += len(piece)
+        check("unpacked", total)
+        yield piece
 
 
 def _lz4_contents(bodies: Sequence[bytes]) -> tuple[memoryview, list[int]] | None:
     blocks = [lz4_blocks(body) for body in bodies]
     sizes = [sum(block.size for block in of_file) for of_file in blocks]
-    for body, size in zip(bodies, sizes, strict=True):
-        check_growth(len(body), size)
-    if sum(sizes) > MOST_BYTES:
+    if not _fits(sum(sizes)):
         return None
     every = [(body, block) for body, of_file in zip(bodies, blocks, strict=True) for block in of_file]
     fill = filled_by_arrow if "pyarrow" in sys.modules else filled_by_cramjam

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec import Struct
 
+from ckpttool.limits import most
+
 Numbers = Any  # an array of numpy
 Plain = bytes | bytearray | memoryview
 
@@ -23,6 +25,7 @@ _LANES = 2048
 _WORTH_LANES_BYTES = 2**20
 _HOPS = 3  # that must look like records, where a lane may begin
 _SAMPLE = 256  # records from the beginning, whose sizes are those that records have
+_MOST_TIMES = 4  # as many records as entries may be held: their numbers take less
 _WORD = 8  # rows are of whole words, and so are records
 _ALIGNED = _WORD // 4  # records begin at multiples of so many sizes
 _LARGEST_SIZE = 2**16  # of keys and values, up to which sizes are looked up in a table
@@ -76,6 +79,8 @@ def frame_of_one_size(plain: Plain) -> Frames | None:
     if value_size < 0 or (len(plain) - 4) % stride or plain[-4:] != END:
         return None
     count = (len(plain) - 4) // stride
+    if count > _MOST_TIMES * most("entries"):
+        return None
     for place, size in ((0, key_size), (at, value_size)):
         if (np.ndarray((count,), ">i4", plain, place, (stride,)) != size).any():
             return None
@@ -102,6 +107,8 @@ def frame_by_steps(plain: Plain) -> Frames | None:
         key_sizes.append(key_size)
         value_sizes.append(max(value_size, -1))
         at = value_at + 4 + max(value_size, 0)
+        if len(keys) > _MOST_TIMES * most("entries"):
+            break
     return None
 
 
@@ -198,6 +205,8 @@ class _Walk:
         at, steps, bits = starts, [], np.zeros(len(starts), np.uint32)
         while (going := at < goals).any():
             steps.append(at)
+            if len(steps) * len(at) > _MOST_TIMES * most("entries"):
+                return None
             keys = self.sizes(at).view(np.uint32)  # what is below zero leads far beyond the goal
             np.bitwise_or(bits, keys, out=bits, where=going)
             at = at + (keys >> 2) + beside
@@ -214,6 +223,8 @@ class _Walk:
         at, steps = starts, []
         while (at < goals).any():
             steps.append(at)
+            if len(steps) * len(at) > _MOST_TIMES * most("entries"):
+                return None
             value_at = at + 1 + (self.sizes(at).view(np.uint32) >> 2)
             at = value_at + 1 + (np.maximum(self.sizes(value_at), 0) >> 2)
         places = _joined([*steps, at], goals)

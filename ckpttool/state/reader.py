@@ -17,13 +17,14 @@ from ckpttool.formats import layout
 from ckpttool.formats.state.operator import parse_operator_metadata
 from ckpttool.formats.state.schema import parse_state_schema
 from ckpttool.formats.state.types import has_one_size
+from ckpttool.limits import PIECE_BYTES
 from ckpttool.model import Checkpoint, Finding, Operator, OperatorMetadata, OperatorStore, StateSchema
 from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
 from ckpttool.reading.io_plan import last_run
 from ckpttool.reading.state_files import StateLoader, expected_partitions, expected_stores
 from ckpttool.scene.state_chain import StoreFiles
 from ckpttool.state.tables import Schemas, StateConf, StateTable, state_conf, tables_of
-from ckpttool.storage.store import READ_LIMIT_BYTES, Store
+from ckpttool.storage.store import Store
 
 if TYPE_CHECKING:
     from ckpttool.state.stores import Stores
@@ -138,7 +139,7 @@ class StateReader:
             return  # it is told when the store's turn comes
         for name in filter(None, (chain.base, *chain.changes)):
             found = self.store.stat(f"{files.path}/{name}")
-            if found and (found.size_bytes or 0) <= READ_LIMIT_BYTES:
+            if found and (found.size_bytes or 0) <= PIECE_BYTES:
                 yield f"{files.path}/{name}"
 
     def values(self, table: StateTable, partition: int) -> Iterator[tuple[Any, ...]]:

@@ -5,14 +5,36 @@ The changes are held in memory, the base is not: it may be a database far larger
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Set
+from bisect import bisect_right
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
+from heapq import heappop, heappush
+from itertools import chain
 
-from ckpttool.formats.state.entries import Batch
+from ckpttool.formats.state.entries import Batch, Kind, Pairs
 from ckpttool.formats.state.layouts import checked_hdfs_value, checked_key, checked_rocksdb_value
+from ckpttool.limits import check, most
 
 Pair = tuple[bytes, bytes]
 
 _WORD = 8
+
+
+class Held:
+    """What of a store is in memory: not more keys than may be, nor more bytes. These are counted again only when as
+    many have come since as there was room for."""
+
+    def __init__(self) -> None:
+        self.come = 0
+        self.due = most("unpacked")
+
+    def check(self, pairs: Pairs, keys: int, count: Callable[[], int]) -> None:
+        """After these pairs have come, for so many keys; `count`: the bytes that are held."""
+        check("entries", keys)
+        self.come += sum(map(len, chain.from_iterable(pairs)))
+        if self.come > self.due:
+            held = count()
+            check("unpacked", held)
+            self.due = self.come + most("unpacked") - held
 
 
 def replay_map(
@@ -20,6 +42,7 @@ def replay_map(
 ) -> dict[bytes, bytes]:
     """HDFS-backed stores: a snapshot or nothing, then the deltas, in their order. `only`: the keys that are wanted."""
     state: dict[bytes, bytes] = {}
+    held = Held()
     for batches in files:
         for kind, pairs in batches:
             if kind == "deletes":
@@ -29,6 +52,7 @@ def replay_map(
                 state.update(pairs)
             else:
                 state.update(pair for pair in pairs if pair[0] in only)
+            held.check(pairs, len(state), lambda: sum(map(len, chain(state, state.values()))))
     if row_checksums:
         return {key: checked_hdfs_value(key, value) for key, value in state.items()}
     if any(size % _WORD for size in set(map(len, state.values()))):
@@ -41,60 +65,105 @@ def _trimmed(value: bytes) -> bytes:
     return value[: len(value) // _WORD * _WORD]
 
 
+# What was put, or nothing for what was deleted; or what was merged, each part after so many ranges were removed.
+Change = bytes | None | list[tuple[int, bytes]]
+
+
 class Changes:
-    """What changelogs of a RocksDB store have done, in the order in which they did it."""
+    """What changelogs of a RocksDB store have done, in the order in which they did it.
+
+    Which keys a removed range has met is not asked before the end: ranges may be as many as keys."""
 
     def __init__(self, delimiter: bytes, row_checksums: bool) -> None:
         self.delimiter = delimiter
         self.row_checksums = row_checksums
-        # Key → whether what the base has is replaced, and the value put or merged; none for what was deleted.
-        self._keys: dict[bytes, tuple[bool, bytes | None]] = {}
+        # Key → whether what the base has is replaced, and the change.
+        self._keys: dict[bytes, tuple[bool, Change]] = {}
         self._ranges: list[tuple[bytes, bytes]] = []
+        self._since: dict[bytes, int] = {}  # after how many ranges a key was put, where there were any
+        self._held = Held()
 
     def apply(self, entries: Iterable[Batch]) -> None:
         for kind, pairs in entries:
             if kind == "puts":
                 self._keys.update((key, (True, value)) for key, value in pairs)
-                continue
-            for key, value in pairs:
-                if kind == "deletes":
-                    self._keys[checked_key(key) if self.row_checksums else key] = (True, None)
-                elif kind == "merges":
-                    self._merge(key, value)
-                else:
-                    self._remove_range(key, checked_rocksdb_value(key, value) if self.row_checksums else value)
+                if self._ranges:
+                    self._since.update((key, len(self._ranges)) for key, _ in pairs)
+            else:
+                for key, value in pairs:
+                    self._apply(kind, key, value)
+            self._held.check(pairs, len(self._keys) + len(self._ranges), self._count_bytes)
+
+    def _apply(self, kind: Kind, key: bytes, value: bytes) -> None:
+        if kind == "deletes":
+            self._keys[checked_key(key) if self.row_checksums else key] = (True, None)
+        elif kind == "merges":
+            self._merge(key, value)
+        else:
+            self._ranges.append((key, checked_rocksdb_value(key, value) if self.row_checksums else value))
 
     def keys(self) -> Set[bytes] | None:
         """Those that were touched; None if ranges were removed, of which no key is known."""
         return None if self._ranges else self._keys.keys()
 
     def _merge(self, key: bytes, value: bytes) -> None:
-        replaces, before = self._keys.get(key) or (self._is_in_a_range(key), None)
-        self._keys[key] = (replaces, value if before is None else before + self.delimiter + value)
+        replaces, before = self._keys.get(key) or (False, None)
+        part = (len(self._ranges), value)
+        if isinstance(before, list):
+            before.append(part)
+        else:
+            parts = [] if before is None else [(self._since.get(key, 0), before)]
+            self._keys[key] = (replaces, [*parts, part])
 
-    def _remove_range(self, begin: bytes, end: bytes) -> None:
-        self._ranges.append((begin, end))
-        for key in self._keys:
-            if begin <= key < end:
-                self._keys[key] = (True, None)
-
-    def _is_in_a_range(self, key: bytes) -> bool:
-        return any(begin <= key < end for begin, end in self._ranges)
+    def _count_bytes(self) -> int:
+        parts = (change if isinstance(change, list) else [(0, change or b"")] for _, change in self._keys.values())
+        return sum(map(len, self._keys)) + sum(len(part) for some in parts for _, part in some)
 
     def over(self, base: Iterable[Pair], prefix: bytes = b"") -> Iterator[Pair]:
         """The base as it is after the changes, and what they added; only keys that begin so."""
         left = {key: change for key, change in self._keys.items() if key.startswith(prefix)}
+        removed = Removed(self._ranges)
         for key, value in base:
             change = left.pop(key, None)
             if change is None:
-                if not (self._ranges and self._is_in_a_range(key)):
+                if not removed.last(key):
                     yield key, value
                 continue
-            replaces, added = change
+            replaces, added = self._outcome(key, *change, removed.last(key))
             if not replaces:
                 yield key, value + self.delimiter + (added or b"")
             elif added is not None:
                 yield key, added
-        for key, (_, added) in left.items():
+        for key, change in left.items():
+            _, added = self._outcome(key, *change, removed.last(key))
             if added is not None:
                 yield key, added
+
+    def _outcome(self, key: bytes, replaces: bool, change: Change, removed: int) -> tuple[bool, bytes | None]:
+        """What is left of a change that came before some of the first `removed` ranges."""
+        if isinstance(change, list):
+            parts = [part for since, part in change if since >= removed]
+            return replaces or removed > 0, self.delimiter.join(parts) if parts else None
+        return replaces, None if removed > self._since.get(key, 0) else change
+
+
+class Removed:
+    """Of each key, the last range that it lies in, counted from one; 0 for none."""
+
+    def __init__(self, ranges: Sequence[tuple[bytes, bytes]]) -> None:
+        self._points: list[bytes] = sorted({point for begin, end in ranges if begin < end for point in (begin, end)})
+        self._last: list[int] = []  # of the keys from each point on, up to the next
+        beginning = sorted((begin, number, end) for number, (begin, end) in enumerate(ranges, 1) if begin < end)
+        open_ones: list[tuple[int, bytes]] = []
+        at = 0
+        for point in self._points:
+            while at < len(beginning) and beginning[at][0] == point:
+                heappush(open_ones, (-beginning[at][1], beginning[at][2]))
+                at += 1
+            while open_ones and open_ones[0][1] <= point:
+                heappop(open_ones)
+            self._last.append(-open_ones[0][0] if open_ones else 0)
+
+    def last(self, key: bytes) -> int:
+        at = bisect_right(self._points, key)
+        return self._last[at - 1] if at else 0

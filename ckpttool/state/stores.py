@@ -18,6 +18,7 @@ from ckpttool.formats.state.entries import Batch, changelog_entries, delta_entri
 from ckpttool.formats.state.hdfs import count_rows_of_one_size, sniffed
 from ckpttool.formats.state.layouts import checked_rocksdb_values
 from ckpttool.formats.state.rocksdb import METADATA, parse_snapshot_metadata, read_zip_entries
+from ckpttool.limits import most
 from ckpttool.scene.state_chain import Chain, StoreFiles, chains
 from ckpttool.state import rocksdb
 from ckpttool.state.replay import Changes, Pair, replay_map
@@ -145,9 +146,12 @@ class Stores(Struct, frozen=True):
             with self._rocksdb(files, chain, family) as pairs:
                 yield pairs
 
-    def whole_files(self, files: StoreFiles) -> tuple[list[tuple[bytes, Codec]], bool]:
-        """The snapshot and the deltas after it, of an HDFS-backed store, and whether there is a snapshot."""
+    def whole_files(self, files: StoreFiles) -> tuple[list[tuple[bytes, Codec]], bool] | None:
+        """The snapshot and the deltas after it, of an HDFS-backed store, and whether there is a snapshot. None if they
+        are too much to be held together."""
         chain, files = self.chain(files)
+        if self._stored_bytes(files, chain) > most("state"):
+            return None
         found = []
         for name in (*([chain.base] if chain.base else ()), *chain.changes):
             body = self._read(files, name)
@@ -171,16 +175,20 @@ class Stores(Struct, frozen=True):
 
     def _count_at_once(self, files: StoreFiles, chain: Chain, partitions: int) -> int | None:
         """Of large tables, where there is numpy and records are such that it can be done."""
-        stats = [self.store.stat(f"{files.path}/{name}") for name in (chain.base, *chain.changes) if name]
-        size = sum(one.size_bytes or 0 for one in stats if one) * partitions
+        size = self._stored_bytes(files, chain) * partitions
         if self.conf.row_checksums or size < _WORTH_NUMPY_BYTES:
             return None
         try:
             from ckpttool.state.bulk import newest_records
         except ImportError:
             return None
-        records = newest_records(*self.whole_files(files))
+        whole = self.whole_files(files)
+        records = newest_records(*whole) if whole else None
         return None if records is None else len(records[0].starts)
+
+    def _stored_bytes(self, files: StoreFiles, chain: Chain) -> int:
+        stats = [self.store.stat(f"{files.path}/{name}") for name in (chain.base, *chain.changes) if name]
+        return sum(one.size_bytes or 0 for one in stats if one)
 
 
 def _prefix(families: Mapping[str, int] | None, family: str | None) -> bytes:

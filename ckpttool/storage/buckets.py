@@ -17,7 +17,6 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 
 TRIES = 4  # at a body that breaks off; the clients repeat what is refused or not answered at all
-_BODY_BYTES = 64 * 2**20
 
 T = TypeVar("T")
 Span = tuple[int, int] | None
@@ -52,9 +51,9 @@ class Bucket(Protocol):
     async def page(self, prefix: str, *, flat: bool, token: str | None = None) -> Page:
         """Names that begin with `prefix`, in order: all (`flat`), or down to the next slash."""
 
-    async def get(self, key: str, span: Span = None) -> tuple[bytes, str]:
-        """The whole body, or from a byte up to another, and its version; raises FileNotFoundError, TooLong, or the
-        client's own."""
+    async def get(self, key: str, most: int, span: Span = None) -> tuple[bytes, str]:
+        """The whole body of at most so many bytes, or from a byte up to another, and its version; raises
+        FileNotFoundError, TooLong, or the client's own."""
 
     async def exists(self, key: str) -> bool:
         """Whether there is such an object, without its body."""
@@ -89,12 +88,12 @@ class S3Bucket:
         folders = [one["Prefix"] for one in answer.get("CommonPrefixes", ())]
         return Page(entries, folders, answer.get("NextContinuationToken") if answer.get("IsTruncated") else None)
 
-    async def get(self, key: str, span: Span = None) -> tuple[bytes, str]:
+    async def get(self, key: str, most: int, span: Span = None) -> tuple[bytes, str]:
         async def attempt() -> tuple[bytes, str]:
             part = {"Range": f"bytes={span[0]}-{span[1] - 1}"} if span else {}
             answer = await self._call("get_object", Key=key, **part)
             async with answer["Body"] as body:
-                if answer["ContentLength"] > _BODY_BYTES:
+                if answer["ContentLength"] > most:
                     raise TooLong
                 return _whole(await body.read(), answer["ContentLength"]), answer.get("ETag", "")
 
@@ -147,13 +146,13 @@ class AzureBucket:
                 entries.append(_azure_entry(one))
         return Page(entries, folders, pages.continuation_token or None)
 
-    async def get(self, key: str, span: Span = None) -> tuple[bytes, str]:
+    async def get(self, key: str, most: int, span: Span = None) -> tuple[bytes, str]:
         async def attempt() -> tuple[bytes, str]:
             blob = self._fs.service_client.get_blob_client(self._name, key)
             try:
                 offset, length = (span[0], span[1] - span[0]) if span else (None, None)
                 answer = await blob.download_blob(offset, length)
-                if answer.size > _BODY_BYTES:
+                if answer.size > most:
                     raise TooLong
                 return _whole(await answer.readall(), answer.size), _unquoted(answer.properties.etag)
             except Exception as error:
@@ -198,10 +197,12 @@ class GoogleBucket:
         ]
         return Page(entries, answer.get("prefixes", ()), answer.get("nextPageToken"))
 
-    async def get(self, key: str, span: Span = None) -> tuple[bytes, str]:
+    async def get(self, key: str, most: int, span: Span = None) -> tuple[bytes, str]:
         async def attempt() -> tuple[bytes, str]:
             part = {"Range": f"bytes={span[0]}-{span[1] - 1}"} if span else None
             headers, body = await self._call(self._fs.url(f"{self._name}/{key}"), headers=part)
+            if len(body) > most:  # the client does not stop before
+                raise TooLong
             whole = _whole(body, int(headers.get("Content-Length", len(body))))
             return whole, headers.get("X-Goog-Generation", "")
 

@@ -13,7 +13,8 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from ckpttool.errors import CkptError
-from ckpttool.storage import store as storage
+from ckpttool.formats.layout import kind_of
+from ckpttool.limits import largest_file, most
 from ckpttool.storage.buckets import TRIES
 from ckpttool.storage.remote import CONNECT_S, FsspecStore
 from ckpttool.storage.remote_errors import remote_error
@@ -31,10 +32,26 @@ def make_patient(session: Any) -> None:
     from requests.adapters import HTTPAdapter
     from urllib3 import Retry
 
-    session.request = partial(session.request, timeout=(CONNECT_S, _PATIENCE_S))
+    session.request = partial(_bounded_request, session.request)
     again = Retry(TRIES - 1, status_forcelist=_BUSY, raise_on_status=False, backoff_factor=0.2, backoff_jitter=0.2)
     for scheme in ("http://", "https://"):
         session.mount(scheme, HTTPAdapter(pool_maxsize=_AT_ONCE, max_retries=again))
+
+
+def _bounded_request(request: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """With the body, unless it goes on beyond all that is ever asked for; and nothing in it is unpacked."""
+    headers = {**(options.pop("headers", None) or {}), "Accept-Encoding": "identity"}
+    answer = request(*arguments, **options, headers=headers, timeout=(CONNECT_S, _PATIENCE_S), stream=True)
+    body, longest = bytearray(), largest_file() + 1
+    with answer:
+        if answer.headers.get("Content-Encoding", "identity") != "identity":
+            raise ConnectionError("the server compresses what was asked for plain")
+        for piece in answer.iter_content(2**16):
+            body += piece
+            if len(body) > longest:
+                raise ConnectionError("the answer does not end")
+    answer._content = bytes(body)
+    return answer
 
 
 class HdfsStore(FsspecStore):
@@ -80,7 +97,7 @@ class HdfsStore(FsspecStore):
 
     def _fetch_listed(self, path: str, size: int | None) -> bytes | Exception:
         """The whole file, which may have grown since it was listed."""
-        body = self._fetch(path, 0, storage.READ_LIMIT_BYTES + 1)
+        body = self._fetch(path, 0, most(kind_of(path)) + 1)
         if isinstance(body, FileNotFoundError) or (isinstance(body, bytes) and len(body) != size):
             self.changed.add(path)
         return body
@@ -106,7 +123,7 @@ class HdfsStore(FsspecStore):
         return failed or ConnectionError("the body broke off")
 
     def _read_head(self, path: str) -> bytes:
-        return self._open(self._full(path), 0, storage.READ_LIMIT_BYTES + 1)
+        return self._open(self._full(path), 0, most(kind_of(path)) + 1)
 
     def _open(self, full: str, offset: int, length: int) -> bytes:
         fs = self._backend.fs

@@ -13,8 +13,9 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from ckpttool.errors import CkptError, NotFound
+from ckpttool.formats.layout import kind_of
 from ckpttool.formats.names import parse_log_names
-from ckpttool.storage import store as storage
+from ckpttool.limits import check, most
 from ckpttool.storage.buckets import Bucket, Entry, Page, TooLong
 from ckpttool.storage.remote import Backend
 from ckpttool.storage.remote_errors import remote_error
@@ -181,8 +182,12 @@ class ObjectStore(Store):
 
     async def _pages(self, prefix: str, *, flat: bool, token: str | None = "") -> AsyncIterator[Page]:
         """From the start, or from where a page left off; None: it was the last."""
+        pages = names = 0
         while token is not None:
             page = await self._page(prefix, flat=flat, token=token or None)
+            pages, names = pages + 1, names + len(page.entries) + len(page.folders)
+            check("pages", pages)
+            check("names", names)
             yield page
             token = page.token
 
@@ -262,7 +267,7 @@ class ObjectStore(Store):
         return body
 
     def read_range(self, path: str, start: int, end: int) -> bytes:
-        return self._ask(path, self._bucket.get, self._prefix + path, (start, end))[0]
+        return self._ask(path, self._bucket.get, self._prefix + path, end - start, (start, end))[0]
 
     def read_all(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | CkptError]]:
         for portion in self._portions(paths):
@@ -302,17 +307,18 @@ class ObjectStore(Store):
             return not_a_file()
         if found.size_bytes == 0:
             return b""
-        return too_large() if (found.size_bytes or 0) > storage.READ_LIMIT_BYTES else None
+        return too_large(path, found.size_bytes) if (found.size_bytes or 0) > most(kind_of(path)) else None
 
     async def _get(self, key: str) -> bytes | Exception:
+        path = key[len(self._prefix) :]
         try:
-            body, version = await self._bucket.get(key)
+            body, version = await self._bucket.get(key, most(kind_of(path)))
         except TooLong:
-            return too_large()
+            return too_large(path)
         except Exception as error:
             return error
         if version and self._versions.get(key, version) not in (version, ""):
-            self.changed.add(key[len(self._prefix) :])
+            self.changed.add(path)
         return body
 
     def _outcome(self, path: str, body: bytes | Exception) -> bytes | CkptError:
@@ -323,7 +329,7 @@ class ObjectStore(Store):
             return remote_error(body, path)
         if found and found.size_bytes != len(body):
             self.changed.add(path)
-        return body if len(body) <= storage.READ_LIMIT_BYTES else too_large()
+        return body if len(body) <= most(kind_of(path)) else too_large(path)
 
     def _listed(self, path: str) -> FileStat | None:
         directory, _, name = path.rpartition("/")

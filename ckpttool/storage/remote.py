@@ -10,6 +10,7 @@ import asyncio
 import html
 import os
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from threading import Thread
@@ -17,10 +18,20 @@ from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
 from ckpttool.errors import CkptError, LeftUnread, MalformedFile
-from ckpttool.storage import store as storage
-from ckpttool.storage.buckets import BUCKETS, silence_clients
+from ckpttool.formats.layout import kind_of
+from ckpttool.limits import PIECE_BYTES, OverLimit, check, most
+from ckpttool.storage.buckets import BUCKETS, TooLong, silence_clients
 from ckpttool.storage.remote_errors import opening_error, remote_error
-from ckpttool.storage.store import FileStat, NothingStore, Store, bounded, not_a_file, portions, too_large
+from ckpttool.storage.store import (
+    FileStat,
+    NothingStore,
+    Store,
+    bounded,
+    bounded_names,
+    not_a_file,
+    portions,
+    too_large,
+)
 from ckpttool.storage.urls import Options, options_for, over_http, protocol_of, redact_url, walk
 
 PATIENCE_S = 120.0  # for one request of ours, which may be a hundred of the backend's
@@ -29,6 +40,8 @@ _BUCKETS = ("s3", "abfs", "gs", "gcs", "oss")  # protocols whose first directory
 _FILES_AT_ONCE = 100
 # Repeats with a growing and random pause; as many connections as requests at once.
 _S3_RETRIES = {"mode": "standard", "total_max_attempts": 4}
+# No body becomes more than was sent: none is asked for compressed, and one that is all the same stays so.
+_HTTP_CLIENT = {"auto_decompress": False, "headers": {"Accept-Encoding": "identity"}}
 _S3_CLIENT = {"retries": _S3_RETRIES, "max_pool_connections": 64, "connect_timeout": CONNECT_S, "read_timeout": 30.0}
 
 T = TypeVar("T")
@@ -73,7 +86,7 @@ def _arguments(target: str, protocol: str, options: Options) -> Options:
     if protocol == "s3":
         options["config_kwargs"] = {**_S3_CLIENT, **options.get("config_kwargs", {})}
     if protocol in ("http", "https"):
-        options["client_kwargs"] = {"timeout": _http_timeout(), **options.get("client_kwargs", {})}
+        options["client_kwargs"] = {**_HTTP_CLIENT, "timeout": _http_timeout(), **options.get("client_kwargs", {})}
     return {protocol: options} if "::" in target else options
 
 
@@ -89,11 +102,14 @@ class Backend:
     def __init__(self, fs: Any = None) -> None:
         self.fs = fs
         self._gave_up = False
+        self._waited_s = 0.0
 
     def ask(self, call: Callable[[], T]) -> T:
         """What `call` returns or raises, or TimeoutError. Its thread is left behind: nothing can stop a blocked one."""
         if self._gave_up:
             raise TimeoutError("it did not answer before")
+        check("seconds", int(self._waited_s))
+        began = time.monotonic()
         answer: Future[T] = Future()
 
         def run() -> None:
@@ -108,6 +124,8 @@ class Backend:
         except TimeoutError:
             self._gave_up = not answer.done()
             raise
+        finally:
+            self._waited_s += time.monotonic() - began
 
 
 class FsspecStore(Store):
@@ -126,7 +144,7 @@ class FsspecStore(Store):
         except Exception as error:
             raise remote_error(error, path or self.url) from None
         self._listings[path] = {name: found for name, found in listing.items() if name not in ("", ".", "..")}
-        return list(self._listings[path])
+        return bounded_names(list(self._listings[path]))
 
     def stat(self, path: str) -> FileStat | None:
         directory, _, name = path.rpartition("/")
@@ -195,7 +213,7 @@ class FsspecStore(Store):
     def _read_together(self, paths: Sequence[str]) -> Sequence[bytes | CkptError]:
         """Ranges with ends known from the listing: concurrent on every async backend, and no HEAD before the GET."""
         sizes = {path: found.size_bytes for path in paths if (found := self._listed(path)) and not found.is_directory}
-        ranged = [path for path, size in sizes.items() if size and size <= storage.READ_LIMIT_BYTES]
+        ranged = [path for path, size in sizes.items() if size and size <= most(kind_of(path))]
         fetched = dict(zip(ranged, self._fetch_ranges(ranged, [sizes[path] for path in ranged]), strict=True))
         return [
             _outcome(fetched[path] if path in fetched else self._read_alone(path, sizes.get(path)), path)
@@ -214,10 +232,10 @@ class FsspecStore(Store):
             return [error] * len(paths)
         return bodies
 
-    def _read_alone(self, path: str, size: int | None) -> bytes | Exception | None:
-        """A file that no listing told, or that needs no request. None: too large."""
+    def _read_alone(self, path: str, size: int | None) -> bytes | Exception:
+        """A file that no listing told, or that needs no request."""
         if size is not None:
-            return b"" if size == 0 else None
+            return b"" if size == 0 else too_large(path, size)
         if (found := self._listed(path)) and found.is_directory:
             return not_a_file()
         try:
@@ -227,7 +245,7 @@ class FsspecStore(Store):
 
     def _read_head(self, path: str) -> bytes:
         with self._backend.fs.open(self._full(path), "rb") as file:
-            return bytes(file.read(storage.READ_LIMIT_BYTES + 1))
+            return bytes(file.read(most(kind_of(path)) + 1))
 
 
 class HttpStore(FsspecStore):
@@ -244,13 +262,15 @@ class HttpStore(FsspecStore):
         """Asked for with a slash at the end: then only a directory answers, and without a redirection."""
         address, question, query = self._full(path).partition("?")
         address = address.rstrip("/") + "/"
-        (answer,) = self._get([address + question + query])
+        (answer,) = self._get([(address + question + query, PIECE_BYTES)])
+        if isinstance(answer, TooLong):
+            raise OverLimit("names")
         if isinstance(answer, Exception):
             raise answer
         content_type, body = answer
         if not content_type.startswith("text/html"):
             raise NotADirectoryError(address)
-        names = _linked_names(bounded(body).decode("utf-8", "surrogateescape"), address)
+        names = linked_names(body.decode("utf-8", "surrogateescape"), address)
         return {name.rstrip("/"): FileStat(None, None, name.endswith("/")) for name in names}
 
     def _info(self, path: str) -> FileStat | None:
@@ -260,22 +280,27 @@ class HttpStore(FsspecStore):
         return self._listings[directory].get(name)
 
     def _read_together(self, paths: Sequence[str]) -> Sequence[bytes | CkptError]:
-        answers = self._get([self._full(path) for path in paths])
+        answers = self._get([(self._full(path), most(kind_of(path))) for path in paths])
         bodies = [self._body(path, answer) for path, answer in zip(paths, answers, strict=True)]
-        if len(paths) > 1:  # together they share the limit: whoever went over it has another try of its own
+        if len(paths) > 1:  # together they share what is held at once: whoever went over it has another try of its own
             bodies = [
                 self._read_together([path])[0] if isinstance(body, LeftUnread) else body
                 for path, body in zip(paths, bodies, strict=True)
             ]
         return bodies
 
+    def read_range(self, path: str, start: int, end: int) -> bytes:
+        return self.read(path)[start:end]  # a web server may ignore a range
+
     def _body(self, path: str, answer: tuple[str, bytes] | Exception) -> bytes | CkptError:
         if (found := self._listed(path)) and found.is_directory:
             return not_a_file()
+        if isinstance(answer, TooLong):
+            return too_large(path)
         return _outcome(answer if isinstance(answer, Exception) else answer[1], path)
 
-    def _get(self, addresses: Sequence[str]) -> Sequence[tuple[str, bytes] | Exception]:
-        """For each address the type and the body, or what went wrong."""
+    def _get(self, addresses: Sequence[tuple[str, int]]) -> Sequence[tuple[str, bytes] | Exception]:
+        """For each address, and the most that is read of it, the type and the body, or what went wrong."""
         from fsspec.asyn import sync
 
         fs = self._backend.fs
@@ -288,13 +313,14 @@ class HttpStore(FsspecStore):
         return answers
 
 
-async def _get_all(fs: Any, addresses: Sequence[str]) -> Sequence[tuple[str, bytes] | Exception]:
+async def _get_all(fs: Any, addresses: Sequence[tuple[str, int]]) -> Sequence[tuple[str, bytes] | Exception]:
     session = await fs.set_session()
     few = asyncio.Semaphore(16)
-    room = storage.READ_LIMIT_BYTES
+    room = max([PIECE_BYTES, *(most_bytes for _, most_bytes in addresses)])
 
-    async def get(address: str) -> tuple[str, bytes] | Exception:
+    async def get(asked: tuple[str, int]) -> tuple[str, bytes] | Exception:
         nonlocal room
+        address, most_bytes = asked
         try:
             async with few, session.get(fs.encode_url(address), **fs.kwargs) as response:
                 if response.status in (404, 410):
@@ -302,13 +328,15 @@ async def _get_all(fs: Any, addresses: Sequence[str]) -> Sequence[tuple[str, byt
                 response.raise_for_status()
                 if response.url.path.endswith("/") and not address.partition("?")[0].endswith("/"):
                     return IsADirectoryError(address)  # the server led us on to a listing
+                if response.headers.get("Content-Encoding", "identity") != "identity":
+                    return ConnectionError("the server compresses what was asked for plain")
                 body = bytearray()
                 async for piece in response.content.iter_chunked(2**16):
                     body += piece
                     room -= len(piece)
-                    if room < 0:
+                    if room < 0 or len(body) > most_bytes:
                         room += len(body)
-                        return too_large()
+                        return TooLong()
                 return response.headers.get("Content-Type", ""), bytes(body)
         except Exception as error:
             return error
@@ -316,14 +344,17 @@ async def _get_all(fs: Any, addresses: Sequence[str]) -> Sequence[tuple[str, byt
     return await asyncio.gather(*map(get, addresses))
 
 
-_LINK = re.compile(r"""<a\s[^>]*?href\s*=\s*["']([^"'<>]+)["']""", re.IGNORECASE)
+# Neither looks beyond the tag that it is in, so that a page of tags that never end takes no longer than another.
+_TAG = re.compile(r"<a\s([^<>]*)", re.IGNORECASE)
+_LINK = re.compile(r"""href\s*=\s*["']([^"'<>]+)["']""", re.IGNORECASE)
 
 
-def _linked_names(page: str, address: str) -> Iterator[str]:
+def linked_names(page: str, address: str) -> Iterator[str]:
     """The links that lead one step down: no sorting of columns (`?C=N`), no parent, no other site."""
     path = "/" + address.partition("://")[2].partition("/")[2]
-    for link in map(html.unescape, _LINK.findall(page)):
-        name = link.removeprefix(address).removeprefix(path).removeprefix("./")
+    for tag in _TAG.finditer(page):
+        found = _LINK.search(tag[1])
+        name = html.unescape(found[1] if found else "").removeprefix(address).removeprefix(path).removeprefix("./")
         if name and not re.search(r"[?#:]|/.", name) and not name.startswith("/"):
             yield unquote(name, errors="surrogateescape")
 
@@ -357,10 +388,10 @@ def _entry_time(entry: Mapping[str, Any]) -> int | None:
     return None
 
 
-def _outcome(body: bytes | Exception | None, path: str) -> bytes | CkptError:
+def _outcome(body: bytes | Exception, path: str) -> bytes | CkptError:
     if isinstance(body, Exception):
         return remote_error(body, path)
     try:
-        return bounded(body)
+        return bounded(body, path)
     except MalformedFile as error:
         return error

@@ -1,4 +1,5 @@
-"""The door to the files: one small `Store` for the local disk and for everything fsspec opens. It only reads.
+"""The door to the files: one small `Store` for the local disk and for everything fsspec opens. It only reads, and of
+each kind of file no more than its limit, whoever asks.
 
 Local paths never import fsspec. Listings are in no order. Hadoop's spellings of URLs are mapped to fsspec's or refused
 with the reason; credentials come from `--storage-option` or from the environment, and never appear in a message.
@@ -10,14 +11,15 @@ import errno
 import os
 import stat as stat_flags
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Protocol
 
 from msgspec import Struct
 
 from ckpttool.errors import CkptError, LeftUnread, MalformedFile, NotFound, Unavailable
+from ckpttool.formats.layout import kind_of
+from ckpttool.limits import PIECE_BYTES, OverLimit, check, most
 from ckpttool.storage.urls import parse_url
-
-READ_LIMIT_BYTES = 64 * 2**20
 
 Names = list[str]  # by its own name, since the stores have a method `list`
 
@@ -44,13 +46,15 @@ class Store(Protocol):
     changed: Collection[str] = ()
 
     def list(self, path: str = "") -> list[str]:
-        """The names in a directory, in no order; raises NotFound if it is not there or is a file."""
+        """The names in a directory, in no order; raises NotFound if it is not there or is a file, OverLimit if they are
+        too many."""
 
     def stat(self, path: str) -> FileStat | None:
         """Size, time and kind; None if there is nothing. After a `list` of its directory this costs no request."""
 
     def read(self, path: str) -> bytes:
-        """The whole file; raises NotFound, Unavailable, or MalformedFile for what is not a readable file."""
+        """The whole file; raises NotFound, Unavailable, MalformedFile for what is not a readable file, or OverLimit
+        for what is larger than files of its kind are."""
 
     def read_range(self, path: str, start: int, end: int) -> bytes:
         """The bytes from `start` up to `end`, of a file that has them; raises what `read` would."""
@@ -89,7 +93,7 @@ def portions(paths: Sequence[str], size_of: Callable[[str], int], most_files: in
     total = 0
     for path in paths:
         size = size_of(path)
-        if portion and (total + size > READ_LIMIT_BYTES or len(portion) == most_files):
+        if portion and (total + size > PIECE_BYTES or len(portion) == most_files):
             yield portion
             portion, total = [], 0
         portion.append(path)
@@ -109,18 +113,21 @@ def open_store(url: str, storage_options: Mapping[str, str] | None = None) -> St
 
 
 def read_pieces(store: Store, path: str) -> Iterator[bytes]:
-    """A file of any size, in pieces of at most what `read` would take as a whole."""
+    """A file of any size, in pieces."""
     found = store.stat(path)
     size = found.size_bytes if found and not found.is_directory else None
-    if size is None or size <= READ_LIMIT_BYTES:
+    if size is None or size <= PIECE_BYTES:
         yield store.read(path)
         return
-    for start in range(0, size, READ_LIMIT_BYTES):
-        yield store.read_range(path, start, min(start + READ_LIMIT_BYTES, size))
+    for start in range(0, size, PIECE_BYTES):
+        yield store.read_range(path, start, min(start + PIECE_BYTES, size))
 
 
 def read_whole(store: Store, path: str) -> bytes:
-    """A file of any size at once: for state, of which a file may be as large as its partition."""
+    """A large file at once: state, of which a file may be as large as its partition."""
+    found = store.stat(path)
+    if found and found.size_bytes is not None:
+        check(kind_of(path), found.size_bytes)
     pieces = list(read_pieces(store, path))
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
@@ -140,9 +147,11 @@ class LocalStore(Store):
 
     def list(self, path: str = "") -> list[str]:
         try:
-            return os.listdir(self._inside(path))
+            with os.scandir(self._inside(path)) as entries:
+                names = [entry.name for entry in islice(entries, most("names") + 1)]
         except (OSError, ValueError) as error:
             raise _local_error(error, path or self.url) from None
+        return bounded_names(names)
 
     def stat(self, path: str) -> FileStat | None:
         try:
@@ -159,7 +168,12 @@ class LocalStore(Store):
                 found = os.fstat(descriptor)
                 if not stat_flags.S_ISREG(found.st_mode):
                     raise not_a_file()
-                return bounded(file.read() if found.st_size <= READ_LIMIT_BYTES else None)
+                if found.st_size > most(kind_of(path)):
+                    raise too_large(path, found.st_size)
+                body = file.read(found.st_size + 1)
+                if len(body) > found.st_size:  # it grows
+                    body += file.read(most(kind_of(path)) + 1 - len(body))
+                return bounded(body, path)
         except (OSError, ValueError) as error:
             raise _local_error(error, path) from None
 
@@ -227,18 +241,21 @@ class NothingStore(Store):
         return self
 
 
-def bounded(body: bytes | None) -> bytes:
-    """The body itself, unless it is longer than anything we read; None: it was longer and not even read."""
-    if body is None or len(body) > READ_LIMIT_BYTES:
-        raise too_large()
+def bounded(body: bytes, path: str) -> bytes:
+    """The body itself, unless it is longer than files of its kind are."""
+    if len(body) > most(kind_of(path)):
+        raise too_large(path)
     return body
 
 
-def too_large() -> LeftUnread:
-    return LeftUnread(
-        f"the file is larger than {READ_LIMIT_BYTES // 2**20} MiB and was not read",
-        expected="a log file of some kilobytes",
-    )
+def bounded_names(names: Names) -> Names:
+    if len(names) > most("names"):
+        raise OverLimit("names")
+    return names
+
+
+def too_large(path: str, size: int | None = None) -> OverLimit:
+    return OverLimit(kind_of(path), size)
 
 
 def not_a_file() -> MalformedFile:

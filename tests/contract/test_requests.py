@@ -255,7 +255,7 @@ class ManyObjects:
                 at = bisect_left(self.keys, folders[-1][:-1] + "0")
         return Page(entries, folders, None)
 
-    async def get(self, key: str, span: tuple[int, int] | None = None) -> tuple[bytes, str]:
+    async def get(self, key: str, most: int, span: tuple[int, int] | None = None) -> tuple[bytes, str]:  # noqa: ARG002
         await self._wait("GET")
         if key not in self.bodies:
             raise FileNotFoundError

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from struct import Struct, unpack_from
 from typing import Literal, NamedTuple
 
-from ckpttool.errors import LeftUnread, MalformedFile
+from ckpttool.errors import MalformedFile
 from ckpttool.formats.state.digests import xxh32
+from ckpttool.limits import OverLimit, check, most
 from ckpttool.model import Position, SparkError
 
 Codec = Literal["lz4", "zstd", "snappy", "lzf"]
@@ -31,9 +32,7 @@ EOF = SparkError("java.io.EOFException")
 IO = SparkError("java.io.IOException")
 
 _PIECE_BYTES = 2**20
-_LARGEST_FRAME_BYTES = 2**29  # decompressed; a zstd frame cannot be taken apart
-_HARMLESS_BYTES = 2**28
-_LARGEST_GROWTH = 64  # times; rows of zeros are compressed thirtyfold
+_LARGEST_GROWTH = 32  # times; rows that are mostly zeros are compressed so
 _LZ4_HEADER = Struct("<8sBiiI")  # magic, token, compressed size, size, checksum
 _LZ4_SEED = 0x9747B28C
 _LZ4_STORED, _LZ4_COMPRESSED = 0x10, 0x20
@@ -52,24 +51,21 @@ def sniff_compression(head: bytes) -> Codec | None:
 
 
 def decompress(data: bytes, codec: Codec) -> Iterator[bytes]:
-    """The contents, in order; ends with the data, or in `MalformedFile` where it cannot go on."""
-    return _DECOMPRESSORS[codec](data)
-
-
-def bounded(pieces: Iterator[bytes], stored: int) -> Iterator[bytes]:
-    """The pieces, for whoever holds on to them: no more than a file of so many bytes can honestly become."""
+    """The contents, in order; ends with the data, or in `MalformedFile` where it cannot go on, or where it is more than
+    a file of so many bytes can honestly become."""
     total = 0
-    for piece in pieces:
+    for piece in _DECOMPRESSORS[codec](data):
         total += len(piece)
-        check_growth(stored, total)
-        yield piece
+        check_growth(len(data), total)
+        if len(piece) <= 2 * _PIECE_BYTES:
+            yield piece
+        else:
+            yield from (piece[at : at + _PIECE_BYTES] for at in range(0, len(piece), _PIECE_BYTES))
 
 
 def check_growth(stored: int, total: int) -> None:
-    if total > _HARMLESS_BYTES and total > stored * _LARGEST_GROWTH:
-        raise LeftUnread(
-            f"{stored:,} bytes that become more than {total:,}", expected=f"at most {_LARGEST_GROWTH} times as many"
-        )
+    if total > stored * _LARGEST_GROWTH:
+        check("unpacked", total)
 
 
 def _cramjam_error() -> type[Exception]:
@@ -195,18 +191,19 @@ def _zstd(data: bytes) -> Iterator[bytes]:
     if not data:
         return
     blocks, whole = _zstd_blocks(data)
-    if len(blocks) * _ZSTD_BLOCK_BYTES > _LARGEST_FRAME_BYTES:
-        raise LeftUnread("the frame is too large to be looked into", expected="a frame of at most 512 MiB")
+    largest = most("unpacked") + _ZSTD_BLOCK_BYTES  # of a frame, which cannot be taken apart
     for count in (len(blocks), len(blocks) - 1):  # the last one may be damaged, and not be needed
         if count <= 0:
             break
-        plain = bytearray(count * _ZSTD_BLOCK_BYTES)
+        plain = memoryview(bytearray(min(count * _ZSTD_BLOCK_BYTES, largest)))
         try:
             size = zstd.decompress_into(_zstd_prefix(data, blocks, count), plain)
         except _cramjam_error():
+            if count * _ZSTD_BLOCK_BYTES > largest:
+                raise OverLimit("unpacked") from None
             whole = False
             continue
-        yield bytes(memoryview(plain)[:size])
+        yield from (bytes(plain[at : min(at + _PIECE_BYTES, size)]) for at in range(0, size, _PIECE_BYTES))
         break
     if not whole:
         yield _zstd_cut_raw_block(data, blocks)
@@ -298,8 +295,7 @@ def _snappy_block(block: bytes, at: int) -> bytes:
     from cramjam import snappy
 
     try:
-        if snappy.decompress_raw_len(block) > _LARGEST_FRAME_BYTES:
-            raise LeftUnread("a block is too large to be looked into", expected="a block of some kilobytes")
+        check("unpacked", snappy.decompress_raw_len(block))
         return bytes(snappy.decompress_raw(block))
     except _cramjam_error():
         raise _corrupt(at, "a block cannot be decompressed") from None

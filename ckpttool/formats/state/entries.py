@@ -16,7 +16,7 @@ from typing import Literal
 
 from ckpttool.errors import LeftUnread, MalformedFile
 from ckpttool.formats.state.changelog import open_changelog
-from ckpttool.formats.state.compression import Codec, bounded, decompress
+from ckpttool.formats.state.compression import Codec, decompress
 from ckpttool.formats.state.hdfs import sniffed
 from ckpttool.formats.state.records import EOF, LARGEST_RECORD_BYTES, PLAIN, SNAPSHOT, BadSize, Grammar, TooShort
 from ckpttool.model import Position, SparkError
@@ -32,16 +32,16 @@ _STRETCH_BYTES = 2**18  # that the loop takes before the expressions have anothe
 
 
 def delta_entries(data: bytes, codec: Codec | None = None) -> Iterator[Batch]:
-    return read_entries(bounded(decompress(data, codec or sniffed(data)), len(data)), PLAIN)
+    return read_entries(decompress(data, codec or sniffed(data)), PLAIN)
 
 
 def snapshot_entries(data: bytes, codec: Codec | None = None) -> Iterator[Batch]:
-    return read_entries(bounded(decompress(data, codec or sniffed(data)), len(data)), SNAPSHOT)
+    return read_entries(decompress(data, codec or sniffed(data)), SNAPSHOT)
 
 
 def changelog_entries(data: bytes, codec: Codec | None = None) -> Iterator[Batch]:
     header, grammar, pieces = open_changelog(data, codec)
-    return read_entries(bounded(pieces, len(data)), grammar, header.size)
+    return read_entries(pieces, grammar, header.size)
 
 
 def read_entries(pieces: Iterator[bytes], grammar: Grammar, done: int = 0) -> Iterator[Batch]:

@@ -28,6 +28,7 @@ from ckpttool.formats.delta_log import (
     staged_versions,
 )
 from ckpttool.formats.layout import DELTA_LOG
+from ckpttool.limits import Room, weigh_lines
 from ckpttool.model import Finding
 from ckpttool.scene.lineage import follow_rows
 from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkWrite
@@ -97,9 +98,12 @@ def load_window(store: Store, names: DeltaLogNames) -> Iterator[DeltaCommit]:
 
 
 def read_commits(store: Store, versions: Iterable[int]) -> Iterator[DeltaCommit]:
+    """Raises what is wrong with one of them."""
+    room = Room()
     for name, body in store.read_all([_commit_path(version) for version in versions]):
         if isinstance(body, CkptError):
             raise body
+        room.take(body, weigh_lines)
         yield parse_commit(body, _version_of(name))
 
 
@@ -148,9 +152,11 @@ def read_checkpoint(store: Store, names: DeltaLogNames, window: Sequence[DeltaCo
         return pointed[1]
     transactions: tuple[DeltaTransaction, ...] = ()
     metadata: DeltaMetadata | None = None
+    room = Room()
     for _, body in store.read_all([f"{LOG}/{name}" for name in names.checkpoints[newest]]):
         if isinstance(body, CkptError):
             raise body
+        room.take(body, weigh_lines)
         part = parse_checkpoint(body)
         transactions += part.transactions or ()
         metadata = part.metadata or metadata

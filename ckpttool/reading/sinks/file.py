@@ -10,6 +10,7 @@ from ckpttool.errors import CkptError
 from ckpttool.formats import layout
 from ckpttool.formats.file_log import parse_sink_log
 from ckpttool.formats.names import parse_log_names, parse_long, without_directories
+from ckpttool.limits import Room
 from ckpttool.model import Finding, LogNames, SinkFileEntry
 from ckpttool.scene.compaction import LOG
 from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkWrite
@@ -44,12 +45,12 @@ def last_batch(names: LogNames) -> int | None:
 def _load_writes(store: Store, names: LogNames, output: Collection[str], faults: list[Finding]) -> Iterator[SinkWrite]:
     files = {one: str(one) for one in names.ids} | {one: layout.compact(one) for one in names.compact_ids}
     newest = sorted(files)[-_BATCHES_READ:]
-    bodies = dict(store.read_all([f"{LOG}/{files[batch]}" for batch in newest]))
+    bodies = store.read_all([f"{LOG}/{files[batch]}" for batch in newest])
+    room = Room()
     listed: set[str] | None = set()  # the files of all batches so far; None: some are not known
     next_batch = 0
-    for batch in newest:
-        name = f"{LOG}/{files[batch]}"
-        entries = _entries(name, bodies[name], faults)
+    for batch, (name, body) in zip(newest, bodies, strict=True):
+        entries = _entries(name, body, room, faults)
         if batch != next_batch or entries is None:
             listed = None
         next_batch = batch + 1
@@ -65,10 +66,11 @@ def _load_writes(store: Store, names: LogNames, output: Collection[str], faults:
             listed |= {entry.path for entry in entries}
 
 
-def _entries(name: str, body: bytes | CkptError, faults: list[Finding]) -> tuple[SinkFileEntry, ...] | None:
+def _entries(name: str, body: bytes | CkptError, room: Room, faults: list[Finding]) -> tuple[SinkFileEntry, ...] | None:
     try:
         if isinstance(body, CkptError):
             raise body
+        room.take(body)
         return parse_sink_log(body)
     except CkptError as error:
         faults.append(Finding("sink-log-unreadable", "warning", name, error.message))

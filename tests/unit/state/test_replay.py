@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from ckpttool.formats.state.entries import Batch, changelog_entries
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ckpttool import limits
+from ckpttool.formats.state.entries import Batch, Kind, changelog_entries
+from ckpttool.limits import OverLimit
 from ckpttool.state.replay import Changes, replay_map
 from tests.state_builders import lz4, plain, typed, utf
 
@@ -47,3 +53,64 @@ def test_a_range_that_was_removed_leaves_no_list_of_keys() -> None:
     changes.apply(changelog_entries(lz4(utf("v2") + b"\x20" + plain([(b"a", b"c")], end=False) + typed([]))))
     assert changes.keys() is None
     assert dict(changes.over([(b"b", b"0"), (b"c", b"0")])) == {b"c": b"0"}
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["puts", "deletes", "merges", "range_deletes"]),
+            st.binary(max_size=2),
+            st.binary(max_size=2),
+        ),
+        max_size=30,
+    ),
+    st.dictionaries(st.binary(max_size=2), st.binary(max_size=2), max_size=10),
+)
+def test_changes_are_those_of_a_map_to_which_each_is_done_at_once(
+    done: list[tuple[Kind, bytes, bytes]], base: dict[bytes, bytes]
+) -> None:
+    expected = dict(base)
+    changes = Changes(b",", row_checksums=False)
+    for kind, key, value in done:
+        changes.apply([(kind, [(key, value)])])
+        if kind == "puts":
+            expected[key] = value
+        elif kind == "deletes":
+            expected.pop(key, None)
+        elif kind == "merges":
+            expected[key] = expected[key] + b"," + value if key in expected else value
+        else:
+            expected = {one: kept for one, kept in expected.items() if not key <= one < value}
+    assert dict(changes.over(base.items())) == expected
+
+
+def test_what_is_held_is_bounded_by_what_is_left_not_by_what_has_come() -> None:
+    again: list[list[Batch]] = [[("puts", [(bytes(8), bytes(104))])] for _ in range(100)]
+    with limits.changed({"entries": 1, "unpacked": 208}):
+        assert replay_map(again, row_checksums=False) == {bytes(8): bytes(104)}
+        with pytest.raises(OverLimit, match="--read-limit entries"):
+            replay_map([*again, [("puts", [(b"1" * 8, b"")])]], row_checksums=False)
+    with limits.changed({"unpacked": 208}), pytest.raises(OverLimit, match="--read-limit unpacked"):
+        replay_map([*again, [("puts", [(b"1" * 8, bytes(104))])]], row_checksums=False)
+
+
+def test_ranges_and_merges_cost_as_much_each_however_many_there_are() -> None:
+    """Counted in comparisons of keys, which a range that is held against every key makes most of."""
+
+    class Counted(bytes):
+        compared = 0
+
+        def __lt__(self, other: bytes) -> bool:
+            Counted.compared += 1
+            return bytes.__lt__(self, other)
+
+    def compared(count: int) -> int:
+        Counted.compared = 0
+        changes = Changes(b",", row_checksums=False)
+        for number in range(count):
+            key = Counted(number.to_bytes(8, "big"))
+            changes.apply([("puts", [(key, b"")]), ("range_deletes", [(key, Counted(key + b"1"))])])
+        assert dict(changes.over([])) == {}
+        return Counted.compared
+
+    assert compared(2000) < 2.5 * compared(1000)

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from ckpttool import limits
 from ckpttool.errors import CkptError, LeftUnread, NotACheckpoint, NotFound, Unavailable
 from ckpttool.storage import remote
-from ckpttool.storage import store as storage
 from ckpttool.storage.remote import Backend, FsspecStore, HttpStore
-from ckpttool.storage.store import open_store
+from ckpttool.storage.store import FileStat, open_store
 from tests.conftest import run_ckpt
 from tests.unit.storage.failing import Failing
 
@@ -155,15 +155,15 @@ def test_only_links_one_step_down_are_names(monkeypatch: pytest.MonkeyPatch) -> 
     store = HttpStore("http://host/data/ck", Backend(), "http://host/", ["data", "ck"])
     monkeypatch.setattr(store, "_get", lambda _addresses: [("text/html; charset=utf-8", APACHE.encode())])
     assert sorted(store.list()) == ["0", "1", "2", "3", "a b&c", "sub"]
-    assert store.stat("sub") == storage.FileStat(None, None, True)
+    assert store.stat("sub") == FileStat(None, None, True)
 
 
 def test_the_signature_of_a_web_address_goes_with_every_request(monkeypatch: pytest.MonkeyPatch) -> None:
     store = HttpStore("https://host/ck", Backend(), "https://host/?sig=x", ["c k"])
     asked: list[str] = []
 
-    def get(addresses: list[str]) -> list[Exception]:
-        asked.extend(addresses)
+    def get(addresses: list[tuple[str, int]]) -> list[Exception]:
+        asked.extend(address for address, _ in addresses)
         return [FileNotFoundError()] * len(addresses)
 
     monkeypatch.setattr(store, "_get", get)
@@ -200,10 +200,10 @@ def endless_server() -> Iterator[str]:
 
 @pytest.mark.extras
 def test_an_answer_that_never_ends_is_cut_off(endless_server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "READ_LIMIT_BYTES", 2**20)
+    monkeypatch.setattr(remote, "PIECE_BYTES", 2**20)
     monkeypatch.setattr(remote, "PATIENCE_S", 5.0)
     store = open_store(endless_server)
-    with pytest.raises(LeftUnread):
+    with limits.changed({"offsets": 2**20}), pytest.raises(LeftUnread):
         store.read("offsets/1")
     with pytest.raises(LeftUnread):
         store.list("offsets")

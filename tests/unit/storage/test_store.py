@@ -52,14 +52,14 @@ def test_a_socket_is_no_file(tmp_path: Path) -> None:
 
 
 def test_files_are_fetched_together_up_to_a_number_and_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "READ_LIMIT_BYTES", 10)
+    monkeypatch.setattr(storage, "PIECE_BYTES", 10)
     sizes = {"a": 4, "b": 4, "c": 4, "large": 30, "d": 1, "e": 1, "f": 1, "g": 1}
     together = list(storage.portions(list(sizes), sizes.__getitem__, 3))
     assert together == [["a", "b"], ["c"], ["large"], ["d", "e", "f"], ["g"]]
 
 
 def test_a_large_file_is_read_in_pieces_and_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "READ_LIMIT_BYTES", 4)
+    monkeypatch.setattr(storage, "PIECE_BYTES", 4)
     (tmp_path / "f").write_bytes(b"0123456789")
     store = LocalStore(str(tmp_path))
     assert list(storage.read_pieces(store, "f")) == [b"0123", b"4567", b"89"]

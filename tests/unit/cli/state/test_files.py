@@ -67,7 +67,7 @@ def test_verify_says_the_same_however_many_stores_it_takes_at_a_time(sample: Sam
 def test_verify_reads_files_of_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = snapshot(3, [(b"\x00" + at.to_bytes(16, "big"), at.to_bytes(17, "big")) for at in range(5000)])
     table, *others = sorted(map(len, files.values()), reverse=True)
-    monkeypatch.setattr(storage, "READ_LIMIT_BYTES", table - 1)
+    monkeypatch.setattr(storage, "PIECE_BYTES", table - 1)
     assert max(others) < table - 1
     found = fields("verify", str(database(tmp_path, files)))
     assert (found["outcome"], found["why"]) == ("loadable", ["all files that version 3 needs were read to their end"])

@@ -1,0 +1,311 @@
+"""Checkpoints that were built to cost whoever reads them more than they are worth: each a sound one with one thing in
+it that is huge, or becomes so. With the commands that get to see it."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from struct import pack
+
+from tests import state_builders
+from tests.samples.place import place_sample
+from tests.state_builders import lz4, plain, snapshot_zip, zstd
+
+TERABYTE = 2**40
+LARGE = 60 * 2**20
+FILE, HDFS, ROCKSDB = "3.5.7-file-compacted-sound", "4.2.0-join-hdfs-sound", "4.2.0-dedup-rocksdb-sound"
+DSTREAMS, DELTA = "2.4.8-dstreams-sound", "4.2.0-delta-to-delta-sound"
+
+INSPECT, LOG = ("inspect", "{}"), ("log", "{}")
+PLAN, DIFF = ("plan-recovery", "{}"), ("diff", "{}", "{}")
+SCAN = ("scan", "{}/..")
+KAFKA = ("kafka", "diff", "{}", "--bootstrap-server", "127.0.0.1:9", "--timeout", "0.1")
+LIST, COUNT, ROWS = ("state", "list", "{}"), ("state", "count", "{}"), ("state", "rows", "{}", "--limit", "5")
+VERIFY, SIZE = ("state", "verify", "{}"), ("state", "size", "{}")
+TO_SINK = (*PLAN, "--sink", "{}/../output")
+LOOKS = (INSPECT, PLAN, LOG, SCAN)
+STATE = (LIST, COUNT, ROWS, VERIFY, SIZE)
+COMMANDS = (*LOOKS, DIFF, KAFKA, *STATE)
+
+
+@dataclass(frozen=True)
+class Attack:
+    """`build` writes into an empty directory and returns the checkpoint in it."""
+
+    name: str
+    build: Callable[[Path], Path]
+    commands: Sequence[tuple[str, ...]] = COMMANDS
+
+
+def sized(path: Path, size: int = TERABYTE) -> None:
+    """A file of holes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    path.touch()
+    os.truncate(path, size)
+
+
+def bytes_on_disk(root: Path) -> int:
+    """What was written: holes are no bytes, and an entry of a directory is about a hundred."""
+    files = [path.stat() for path in root.rglob("*") if path.is_file()]
+    return sum(min(one.st_size, 512 * one.st_blocks) for one in files) + 100 * len(files)
+
+
+def _put(sample: str, name: str, content: Callable[[], bytes]) -> Callable[[Path], Path]:
+    def build(root: Path) -> Path:
+        path = place_sample(sample, root) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content())
+        return root / "checkpoint"
+
+    return build
+
+
+def _sparse(sample: str, name: str) -> Callable[[Path], Path]:
+    def build(root: Path) -> Path:
+        sized(place_sample(sample, root) / name)
+        return root / "checkpoint"
+
+    return build
+
+
+def _many(sample: str, directory: str, name: str = "{}", count: int = 300_000) -> Callable[[Path], Path]:
+    def build(root: Path) -> Path:
+        place = place_sample(sample, root) / directory
+        place.mkdir(parents=True, exist_ok=True)
+        for number in range(count):
+            os.close(os.open(f"{place}/{name.format(number)}", os.O_CREAT | os.O_WRONLY))
+        return root / "checkpoint"
+
+    return build
+
+
+def _state(provider: str, files: dict[str, Callable[[], bytes]]) -> Callable[[Path], Path]:
+    """Of one store whose rows are `bigint`s."""
+
+    def build(root: Path) -> Path:
+        from benchmarks.state_files import schema_file
+
+        state = {"0/0/_metadata/schema": schema_file("bigint")}
+        state |= {f"0/0/{name}": make() for name, make in files.items()}
+        return state_builders.checkpoint(root / "checkpoint", state, batch=0, provider=provider)
+
+    return build
+
+
+def _table_of(size: int) -> Callable[[Path], Path]:
+    """A snapshot whose only table is of this size, as it says."""
+
+    def build(root: Path) -> Path:
+        made = _state(state_builders.ROCKSDB, {"1.zip": lambda: snapshot_zip([("1.sst", size)])})(root)
+        sized(made / "state/0/0/SSTs/1.sst", size)
+        with open(made / "state/0/0/SSTs/1.sst", "r+b") as file:
+            file.seek(size - 8)
+            file.write(state_builders.sst()[-8:])
+        return made
+
+    return build
+
+
+def _twice_named(root: Path) -> Path:
+    return _state(
+        state_builders.ROCKSDB,
+        {"1.zip": lambda: snapshot_zip([("1.sst", 100)] * 2), "SSTs/1.sst": state_builders.sst},
+    )(root)
+
+
+# -- contents ----------------------------------------------------------------------------------------------------------
+
+HEAD = b'{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{}}'
+
+
+def lines(line: bytes, count: int) -> bytes:
+    return b"v1\n" + HEAD + b"\n" + b"\n".join([line] * count)
+
+
+def many_settings() -> bytes:
+    conf = {f"spark.sql.x{number}": "y" for number in range(500_000)}
+    return b"v1\n" + json.dumps({"batchWatermarkMs": 0, "batchTimestampMs": 1, "conf": conf}).encode() + b"\n-"
+
+
+def wide_json(size: int = LARGE) -> bytes:
+    return b'{"a":[' + b"[]," * (size // 3) + b"[]]}"
+
+
+def deep_json(size: int = LARGE) -> bytes:
+    return b"[" * size
+
+
+def file_log(entry: bytes, size: int = LARGE) -> bytes:
+    return b"v1\n" + b"\n".join([entry] * (size // (len(entry) + 1)))
+
+
+def zip_of(content: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
+        for number in range(4):
+            made.writestr(str(number), content)
+    return out.getvalue()
+
+
+def zstd_of_gigabytes() -> bytes:
+    """Frames of a block that repeats a byte: 128 KiB in four bytes."""
+    block = pack("<I", 1 << 1 | 2**17 << 3)[:3] + b"\0"
+    last = pack("<I", 1 | 1 << 1 | 2**17 << 3)[:3] + b"\0"
+    return b"\x28\xb5\x2f\xfd\x00\x38" + block * 4000 + last  # 16 KB that become 500 MB
+
+
+def lz4_of_gigabytes() -> bytes:
+    block = lz4(bytes(2**25), block=2**25)[:-21].replace(b"LZ4Block\x25", b"LZ4Block\x2f")
+    return block * 100
+
+
+SOURCE_ENTRY = b'{"path":"","timestamp":0,"batchId":0}'
+SINK_ENTRY = (
+    b'{"path":"","size":0,"isDir":false,"modificationTime":0,"blockReplication":0,"blockSize":0,"action":"add"}'
+)
+
+
+def delta_log(commits: dict[str, Callable[[], bytes]]) -> Callable[[Path], Path]:
+    """A checkpoint whose output beside it is a Delta table of these files."""
+
+    def build(root: Path) -> Path:
+        made = place_sample(FILE, root)
+        log = root / "output/_delta_log"
+        log.mkdir(parents=True)
+        for name, content in commits.items():
+            (log / name).write_bytes(content())
+        return made
+
+    return build
+
+
+def iceberg(content: Callable[[], bytes], name: str = "v1.metadata.json") -> Callable[[Path], Path]:
+    def build(root: Path) -> Path:
+        made = place_sample(HDFS, root)
+        (root / "output/metadata").mkdir(parents=True)
+        (root / "output/metadata" / name).write_bytes(content())
+        return made
+
+    return build
+
+
+def gzipped(size: int) -> bytes:
+    out = io.BytesIO()
+    with gzip.open(out, "wb") as file:
+        for _ in range(size // 2**20):
+            file.write(bytes(2**20).replace(b"\0", b" "))
+    return out.getvalue()
+
+
+# -- the attacks -------------------------------------------------------------------------------------------------------
+
+
+def terabytes() -> Iterator[Attack]:
+    """In place of each kind of file."""
+    places = {
+        FILE: ("metadata", "offsets/7", "offsets/6", "commits/7", "sources/0/7", "sources/0/5.compact"),
+        HDFS: (
+            "state/0/_metadata/metadata",
+            "state/0/0/left-keyToNumValues/_metadata/schema",
+            "state/0/0/left-keyToNumValues/4.delta",
+        ),
+        ROCKSDB: ("state/0/0/4.zip", "state/0/0/_metadata/schema"),
+        DSTREAMS: ("checkpoint-1700000000000",),
+    }
+    for sample, names in places.items():
+        for name in names:
+            yield Attack(f"1 TB of holes as {name}", _sparse(sample, name))
+    yield Attack(
+        "1 TB of holes as a commit in _spark_metadata", _sparse(FILE, "../output/_spark_metadata/7"), (INSPECT, TO_SINK)
+    )
+    yield Attack("a table of 1 TB that its snapshot names", _table_of(TERABYTE), (*LOOKS, *STATE))
+
+
+def texts() -> Iterator[Attack]:
+    yield Attack("70 MB of zeros as offsets", _put(FILE, "offsets/7", lambda: bytes(70 * 10**6)), LOOKS)
+    yield Attack("60 MB of zeros as offsets", _put(FILE, "offsets/7", lambda: bytes(LARGE)), LOOKS)
+    yield Attack("60 MB of zeros as metadata", _put(FILE, "metadata", lambda: bytes(LARGE)), LOOKS)
+    yield Attack("60 MB of empty lines as offsets", _put(FILE, "offsets/7", lambda: lines(b"", LARGE)), LOOKS)
+    yield Attack("offsets of 2 million lines", _put(FILE, "offsets/7", lambda: lines(b'{"t":{"0":1}}', 2_000_000)))
+    yield Attack("offsets of 200,000 lines", _put(FILE, "offsets/7", lambda: lines(b'{"t":{"0":1}}', 200_000)))
+    yield Attack("60 MB of brackets as offsets", _put(FILE, "offsets/7", lambda: b"v1\n" + deep_json()), LOOKS)
+    yield Attack("60 MB of small arrays as offsets", _put(FILE, "offsets/7", lambda: b"v1\n" + wide_json()), LOOKS)
+    yield Attack("60 MB of small arrays as a commit", _put(FILE, "commits/7", lambda: b"v1\n" + wide_json()), LOOKS)
+    yield Attack("60 MB of small arrays as metadata", _put(FILE, "metadata", wide_json), LOOKS)
+    yield Attack("60 MB of small arrays as an offset", _put(FILE, "offsets/7", lambda: lines(wide_json(), 1)))
+    yield Attack("12 MB of small arrays as an offset", _put(FILE, "offsets/7", lambda: lines(wide_json(12 * 2**20), 1)))
+    yield Attack("half a million settings", _put(FILE, "offsets/7", many_settings))
+    yield Attack("60 MB of a source's log", _put(FILE, "sources/0/7", lambda: file_log(SOURCE_ENTRY)), LOOKS)
+    yield Attack(
+        "60 MB of a source's log, compacted", _put(FILE, "sources/0/5.compact", lambda: file_log(SOURCE_ENTRY)), LOOKS
+    )
+    yield Attack(
+        "60 MB of a sink's log",
+        _put(FILE, "../output/_spark_metadata/7", lambda: file_log(SINK_ENTRY)),
+        (INSPECT, TO_SINK),
+    )
+    yield Attack(
+        "60 MB of small arrays as an operator's metadata",
+        _put(HDFS, "state/0/_metadata/metadata", lambda: b"v1\n" + wide_json()),
+        (*LOOKS, LIST, VERIFY),
+    )
+
+
+def listings() -> Iterator[Attack]:
+    yield Attack("300,000 names in offsets", _many(FILE, "offsets"), LOOKS)
+    yield Attack("300,000 odd names in offsets", _many(FILE, "offsets", "x{}"), LOOKS)
+    yield Attack("300,000 names in a source's log", _many(FILE, "sources/0"), LOOKS)
+    yield Attack("300,000 names in sources", _many(FILE, "sources"), LOOKS)
+    yield Attack("300,000 names in state", _many(HDFS, "state"), (*LOOKS, LIST, VERIFY))
+    yield Attack("300,000 names in an operator", _many(HDFS, "state/0"), (*LOOKS, LIST, VERIFY))
+    yield Attack("300,000 names in a store", _many(ROCKSDB, "state/0/0", "{}.zip"), (*LOOKS, *STATE))
+    yield Attack("300,000 names at the top", _many(FILE, ".", "x{}"), LOOKS)
+    yield Attack("300,000 names beside the checkpoint", _many(FILE, "..", "x{}"), LOOKS)
+    yield Attack("300,000 names in a sink's log", _many(FILE, "../output/_spark_metadata"), (INSPECT, TO_SINK))
+    yield Attack("300,000 names in a Delta log", _many(FILE, "../output/_delta_log", "{:020}.json"), (INSPECT, TO_SINK))
+
+
+def tables() -> Iterator[Attack]:
+    commit = "{:020}.json"
+    gigantic = b'{"txn":{"appId":"x","version":1,"a":' + wide_json() + b"}}"
+    small = b'{"add":{"path":"a"}}\n'
+    seen = (INSPECT, TO_SINK)
+    yield Attack("a gigantic line in a Delta log", delta_log({commit.format(0): lambda: gigantic}), seen)
+    yield Attack("60 MB of a Delta commit", delta_log({commit.format(0): lambda: small * (LARGE // 21)}), seen)
+    yield Attack(
+        "20 commits of 60 MB", delta_log({commit.format(n): lambda: b" \n" * (LARGE // 2) for n in range(20)}), seen
+    )
+    old = {commit.format(9): lambda: b'{"commitInfo":{}}', f"{8:020}.checkpoint.json": lambda: gigantic}
+    yield Attack("a Delta checkpoint of a gigantic line", delta_log(old), seen)
+    txns = b'{"txn":{"appId":"x","version":1}}\n'
+    many = {commit.format(9): lambda: b'{"commitInfo":{}}', f"{8:020}.checkpoint.json": lambda: txns * (LARGE // 34)}
+    yield Attack("a Delta checkpoint of 60 MB", delta_log(many), seen)
+    snapshot = b'{"snapshot-id":%d,"parent-snapshot-id":%d,"timestamp-ms":1},'
+    chain = b"".join(snapshot % (n, n - 1) for n in range(1, 700_000))
+    history = b'{"current-snapshot-id":699999,"snapshots":[' + chain[:-1] + b"]}"
+    yield Attack("an Iceberg history of 700,000 snapshots", iceberg(lambda: history), (TO_SINK,))
+    yield Attack("60 MB of small arrays as Iceberg's metadata", iceberg(wide_json), (TO_SINK,))
+    packed = iceberg(lambda: gzipped(2**31), "v1.gz.metadata.json")
+    yield Attack("Iceberg's metadata that becomes 2 GB", packed, (TO_SINK,))
+
+
+def states() -> Iterator[Attack]:
+    hdfs, rocksdb = state_builders.HDFS, state_builders.ROCKSDB
+    rows = plain([(bytes(8), bytes(16))])
+    yield Attack("zstd that becomes 500 MB", _state(hdfs, {"1.delta": zstd_of_gigabytes}), STATE)
+    yield Attack("zstd of zeros", _state(hdfs, {"1.delta": lambda: zstd(bytes(2**28))}), STATE)
+    yield Attack("LZ4 that becomes 3 GB", _state(hdfs, {"1.delta": lz4_of_gigabytes}), STATE)
+    yield Attack("a zip that becomes 4 GB", _state(rocksdb, {"1.zip": lambda: zip_of(bytes(2**28))}), STATE)
+    yield Attack("70 MB of zeros as state", _state(hdfs, {"1.delta": lambda: bytes(70 * 10**6)}), STATE)
+    yield Attack("400 MB of zeros as state", _state(hdfs, {"1.delta": lambda: lz4(rows) + bytes(4 * 10**8)}), STATE)
+    yield Attack("a table named twice", _twice_named, STATE)
+
+
+ATTACKS = [*terabytes(), *texts(), *listings(), *tables(), *states()]
