@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ckpttool.laws.kafka.base import Source, names_are, sources_of
-from ckpttool.scene.scene import Doubt, Scene
+from ckpttool.releases import Release
+from ckpttool.scene.scene import Doubt, Failure, Scene
+from ckpttool.scene.sinks import SinkEvidence, SinkKind
 from tests.unit.kafka.scenes import GONE, broker, judge, look, query
-from tests.unit.laws.kafka.cases import END, START
+from tests.unit.laws.kafka.cases import END, OLD, START
 
 
 def sources(scene: Scene, has: Any) -> list[Source]:
@@ -49,3 +52,28 @@ def test_continuous_processing_has_checks_of_its_own() -> None:
     obstacle, [finding] = judge(query(START, trigger="continuous"), broker({"t": {0: (130, 300)}}))
     assert isinstance(obstacle, Doubt)
     assert (finding.severity, finding.spark) == ("warning", None)
+
+
+@pytest.mark.parametrize(
+    ("release", "kind", "around"), [((3, 3, 4), "noop", "WRITING_JOB_ABORTED"), (OLD, "noop", None)]
+)
+def test_around_what_a_task_raises_stands_what_its_sink_says(release: Release, kind: SinkKind, around: Any) -> None:
+    below = replace(query({"t": {0: -1}}, release=release), sinks=(SinkEvidence(kind, ""),))
+    obstacle, _ = judge(below, broker({"t": {0: (0, 300)}}))
+    assert isinstance(obstacle, Failure)
+    assert obstacle.condition == around
+    planned = replace(query(START, release=release), sinks=(SinkEvidence(kind, ""),))
+    obstacle, _ = judge(planned, broker({"t": {0: (0, 60)}}))
+    assert isinstance(obstacle, Failure)
+    assert obstacle.condition is None, "no task has begun yet"
+
+
+def test_what_neither_the_batch_nor_the_broker_has_is_missed_once() -> None:
+    scene = query({"t": {0: 100, 1: 5}}, END, replay=True, failOnDataLoss="false")
+    _, findings = judge(scene, broker({"t": {0: (0, 300)}}))
+    assert [one.id for one in findings] == ["partitions-gone"]
+
+
+def test_a_query_that_planned_nothing_is_told_of_by_its_source() -> None:
+    _, [finding] = judge(query(initial=START), broker({"t": {0: (130, 300)}}))
+    assert finding.path == "sources/0"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ckpttool.kafka.base import BrokerAnswer, BrokerFault
+from ckpttool.kafka.base import BrokerAnswer, BrokerFault, PartitionAnswer, TopicAnswer
 from ckpttool.scene.scene import Doubt, Failure
 from tests.unit.kafka.scenes import broker, judge, query
 from tests.unit.laws.kafka.cases import END, START
@@ -26,3 +26,16 @@ def test_what_is_certain_goes_before_what_is_not_known() -> None:
 def test_a_batch_without_a_known_beginning_is_left_open() -> None:
     obstacle, _ = judge(query(START, replay=True), broker({"t": {0: (0, 300)}}))
     assert isinstance(obstacle, Doubt)
+
+
+def test_a_leader_that_is_silent_leaves_it_open_and_several_faults_are_one_line() -> None:
+    half = PartitionAnswer(earliest=0, fault=BrokerFault("other", "no leader"))
+    leaderless = BrokerAnswer("b:1", {"t": TopicAnswer(None, {0: half})})
+    obstacle, [finding] = judge(query(START), leaderless)
+    assert isinstance(obstacle, Doubt)
+    assert finding.message == "what Kafka has for source 0 is not known: t-0 is not told: no leader"
+    no = BrokerFault("authorisation", "no permission")
+    _, [finding] = judge(query({"t": {0: 1}, "u": {0: 1}}), broker({"t": no, "u": no}))
+    assert finding.message.endswith("no permission and 1 more")
+    _, [finding] = judge(query({"t": {0: 1}, "u": {0: 0}}), broker({"t": no, "u": {0: (0, 9)}}))
+    assert finding.message.endswith("no permission")

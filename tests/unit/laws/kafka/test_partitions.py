@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ckpttool.kafka.base import BrokerFault
-from ckpttool.releases import Release
+from ckpttool.releases import Release, since
 from ckpttool.scene.scene import Doubt, Failure
 from tests.unit.kafka.scenes import GONE, broker, judge, query
 from tests.unit.laws.kafka.cases import END, NAMED, NEW, OLD, PLAIN, START, UNKNOWN_TOPIC, told
@@ -91,3 +91,23 @@ def test_beginnings_are_asked_for_together_and_not_at_all_where_a_topic_is_gone(
     }
     silent = BrokerFault("authorisation", "no")
     assert isinstance(judge(scene, broker({"t": {0: (0, 300), 1: (4, 7)}, "u": silent}))[0], Doubt)
+
+
+@pytest.mark.parametrize(
+    ("release", "severity", "ends"),
+    [
+        ((3, 3, 1), "error", "not at the broker"),
+        (since.KAFKA_IDLES, "warning", "nothing is left to read, and the query waits"),
+    ],
+)
+def test_a_source_that_finds_no_partition_at_all_waits(release: Release, severity: str, ends: str) -> None:
+    _, [finding] = judge(query({"u": {0: 9}}, subscribePattern="u", release=release), broker({"u": GONE}))
+    assert (finding.severity, finding.message.endswith(ends)) == (severity, True)
+
+
+def test_what_is_passed_over_is_said_to_come_back_from_its_earliest_record() -> None:
+    there = broker({"t": {0: (0, 300)}})
+    _, [allowed] = judge(query({"t": {0: 100, 1: 5}}, failOnDataLoss="false"), there)
+    assert allowed.message.endswith("passed over, and if they come back they are read from their earliest record")
+    _, [refused] = judge(query({"t": {0: 100, 1: 5}}), there)
+    assert refused.message == "t-1 is in the checkpoint, and not at the broker"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ckpttool.kafka.base import BrokerAnswer, BrokerFault
-from ckpttool.releases import Release
+from ckpttool.releases import Release, since
 from ckpttool.scene.scene import Doubt, Failure
 from tests.unit.kafka.scenes import GONE, broker, judge, query
 from tests.unit.laws.kafka.cases import END, NAMED, NEW, OLD, OUT_OF_RANGE, PLAIN, START, told
@@ -81,7 +81,12 @@ def test_thousands_of_partitions_are_one_finding() -> None:
 
 
 @pytest.mark.parametrize(
-    ("release", "name", "condition"), [(OLD, PLAIN, None), (NEW, NAMED, "KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED")]
+    ("release", "name", "condition"),
+    [
+        (OLD, PLAIN, None),
+        (since.KAFKA_LOSS_CONDITIONS, NAMED, "KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED"),
+        (NEW, NAMED, "KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED"),
+    ],
 )
 def test_a_topic_that_became_shorter(release: Release, name: str, condition: str | None) -> None:
     obstacle, [finding] = judge(query(START, release=release), broker({"t": {0: (0, 60)}}))
@@ -146,3 +151,7 @@ def test_latest_stops_a_task_and_earliest_is_resolved_by_it() -> None:
 
 def test_a_replay_that_ends_below_zero_went_back() -> None:
     assert told(judge(query(START, {"t": {0: -1}}, replay=True), broker({"t": {0: (0, 300)}})))[0] == NAMED
+
+
+def test_the_first_record_of_all_is_a_beginning_like_another() -> None:
+    assert told(judge(query({"t": {0: 0}}), broker({"t": {0: (5, 300)}})))[0] == OUT_OF_RANGE
