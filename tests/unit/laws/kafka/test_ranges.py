@@ -17,6 +17,11 @@ from tests.unit.laws.kafka.cases import END, NAMED, NEW, OLD, OUT_OF_RANGE, PLAI
     ("release", "condition", "message"),
     [
         (OLD, None, "Cannot fetch offset"),
+        (
+            since.KAFKA_LOSS_CONDITIONS,
+            "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE",
+            "Could not read records in offset [",
+        ),
         (NEW, "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE", "Could not read records in offset ["),
     ],
 )
@@ -155,3 +160,9 @@ def test_a_replay_that_ends_below_zero_went_back() -> None:
 
 def test_the_first_record_of_all_is_a_beginning_like_another() -> None:
     assert told(judge(query({"t": {0: 0}}), broker({"t": {0: (5, 300)}})))[0] == OUT_OF_RANGE
+
+
+def test_a_replay_that_goes_back_over_what_was_read_is_told_by_its_ends_alone() -> None:
+    scene = query({"t": {0: 100, 1: 5}}, {"t": {0: 60, 1: 9}}, replay=True, failOnDataLoss="false")
+    _, [finding] = judge(scene, broker({"t": {0: (0, 300), 1: (0, 9)}}))
+    assert finding.message == "the batch that runs again goes back in 1 partition: t-0 from 100 to 60"
