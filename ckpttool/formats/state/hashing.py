@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from decimal import Context
 from typing import Any
 
 from ckpttool.formats.state.types import DataType
 from ckpttool.formats.state.unsafe import LARGEST_LONG_DECIMAL
 
 SEED = 42
+_EXACT = Context(prec=100)
 _WORD = 0xFFFFFFFF
 _INTS = ("byte", "short", "integer", "date", "year-month")
 _LONGS = ("long", "timestamp", "timestamp_ntz", "time", "day-time")
 
 
 class CannotHash(Exception):
-    """A type whose hash we do not know: the key may be in any partition."""
+    """A type whose hash we do not know, or a value that it cannot have: the key may be in any partition, or in none."""
 
 
 def partition_of(kinds: Sequence[DataType], values: Sequence[Any], partitions: int) -> int:
@@ -52,7 +54,9 @@ def _hash(kind: DataType, value: Any, seed: int) -> int:
     if kind.kind == "binary":
         return _hash_bytes(value, seed)
     if kind.kind == "decimal":
-        unscaled = int(value.scaleb(kind.scale)) if kind.precision <= LARGEST_LONG_DECIMAL else _unscaled(value)
+        if not value.is_finite() or value.adjusted() >= kind.precision - kind.scale:
+            raise CannotHash(f"{kind.name} has no such value")
+        unscaled = int(_EXACT.scaleb(value, kind.scale))
         if kind.precision <= LARGEST_LONG_DECIMAL:
             return _hash_long(unscaled, seed)
         return _hash_bytes(unscaled.to_bytes(unscaled.bit_length() // 8 + 1, "big", signed=True), seed)
@@ -62,12 +66,6 @@ def _hash(kind: DataType, value: Any, seed: int) -> int:
         assert kind.element
         return _fold([kind.element] * len(value), value, seed)
     raise CannotHash(kind.name)
-
-
-def _unscaled(value: Any) -> int:
-    sign, digits, _ = value.as_tuple()
-    size = int("".join(map(str, digits)))
-    return -size if sign else size
 
 
 def _bits(written: str, read: str, value: float) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -30,6 +31,26 @@ def test_a_null_is_passed_over_and_the_order_of_columns_counts() -> None:
 def test_negative_zero_is_where_zero_is() -> None:
     double = parse_type("double")
     assert partition_of([double], [-0.0], WHOLE) == partition_of([double], [0.0], WHOLE)
+
+
+@pytest.mark.parametrize("kind", ["decimal(12,3)", "decimal(38,3)"])
+def test_a_decimal_is_where_its_type_puts_it_however_it_is_spelled(kind: str) -> None:
+    places = {partition_of([parse_type(kind)], [Decimal(text)], WHOLE) for text in ("-1.5", "-1.500", "-15e-1")}
+    assert len(places) == 1
+    assert places != {partition_of([parse_type(kind)], [Decimal("-15.000")], WHOLE)}
+
+
+def test_every_digit_of_a_long_decimal_counts() -> None:
+    kind, digits = parse_type("decimal(38,3)"), "1" * 34
+    one, other = (partition_of([kind], [Decimal(f"{digits}.{last}")], WHOLE) for last in ("001", "002"))
+    assert one != other
+
+
+@pytest.mark.parametrize("text", ["NaN", "Infinity", "1e999999", "1000000000"])
+def test_a_number_that_the_type_cannot_hold_is_refused(text: str) -> None:
+    with pytest.raises(CannotHash, match="no such value"):
+        partition_of([parse_type("decimal(12,3)")], [Decimal(text)], 200)
+    assert partition_of([parse_type("decimal(12,3)")], [Decimal("999999999.999")], 200) in range(200)
 
 
 def test_a_type_whose_hash_is_not_known_is_refused() -> None:
