@@ -59,7 +59,8 @@ def _hash(kind: DataType, value: Any, seed: int) -> int:
         unscaled = int(_EXACT.scaleb(value, kind.scale))
         if kind.precision <= LARGEST_LONG_DECIMAL:
             return _hash_long(unscaled, seed)
-        return _hash_bytes(unscaled.to_bytes(unscaled.bit_length() // 8 + 1, "big", signed=True), seed)
+        bits = (unscaled if unscaled >= 0 else ~unscaled).bit_length()  # as Java counts them: -128 is one byte
+        return _hash_bytes(unscaled.to_bytes(bits // 8 + 1, "big", signed=True), seed)
     if kind.kind == "struct":
         return _fold([field.type for field in kind.fields], value, seed)
     if kind.kind == "array":

@@ -46,6 +46,15 @@ def test_every_digit_of_a_long_decimal_counts() -> None:
     assert one != other
 
 
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [("-1.28", b"\x80"), ("-1.29", b"\xff\x7f"), ("1.27", b"\x7f"), ("1.28", b"\x00\x80"), ("0", b"\x00")],
+)
+def test_a_long_decimal_is_hashed_as_the_fewest_bytes_that_hold_it(text: str, data: bytes) -> None:
+    hashed = partition_of([parse_type("decimal(20,2)")], [Decimal(text)], WHOLE)
+    assert hashed == partition_of([parse_type("binary")], [data], WHOLE)
+
+
 @pytest.mark.parametrize("text", ["NaN", "Infinity", "1e999999", "1000000000"])
 def test_a_number_that_the_type_cannot_hold_is_refused(text: str) -> None:
     with pytest.raises(CannotHash, match="no such value"):
