@@ -176,21 +176,6 @@ class InitialOffset(Struct, frozen=True):
     leading_byte: int | None
 
 
-class DeltaSchemaLogEntry(Struct, frozen=True):
-    """`_schema_log_<table>/<seq>` of a Delta source: the schema it reads with from `delta_commit_version` on.
-
-    Schemas and protocol are JSON texts, verbatim; `source_metadata_path` is its own `sources/<n>`, absolute."""
-
-    table_id: str
-    delta_commit_version: int
-    data_schema_json: str
-    partition_schema_json: str
-    source_metadata_path: str
-    table_configurations: Mapping[str, str] | None = None
-    protocol_json: str | None = None
-    previous_seq: int | None = None
-
-
 # -- checksum files ----------------------------------------------------------------------------------------------------
 
 

@@ -17,12 +17,11 @@ class Fields:
 
     Unknown fields are ignored, as Spark ignores them."""
 
-    __slots__ = ("_line", "_spark", "_values")
+    __slots__ = ("_line", "_values")
 
-    def __init__(self, values: Mapping[str, Json], line: int | None = None, spark: SparkError | None = MAPPING) -> None:
+    def __init__(self, values: Mapping[str, Json], line: int | None = None) -> None:
         self._values = values
         self._line = line
-        self._spark = spark
 
     def text(self, name: str) -> str:
         value = self._values.get(name)
@@ -31,14 +30,8 @@ class Fields:
         self._check_unicode(name, value)
         return value
 
-    def optional_text(self, name: str) -> str | None:
-        return None if self._values.get(name) is None else self.text(name)
-
     def long(self, name: str) -> int:
         return self._integer(name, LONG_MIN, LONG_MAX, "a 64-bit integer")
-
-    def optional_long(self, name: str) -> int | None:
-        return None if self._values.get(name) is None else self.long(name)
 
     def int32(self, name: str) -> int:
         return self._integer(name, -INT_MAX - 1, INT_MAX, "a 32-bit integer")
@@ -53,13 +46,13 @@ class Fields:
         value = self._values.get(name)
         if not isinstance(value, dict):
             raise self._wrong(name, "an object")
-        return Fields(value, self._line, self._spark)
+        return Fields(value, self._line)
 
     def objects(self, name: str) -> tuple[Fields, ...]:
         items = self._values.get(name)
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
             raise self._wrong(name, "an array of objects")
-        return tuple(Fields(item, self._line, self._spark) for item in items)
+        return tuple(Fields(item, self._line) for item in items)
 
     def texts(self, name: str) -> tuple[str, ...]:
         items = self._values.get(name)
@@ -68,17 +61,6 @@ class Fields:
         for item in items:
             self._check_unicode(name, item)
         return tuple(items)
-
-    def optional_text_map(self, name: str) -> dict[str, str] | None:
-        values = self._values.get(name)
-        if values is None:
-            return None
-        if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
-            raise self._wrong(name, "an object of strings")
-        for key, value in values.items():
-            self._check_unicode(name, key)
-            self._check_unicode(name, value)
-        return values
 
     def __contains__(self, name: str) -> bool:
         return name in self._values
@@ -102,7 +84,7 @@ class Fields:
             f"`{name}` is {self._describe(name)}, not {expected}",
             expected=f"`{name}`: {expected}",
             position=Position(line=self._line),
-            spark=self._spark,
+            spark=MAPPING,
         )
 
     def _describe(self, name: str) -> str:

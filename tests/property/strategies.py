@@ -124,25 +124,6 @@ initial_offsets = st.one_of(
     json_objects.map(lambda value: compact_json(value).encode()),
 )
 
-delta_schema_logs = st.fixed_dictionaries(
-    {
-        "tableId": texts,
-        "deltaCommitVersion": longs,
-        "dataSchemaJson": json_objects.map(compact_json),
-        "partitionSchemaJson": json_objects.map(compact_json),
-        "sourceMetadataPath": texts,
-    },
-    optional={
-        "tableConfigurations": st.dictionaries(texts, texts, max_size=3),
-        "protocolJson": texts,
-        "previousMetadataSeqNum": longs,
-    },
-).map(lambda entry: log_file(1, entry))
-
-
-# -- checksums ---------------------------------------------------------------------------------------------------------
-
-
 contents = st.binary(max_size=700) | st.integers(500, 2100).map(bytes)
 hadoop_crcs = contents.map(encode_hadoop_crc)
 

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.checksums import parse_hadoop_crc, parse_spark_checksum, verify_hadoop_crc
 from ckpttool.formats.commits import encode_commit_log, parse_commit_log
-from ckpttool.formats.delta_schema_log import parse_delta_schema_log
 from ckpttool.formats.dstreams import parse_dstream_names, parse_wal_names, sniff_codec
 from ckpttool.formats.file_log import (
     compact_interval,
@@ -87,7 +86,6 @@ FORMATS = (
     Format("source log", parse_source_log, made.source_logs, encode_source_log),
     Format("sink log", parse_sink_log, made.sink_logs, encode_sink_log),
     Format("initial offset", parse_initial_offset, made.initial_offsets, encode_initial_offset),
-    Format("Delta schema log", parse_delta_schema_log, made.delta_schema_logs),
     Format("Hadoop crc", parse_hadoop_crc, made.hadoop_crcs),
     Format("Spark checksum", parse_spark_checksum, made.spark_checksums),
     Format("operator metadata", parse_operator_metadata, made.operator_metadata),

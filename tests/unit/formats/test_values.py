@@ -20,7 +20,6 @@ def test_fields_of_their_type() -> None:
         True,
         1,
     )
-    assert (OF.optional_text("none"), OF.optional_long("missing")) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +34,6 @@ def test_fields_of_their_type() -> None:
         lambda: OF.object("text"),
         lambda: OF.objects("object"),
         lambda: OF.texts("text"),
-        lambda: OF.optional_text_map("object"),
     ],
 )
 def test_another_type_is_malformed_at_its_line(read: Callable[[], Any]) -> None:
