@@ -7,7 +7,8 @@ the process, or go on. Native threads and Python are not suspended by this: stop
 
     with Controller(points) as controller:
         process = start(extra_java_options=controller.java_option)
-        controller.accept()
+        while not controller.accept(process.pid):  # others that came were sent away
+            pass
         while not any(hit.batch_id == 2 for hit in controller.take_hits(timeout=60)):
             pass
         os.killpg(process.pid, signal.SIGKILL)
@@ -27,6 +28,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ckpttool.harness import wire
+from ckpttool.harness.peer import is_held_by
 from ckpttool.harness.wire import JdwpError, Packet, Reader, encoded, long_slot, return_indices, simple_name
 
 
@@ -78,6 +80,21 @@ TRACKERS = (
 # -- the controller ----------------------------------------------------------------------------------------------------
 
 
+def _listening() -> socket.socket:
+    """On this machine alone. The address is not to be used again: while a connection is there, nobody else can listen
+    in our place, and be given the next JVM."""
+    for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+        listener = socket.socket(family)
+        try:
+            listener.bind((host, 0))
+            listener.listen()
+        except OSError:
+            listener.close()
+        else:
+            return listener
+    raise JdwpError("this machine has no loopback address to listen on")
+
+
 class _Place(Struct, frozen=True):
     """A point in one loaded class: where it stopped, and where its batch id is."""
 
@@ -102,7 +119,7 @@ class Controller:
             if point.name:
                 self.armed[point.name] = 0
         self._accept_timeout = accept_timeout
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = _listening()
         self._connection: socket.socket | None = None
         self._ids = iter(range(1, 2**31))
         self._events: deque[Packet] = deque()
@@ -115,17 +132,29 @@ class Controller:
     @property
     def java_option(self) -> str:
         """What the JVM has to be started with."""
-        port = self._listener.getsockname()[1]
+        host, port = self._listener.getsockname()[:2]
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         timeout = int(self._accept_timeout * 1000)
-        return f"-agentlib:jdwp=transport=dt_socket,server=n,suspend=y,address=127.0.0.1:{port},timeout={timeout}"
+        return f"-agentlib:jdwp=transport=dt_socket,server=n,suspend=y,address={address},timeout={timeout}"
 
-    def accept(self) -> None:
-        """Wait for the JVM, and ask it to tell about the classes as they are loaded; it stays suspended."""
+    def accept(self, session: int) -> bool:
+        """Wait for the JVM, and ask it to tell about the classes as they are loaded; it stays suspended. No, if it was
+        somebody else who connected, and no process of this session: the JVM may still come."""
         self._listener.settimeout(self._accept_timeout)
         try:
-            self._connection, _ = self._listener.accept()
+            connection, _ = self._listener.accept()
         except TimeoutError:
             raise NotReached("no JVM connected") from None
+        if not is_held_by(session, connection):
+            connection.close()
+            return False
+        self._connection = connection
+        self._listener.close()  # nobody else is to come; the connection keeps the port from others
+        self._begin()
+        return True
+
+    def _begin(self) -> None:
+        assert self._connection
         deadline = time.monotonic() + self._accept_timeout
         self._connection.sendall(wire.HANDSHAKE)
         if self._receive(len(wire.HANDSHAKE), deadline) != wire.HANDSHAKE:
@@ -313,6 +342,8 @@ class Controller:
 
     def _packet(self, deadline: float) -> Packet:
         head = self._receive(4, deadline)
+        if not wire.HEADER.size <= int.from_bytes(head, "big") <= wire.LARGEST:
+            raise JdwpError("a packet of a length that there is not")
         return Packet.decode(head + self._receive(int.from_bytes(head, "big") - 4, deadline))
 
     def _receive(self, count: int, deadline: float) -> bytes:

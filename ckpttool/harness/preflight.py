@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ckpttool.errors import Refused
 from ckpttool.harness.driver import Driver
+from ckpttool.harness.peer import TABLES
 
 FREE_BYTES = 1 << 30
 PORTS = ("spark.driver.port", "spark.blockManager.port", "spark.driver.blockManager.port")
@@ -25,6 +26,7 @@ def require_for_job(driver: Driver, connectors: Collection[str], scratch: Path, 
     spark = _spark(driver.python)
     _refuse(
         *_java(),
+        *_peers(),
         *([] if spark else [f"{driver.python} has no pyspark: pip install pyspark, or give --python"]),
         *_jars(driver.jars, connectors),
         *_ports(driver.conf),
@@ -36,12 +38,17 @@ def require_for_job(driver: Driver, connectors: Collection[str], scratch: Path, 
 
 def require_for_command(scratch: Path) -> None:
     """Which Spark it starts, is seen when it does."""
-    _refuse(*_java(), *_disk(scratch))
+    _refuse(*_java(), *_peers(), *_disk(scratch))
 
 
 def _refuse(*lacks: str) -> None:
     if lacks:
         raise Refused("; ".join(lacks), "see docs/exactly-once.md, What it needs")
+
+
+def _peers() -> Iterator[str]:
+    if not TABLES[0].exists():
+        yield f"there is no {TABLES[0]}, which tells whose JVM has connected: run it on Linux"
 
 
 def _java() -> Iterator[str]:

@@ -84,14 +84,19 @@ def run_stopped(
 
 
 def await_jvm(process: Process, controller: Controller, seconds: float = 120) -> None:
-    """Wait for the JVM of a process that has just been started; `Died` if it ends instead."""
-    ready = select([process, controller], [], [], seconds)[0]
-    if controller not in ready:
-        if not ready:
+    """Wait for the JVM of a process that has just been started; `Died` if it ends instead. Others that come are sent
+    away."""
+    deadline = time.monotonic() + seconds
+    while True:
+        ready = select([process, controller], [], [], max(0.0, deadline - time.monotonic()))[0]
+        if controller in ready:
+            if controller.accept(process.process.pid):
+                return
+        elif ready:
+            process.poll()
+            raise Died(process.end_of_log())
+        else:
             raise Late(f"no JVM came within {seconds:g} s")
-        process.poll()
-        raise Died(process.end_of_log())
-    controller.accept()
 
 
 @contextmanager

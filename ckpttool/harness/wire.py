@@ -9,6 +9,7 @@ from msgspec import Struct
 
 HANDSHAKE = b"JDWP-Handshake"
 HEADER = struct.Struct(">IIBBB")  # length, id, flags, command set, command; in a reply the last two are an error code
+LARGEST = 1 << 26  # bytes of a packet; those that are asked for here have a few thousand
 REPLY = 0x80
 
 # (command set, command)

@@ -41,7 +41,8 @@ def kill_at(kill: Kill, spark: str, needs: Sequence[str], request: dict[str, Any
         Controller(breakpoints({name: CHOSEN[name] for name in POINTS[kill.point]})) as controller,
         SparkProcess(spark, needs, java_options=controller.java_option, cores=kill.cores, **process) as running,
     ):
-        controller.accept()
+        while not controller.accept(running.process.pid):
+            pass
         running.ask(request)
         for name in POINTS[kill.point]:
             hit = _await_hit(controller, name, kill.batch_id)
