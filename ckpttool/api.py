@@ -3,7 +3,7 @@ does a restart do with all that it depends on, and which ways out are there. Bot
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -16,7 +16,7 @@ from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
 from ckpttool.reading.needed_state import asks_for_state, load_state_at
 from ckpttool.releases import Release
 from ckpttool.scene.evidence import Evidence, gather_evidence
-from ckpttool.scene.scene import Scene, Start, Trigger
+from ckpttool.scene.scene import Scene, Start, Trigger, option
 from ckpttool.scene.sinks import SinkEvidence
 from ckpttool.scene.state_chain import Mode, StateFiles
 from ckpttool.storage.store import Store, open_store
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ckpttool.kafka.diff import KafkaEvidence
     from ckpttool.kafka.lookup import Brokers
     from ckpttool.plan import Plan, Wish
+    from ckpttool.storage.doors import Doors
 
 _READ = 100  # of each log, as everywhere
 
@@ -34,7 +35,8 @@ class Restarted(Struct, frozen=True):
     """How the query will be started again, as far as the user says it. `sinks`: URLs, or kinds without a record.
 
     `full_listing`: of logs however long. `state`: None for whole files where they are local, else for names and sizes.
-    `brokers`: None if Kafka is not to be asked."""
+    `brokers`: None if Kafka is not to be asked. `look_at`: URLs and directories that files may lead to, beside those of
+    the checkpoint, the sinks and the option `path`."""
 
     release: Release | None = None
     trigger: Trigger | None = None
@@ -46,23 +48,27 @@ class Restarted(Struct, frozen=True):
     wish: Wish | None = None
     brokers: Brokers | None = None
     full_listing: bool = False
+    look_at: Sequence[str] = ()
 
 
 def plan_restart(
     url: str, restarted: Restarted, storage_options: Mapping[str, str] | None = None, *, now_ms: int
 ) -> tuple[Diagnosis, Plan]:
     """Names and few bodies tell what a sound query does; only where something is wrong, older batches are read too."""
+    from ckpttool.storage.doors import Doors
+
     store = open_store(url, storage_options)
+    doors = Doors(list(_pointed_at(url, restarted)), storage_options, restarted.look_at)
     mode: Mode = restarted.state or ("full" if is_local(store.url) else "quick")
     full = restarted.full_listing
     if mode == "quick" and restarted.wish is None:
         loaded = load_checkpoint(store, batches=ONLY_OPENED, any_place=True, full_listing=full)
-        diagnosis, plan = _plan(store, loaded, restarted, mode, storage_options, now_ms)
+        diagnosis, plan = _plan(store, loaded, restarted, mode, doors, now_ms)
         if _is_sound(diagnosis, plan):
             return diagnosis, replace(plan, reach=None)  # older batches would have to be read for it
     read = _READ if restarted.wish is None else None  # one may want to go back to any of them
     loaded = load_checkpoint(store, batches=read, any_place=True, full_listing=full)
-    return _plan(store, loaded, restarted, mode, storage_options, now_ms)
+    return _plan(store, loaded, restarted, mode, doors, now_ms)
 
 
 def inspect_checkpoint(checkpoint: Checkpoint, now_ms: int | None = None, store: Store | None = None) -> Diagnosis:
@@ -73,6 +79,17 @@ def inspect_checkpoint(checkpoint: Checkpoint, now_ms: int | None = None, store:
     if store is not None and asks_for_state(scene):
         scene = replace(scene, states={scene.next_id: load_state_at(store, scene, scene.next_id, "quick")})
     return diagnose(scene, "any")
+
+
+def _pointed_at(url: str, restarted: Restarted) -> Iterator[str]:
+    """What was typed to be looked at, but for kinds of sinks, which are no places."""
+    from ckpttool.reading.sinks import NAMED
+
+    yield url
+    yield from (sink for sink in restarted.sinks if sink.lower() not in NAMED)
+    path = option(restarted.options, "path")
+    if path is not None:
+        yield path
 
 
 def _is_sound(diagnosis: Diagnosis, plan: Plan) -> bool:
@@ -88,7 +105,7 @@ def _plan(
     loaded: Checkpoint,
     restarted: Restarted,
     mode: Mode,
-    storage_options: Mapping[str, str] | None,
+    doors: Doors,
     now_ms: int,
 ) -> tuple[Diagnosis, Plan]:
     from ckpttool.plan import plan_recovery
@@ -97,9 +114,9 @@ def _plan(
     evidence = gather_evidence(loaded)
     release, chosen = choose_release(evidence, restarted.release)
     start = Start(release, trigger=restarted.trigger, conf=restarted.conf, options=restarted.options)
-    scene = Scene(evidence, start, sinks=tuple(look_at_sinks(evidence, restarted, storage_options)), now_ms=now_ms)
+    scene = Scene(evidence, start, sinks=tuple(look_at_sinks(evidence, restarted, doors.options)), now_ms=now_ms)
     scene = replace(scene, states=look_at_states(store, scene, mode, restarted.wish))
-    scene = replace(scene, inputs=load_inputs(scene, storage_options), kafka=_ask_kafka(scene, restarted.brokers))
+    scene = replace(scene, inputs=load_inputs(scene, doors), kafka=_ask_kafka(scene, restarted.brokers))
     diagnosis = diagnose(scene, chosen)
     # What could not be listed looks as if files were missing: nothing is planned on that.
     listed = {version: files for version, files in scene.states.items() if not files.unreachable}

@@ -68,6 +68,13 @@ class Refused(CkptError):
     exit_code = 6
 
 
+class NotPointedAt(Refused):
+    """A place that only a file names: nobody is asked there. `option`: what would allow it, word for word."""
+
+    def __init__(self, why: str, option: str | None = None) -> None:
+        super().__init__(f"{why} ({option} has it looked at)" if option else why, option)
+
+
 class MalformedFile(CkptError):
     """Bytes that are not what the format says; carries the place, so that a finding can show it."""
 

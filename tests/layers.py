@@ -21,7 +21,11 @@ PURE_OF_HARNESS = ("fold", "history", "judge", "junit", "reading", "report", "sh
 
 LAYERS = (
     Layer(("errors", "limits", "model", "words"), "nothing", pure=True),
-    Layer(("releases", "formats", "connectors", "storage.urls"), "bytes and text in, values out", pure=True),
+    Layer(
+        ("releases", "formats", "connectors", "storage.authority", "storage.urls"),
+        "bytes and text in, values out",
+        pure=True,
+    ),
     Layer(
         ("scene", *(f"kafka.{name}" for name in PURE_OF_KAFKA), *(f"state.{name}" for name in PURE_OF_STATE)),
         "values; time is an argument",

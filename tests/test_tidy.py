@@ -126,6 +126,22 @@ def test_reading_never_opens_for_writing(path: Path) -> None:
         assert writing not in source
 
 
+# Those to whom a user types a URL. Whoever has one from a file goes through `storage.doors`, with another type.
+TYPED_TO = ("api", "cli", "harness.witness", "reading.checkpoint", "reading.sinks", "spark", "storage.doors", "")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_stores_are_opened_where_users_type_and_at_one_door_for_what_files_name(path: Path) -> None:
+    source, module = path.read_text(encoding="utf-8"), name_of(path).removeprefix("ckpttool").lstrip(".")
+    if not any(module == one or (one and module.startswith(f"{one}.")) for one in (*TYPED_TO, "storage.store")):
+        assert "open_store" not in source
+    if module not in ("storage.store", "storage.remote"):
+        assert "open_remote" not in source
+    if not module.startswith("storage."):
+        assert "LocalStore(" not in source
+        assert "import fsspec" not in source
+
+
 def test_no_public_class_name_means_two_things() -> None:
     homes: dict[str, list[str]] = {}
     for path in MODULES:

@@ -60,6 +60,16 @@ def listing_option(command: Command) -> Command:
     )(command)
 
 
+def look_at_option(command: Command) -> Command:
+    """The command gets all that were given."""
+    return click.option(
+        "--look-at",
+        multiple=True,
+        metavar="URL",
+        help="A host, bucket or directory that files of the checkpoint may lead to; others are not asked.",
+    )(command)
+
+
 def spark_version_option(meaning: str) -> Callable[[Command], Command]:
     """The command gets a release, or None."""
     return click.option("--spark-version", metavar="X.Y[.Z]", callback=_release, help=meaning)

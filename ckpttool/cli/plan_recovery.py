@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckpttool.cli.brokers import broker_options, given_brokers
-from ckpttool.cli.options import listing_option, restart_options, storage_options, time_option
+from ckpttool.cli.options import listing_option, look_at_option, restart_options, storage_options, time_option
 from ckpttool.cli.output import Output, output_options
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 Examples:
   ckpt plan-recovery /data/checkpoints/orders --spark-version 4.2
   ckpt plan-recovery s3a://lake/checkpoints/orders --sink s3a://lake/orders --format json
-  ckpt plan-recovery /data/checkpoints/orders --bootstrap-server kafka:9092""",
+  ckpt plan-recovery /data/checkpoints/orders --bootstrap-server kafka:9092
+  ckpt plan-recovery s3a://lake/checkpoints/orders --look-at s3a://landing --look-at /mnt/landing""",
 )
 @click.argument("path")
 @restart_options
@@ -43,6 +44,7 @@ Examples:
 )
 @click.option("--to-batch", type=click.IntRange(min=0), metavar="N", help="Plan to go back: the last batch to keep.")
 @time_option("--to-time", "Plan to go back to a time, such as 2026-11-18T14:00:00Z.")
+@look_at_option
 @listing_option
 @output_options("plan-recovery")
 @storage_options
@@ -94,6 +96,7 @@ def _restarted(given: dict[str, Any]) -> Restarted:
         state=given["state"],
         wish=_wish(given["to_batch"], given["to_time"]),
         brokers=given_brokers(given) if given["servers"] else None,
+        look_at=given["look_at"],
         full_listing=given["listing"] == "full",
     )
 

@@ -34,6 +34,7 @@ def as_restarted(run: Run, place: JobPlace, conf: Mapping[str, str], wish: Wish 
         sinks=(str(place.sink) if run.sink.ledger else named,),
         txn_app_id=run.sink.app_id,
         wish=wish,
+        look_at=(str(place.root),),
     )
 
 

@@ -40,6 +40,11 @@ class Lookup(Struct, frozen=True):
     elsewhere: tuple[str, ...] = ()
     unreachable: tuple[tuple[str, CkptError], ...] = ()
 
+    @property
+    def not_looked_at(self) -> tuple[str, ...]:
+        """Folders of which nothing is known."""
+        return (*self.elsewhere, *(folder for folder, _ in self.unreachable))
+
 
 class FileInput(Struct, frozen=True):
     """The input files of a batch that runs again. `left_out`: how many more of them were not looked for."""
@@ -47,6 +52,10 @@ class FileInput(Struct, frozen=True):
     range: LastRange[FileOffset]
     files: Lookup
     left_out: int = 0
+
+    @property
+    def not_looked_at(self) -> tuple[str, ...]:
+        return self.files.not_looked_at
 
 
 class DeltaInput(Struct, frozen=True):
@@ -66,6 +75,10 @@ class DeltaInput(Struct, frozen=True):
     waiting: str | None = None
     exists: bool = True
     error: CkptError | None = None
+
+    @property
+    def not_looked_at(self) -> tuple[str, ...]:
+        return self.data.not_looked_at
 
 
 InputEvidence = FileInput | DeltaInput

@@ -206,6 +206,8 @@ class Scene(Struct, frozen=True):
             yield NotLookedAt("brokers", "what Kafka still has")
         if not self.inputs and ("delta" in self.kinds or ("file" in self.kinds and self.replays_as_logged)):
             yield NotLookedAt("inputs", "what it reads")
+        for folder in dict.fromkeys(folder for one in self.inputs for folder in one.not_looked_at):
+            yield NotLookedAt("inputs", f"what it reads in {folder}")
 
     @property
     def kinds(self) -> set[str]:

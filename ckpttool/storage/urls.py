@@ -22,7 +22,7 @@ def parse_url(url: str) -> tuple[str | None, Options]:
         raise NotFound("a path cannot contain a NUL character")
     if not url:
         raise NotFound("the path is empty", "give the directory named as checkpointLocation, `.` for this one")
-    if "::" in url and "://" in url:
+    if is_chain(url):
         return url, {}
     scheme, colon, rest = url.partition(":")
     if not colon or not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]+", scheme):
@@ -31,6 +31,11 @@ def parse_url(url: str) -> tuple[str | None, Options]:
     if scheme in ("file", "local"):
         return None, {"path": "/" + rest.lstrip("/") if rest.startswith("/") else rest or "."}
     return _SPELLINGS.get(scheme, _as_is)(scheme, rest)
+
+
+def is_chain(url: str) -> bool:
+    """`zip://a::s3://b`: one file system inside another."""
+    return "::" in url and "://" in url
 
 
 def protocol_of(target: str) -> str:
@@ -43,10 +48,26 @@ def options_for(protocol: str, options: Mapping[str, str]) -> Options:
     chosen: Options = {}
     for key, value in options.items():
         prefix, colon, name = key.partition(":")
-        if colon and _canonical(prefix) != _canonical(protocol):
+        if colon and canonical(prefix) != canonical(protocol):
             continue
         chosen[name if colon else key] = _decoded(key, value)
     return chosen
+
+
+def canonical(protocol: str) -> str:
+    """One name for those that reach the same stores."""
+    protocol = protocol.lower()
+    same = {
+        "s3a": "s3",
+        "s3n": "s3",
+        "gcs": "gs",
+        "az": "abfs",
+        "abfss": "abfs",
+        "wasb": "abfs",
+        "wasbs": "abfs",
+        "webhdfs": "hdfs",
+    }
+    return same.get(protocol, protocol)
 
 
 def over_http(target: str, options: Options, *, has_hadoop: bool) -> tuple[str, Options]:
@@ -126,21 +147,6 @@ def _decoded(key: str, value: str) -> Any:
         return json.loads(value)
     except (ValueError, RecursionError):
         raise Refused(f"the storage option {key} is not JSON", "quote it for the shell: key='{\"a\": 1}'") from None
-
-
-def _canonical(protocol: str) -> str:
-    protocol = protocol.lower()
-    same = {
-        "s3a": "s3",
-        "s3n": "s3",
-        "gcs": "gs",
-        "az": "abfs",
-        "abfss": "abfs",
-        "wasb": "abfs",
-        "wasbs": "abfs",
-        "webhdfs": "hdfs",
-    }
-    return same.get(protocol, protocol)
 
 
 # -- one spelling each -------------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from ckpttool.reading.inputs import load_inputs
 from ckpttool.releases import Release, parse_release
 from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.scene import Doubt, Failure, Scene, Start
+from ckpttool.storage.doors import Doors
 from tests.samples.process import JOBS, SparkProcess
 
 pytestmark = pytest.mark.spark
@@ -365,7 +366,7 @@ def see(place: Place, case: Case, release: Release) -> Seen:
     options = case.options | {"maxFilesPerTrigger": "1"}
     evidence = gather_evidence(load_checkpoint(open_store(str(place.checkpoint))))
     scene = Scene(evidence, Start(release, "available-now", conf=case.conf, options=options | path))
-    said, findings = judge_inputs(load_inputs(scene), scene)
+    said, findings = judge_inputs(load_inputs(scene, Doors([str(place.checkpoint)], look_at=[str(place.input)])), scene)
     done = place.run(options)
     rows = {int(batch): rows for batch, rows in done["rows"].items()}.get(scene.next_id)
     return Seen(said, findings, *_error_of(done), place.finished(scene.next_id), rows)

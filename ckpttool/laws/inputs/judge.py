@@ -14,7 +14,7 @@ from ckpttool.errors import Unavailable
 from ckpttool.laws.base import Law
 from ckpttool.laws.inputs.delta_rules import judge_table
 from ckpttool.model import Finding
-from ckpttool.scene.inputs import DeltaInput, FileInput, InputEvidence
+from ckpttool.scene.inputs import DeltaInput, FileInput, InputEvidence, Lookup
 from ckpttool.scene.scene import PHASES, Doubt, Failure, Scene, Trouble
 from ckpttool.words import counted
 
@@ -35,6 +35,7 @@ def _judge(one: InputEvidence, scene: Scene) -> Iterator[Trouble]:
         yield _unread(one)
     else:
         yield from judge_table(one, scene)
+        yield from _not_looked_for(one.data, one.range.path, scene.next_id)
 
 
 def _unread(table: DeltaInput) -> Trouble:
@@ -54,16 +55,20 @@ def _judge_files(files: FileInput, scene: Scene) -> Iterator[Trouble]:
         why = f"batch {batch} runs again, and of its {of} {len(gone)} cannot be found: {which}"
         step = "bring the files back before the restart: Spark reads on without them, and commits the batch"
         yield Trouble("batch", None, Finding("source-file-deleted-before-replay", "error", path, why, next_step=step))
-    for folder, error in files.files.unreachable:
+    yield from _not_looked_for(files.files, path, batch)
+    if files.left_out:
+        why = f"of the input of batch {batch}, the {counted(files.left_out, 'oldest file')} were not looked for"
+        yield Trouble("batch", None, _not_looked_at(path, why))
+
+
+def _not_looked_for(files: Lookup, path: str, batch: int | None) -> Iterator[Trouble]:
+    for folder, error in files.unreachable:
         why = f"whether the input of batch {batch} in {folder} is still there is not known: {error.message}"
         asked = isinstance(error, Unavailable)
         told = Finding("source-unreachable", "warning", path, why) if asked else _not_looked_at(path, why)
         yield Trouble("batch", None, replace(told, next_step=error.next_step))
-    for folder in files.files.elsewhere:
+    for folder in files.elsewhere:
         why = f"the input of batch {batch} was not looked for: {folder} is not on this machine"
-        yield Trouble("batch", None, _not_looked_at(path, why))
-    if files.left_out:
-        why = f"of the input of batch {batch}, the {counted(files.left_out, 'oldest file')} were not looked for"
         yield Trouble("batch", None, _not_looked_at(path, why))
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ckpttool.reading.inputs.delta import load_tables
 from ckpttool.reading.inputs.file import load_files
 from ckpttool.scene.inputs import InputEvidence
 from ckpttool.scene.scene import Scene
+from ckpttool.storage.doors import Doors
 
 
-def load_inputs(scene: Scene, storage_options: Mapping[str, str] | None = None) -> tuple[InputEvidence, ...]:
+def load_inputs(scene: Scene, doors: Doors) -> tuple[InputEvidence, ...]:
     """The files that a replay reads again, and the Delta table that `path` names. Never raises: see the values."""
-    reachable, path = storage_options or {}, scene.start.option("path")
-    tables = () if path is None else load_tables(scene, path, reachable)
-    return (*load_files(scene, reachable), *tables)
+    path = scene.start.option("path")
+    tables = () if path is None else load_tables(scene, path, doors)
+    return (*load_files(scene, doors), *tables)

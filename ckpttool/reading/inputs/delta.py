@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from ckpttool.connectors.delta import DeltaOffset
@@ -12,24 +13,26 @@ from ckpttool.reading.inputs.lookup import look_up
 from ckpttool.reading.sinks.delta import LOG, load_window, read_checkpoint, read_checksum, read_commits, waiting_commits
 from ckpttool.scene.inputs import DeltaInput, LastRange, Lookup, files_between, first_version, last_ranges
 from ckpttool.scene.scene import Scene
-from ckpttool.storage.store import Store, open_store
+from ckpttool.storage.authority import Named
+from ckpttool.storage.doors import Doors
+from ckpttool.storage.store import Store
 from ckpttool.storage.urls import redact_url
 
 _COMMITS_READ = 1000
 _FILES_LOOKED_FOR = 1000
 
 
-def load_tables(scene: Scene, url: str, storage_options: Mapping[str, str]) -> Iterator[DeltaInput]:
+def load_tables(scene: Scene, url: str, doors: Doors) -> Iterator[DeltaInput]:
     """An option holds for all sources; if the table is that of one of them, it is not meant for the others."""
     ranges = list(last_ranges(scene, DeltaOffset))
-    loaded = [_load(one, url, storage_options, is_replay=scene.is_replay) for one in ranges]
+    loaded = [_load(one, url, doors, is_replay=scene.is_replay) for one in ranges]
     yield from [one for one in loaded if one.metadata and one.metadata.table_id == one.range.end.table_id] or loaded
 
 
-def _load(one: LastRange[DeltaOffset], url: str, storage_options: Mapping[str, str], *, is_replay: bool) -> DeltaInput:
+def _load(one: LastRange[DeltaOffset], url: str, doors: Doors, *, is_replay: bool) -> DeltaInput:
     path = redact_url(url)
     try:
-        store = open_store(url, storage_options)
+        store = doors.open(url)
         listed = store.list(LOG)
         names = parse_delta_log_names(listed)
         if not names.commits and not names.checkpoints:
@@ -45,7 +48,7 @@ def _load(one: LastRange[DeltaOffset], url: str, storage_options: Mapping[str, s
             metadata_before=_metadata_before(store, names.up_to(first), commits),
             commits=commits,
             unread=wanted[_COMMITS_READ] if len(wanted) > _COMMITS_READ else None,
-            data=_look_for_data(store, one, commits, is_replay=is_replay),
+            data=_look_for_data(store, doors, one, commits, is_replay=is_replay),
             waiting=waiting_commits(store, listed, names),
         )
     except NotFound:
@@ -77,9 +80,17 @@ def _metadata_before(store: Store, names: DeltaLogNames, commits: Sequence[Delta
 
 
 def _look_for_data(
-    store: Store, one: LastRange[DeltaOffset], commits: Sequence[DeltaCommit], *, is_replay: bool
+    store: Store, doors: Doors, one: LastRange[DeltaOffset], commits: Sequence[DeltaCommit], *, is_replay: bool
 ) -> Lookup:
-    """The data files that the next batches read, if commits name them: not those of a snapshot."""
+    """The data files that the next batches read, if commits name them: not those of a snapshot. A shallow clone names
+    those of another table, by whole paths."""
     begin = one.start if is_replay else one.end
-    files = [file for file in files_between(commits, begin, None) if "://" not in file and not file.startswith("/")]
-    return look_up(islice(files, _FILES_LOOKED_FOR), lambda folder: store.at(folder or "."))
+
+    def open_folder(folder: str) -> Store:
+        return doors.follow(Named(folder)) if _is_whole(folder) else store.at(folder or ".")
+
+    return look_up(islice(files_between(commits, begin, None), _FILES_LOOKED_FOR), open_folder)
+
+
+def _is_whole(folder: str) -> bool:
+    return folder.startswith("/") or re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", folder) is not None

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from ckpttool.errors import CkptError, NotFound
 from ckpttool.scene.inputs import Lookup
 from ckpttool.storage.store import LocalStore, Store
+from ckpttool.storage.urls import redact_url
 
 
 def look_up(files: Iterable[str], open_folder: Callable[[str], Store]) -> Lookup:
@@ -21,12 +22,12 @@ def look_up(files: Iterable[str], open_folder: Callable[[str], Store]) -> Lookup
         try:
             store = open_folder(folder)
             if _is_elsewhere(store):
-                elsewhere.append(folder)
+                elsewhere.append(redact_url(folder))
                 continue
             gone.update(_missing(store, its_files))
             looked_at += len(its_files)
         except CkptError as error:
-            unreachable.append((folder, error))
+            unreachable.append((redact_url(folder), error))
     return Lookup(looked_at, frozenset(gone), tuple(elsewhere), tuple(unreachable))
 
 

@@ -27,6 +27,7 @@ from ckpttool.releases import parse_release
 from ckpttool.scene.evidence import Evidence, gather_evidence
 from ckpttool.scene.scene import Scene, Start, Trigger
 from ckpttool.scene.sinks import SinkEvidence, SinkKind
+from ckpttool.storage.doors import Doors
 from tests.differential.sweep.load import cases_in_turn, recorded_versions
 
 WITH_A_RECORD: dict[str, SinkKind] = {"json": "file", "parquet": "file", "delta": "delta"}
@@ -123,7 +124,8 @@ def judge(version: str) -> Iterator[Verdict]:
                 evidence = gather_evidence(load_checkpoint(store, any_place=True))
                 start = Start(release, trigger_of(case), case["restart"]["conf"], options(case, path))
                 scene = Scene(evidence, start, sinks=(sink(case, path, evidence),), now_ms=NOW_MS)
-                scene = replace(scene, states=look_at_states(store, scene, "full"), inputs=load_inputs(scene))
+                doors = Doors([str(path)], look_at=[str(path.parent)])
+                scene = replace(scene, states=look_at_states(store, scene, "full"), inputs=load_inputs(scene, doors))
                 yield Verdict(case, diagnose(scene))
 
 

@@ -17,6 +17,7 @@ from ckpttool.releases import Release
 from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.inputs import InputEvidence
 from ckpttool.scene.scene import Doubt, Failure, Scene, Start
+from ckpttool.storage.doors import Doors
 
 ID = "0b2a2c5e-9c1f-4f0e-8a53-6f6bd1a3c1d7"
 NEWEST: Release = (4, 2, 0)
@@ -85,15 +86,18 @@ class Place:
         self.batch(0, offset(4))
         self.batch(1, offset(5), committed=committed)
 
-    def look(self, **options: str) -> tuple[InputEvidence, ...]:
+    def look(self, *look_at: str, **options: str) -> tuple[InputEvidence, ...]:
         start = Start(NEWEST, options={"path": str(self.table), **options})
-        return load_inputs(Scene(gather_evidence(self._load()), start))
+        return load_inputs(Scene(gather_evidence(self._load()), start), self.doors(*look_at))
 
     def judge(self, release: Release = NEWEST, **given: Any) -> tuple[Failure | Doubt | None, tuple[Finding, ...]]:
         options = {"path": str(self.table), **given.pop("options", {})}
         evidence = gather_evidence(self._load())
         scene = Scene(evidence, Start(release, options=options, **given))
-        return judge_inputs(load_inputs(scene), scene)
+        return judge_inputs(load_inputs(scene, self.doors()), scene)
+
+    def doors(self, *look_at: str) -> Doors:
+        return Doors([str(self.checkpoint), str(self.table)], look_at=look_at)
 
     def _load(self) -> Any:
         return load_checkpoint(open_store(str(self.checkpoint)))

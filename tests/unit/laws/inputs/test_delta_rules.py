@@ -12,6 +12,7 @@ from ckpttool.reading.inputs import delta as loading
 from ckpttool.releases import Release
 from ckpttool.scene.inputs import DeltaInput
 from ckpttool.scene.scene import Doubt, Failure
+from ckpttool.storage.doors import Doors
 from tests.unit.laws.inputs.places import ID, Place, metadata, offset, schema, told
 
 OTHER = "11111111-2222-4333-8444-555555555555"
@@ -44,9 +45,8 @@ def test_without_a_path_no_table_is_looked_at(place: Place) -> None:
     from ckpttool.scene.evidence import gather_evidence
     from ckpttool.scene.scene import Scene, Start
 
-    assert (
-        load_inputs(Scene(gather_evidence(load_checkpoint(open_store(str(place.checkpoint)))), Start((4, 2, 0)))) == ()
-    )
+    evidence = gather_evidence(load_checkpoint(open_store(str(place.checkpoint))))
+    assert load_inputs(Scene(evidence, Start((4, 2, 0))), place.doors()) == ()
 
 
 # -- the table itself --------------------------------------------------------------------------------------------------
@@ -134,10 +134,29 @@ def test_a_table_out_of_reach_leaves_it_open(place: Place, monkeypatch: pytest.M
     def refuse(*_: object) -> None:
         raise Unavailable("no answer", "check the network")
 
-    monkeypatch.setattr(loading, "open_store", refuse)
+    monkeypatch.setattr(Doors, "open", refuse)
     obstacle, (finding,) = place.judge()
     assert isinstance(obstacle, Doubt)
     assert (finding.id, finding.severity, finding.next_step) == ("source-unreachable", "warning", "check the network")
+
+
+@pytest.mark.parametrize("url", ["s3a://elsewhere/t/x", "/elsewhere/t/x", "file:/elsewhere/t/x"])
+def test_files_of_another_table_are_looked_for_only_where_one_is_pointed(replay: Place, url: str) -> None:
+    replay.commit(4, {"add": {"path": url, "dataChange": True}})
+    (table,) = replay.look()
+    assert isinstance(table, DeltaInput)
+    assert table.data.looked_at == 0
+    assert table.data.not_looked_at == (url.rpartition("/")[0],)
+    obstacle, (finding,) = replay.judge()
+    assert (obstacle, finding.id) == (None, "source-not-looked-at")
+
+
+def test_files_of_a_shallow_clone_are_looked_for_where_one_is_pointed(replay: Place, tmp_path: Path) -> None:
+    (tmp_path / "original").mkdir()
+    replay.commit(4, {"add": {"path": (tmp_path / "original" / "x").as_uri(), "dataChange": True}})
+    (table,) = replay.look(str(tmp_path / "original"))
+    assert isinstance(table, DeltaInput)
+    assert len(table.data.gone) == 1
 
 
 def test_a_commit_that_cannot_be_read_leaves_it_open(place: Place) -> None:

@@ -17,6 +17,7 @@ from ckpttool.reading.inputs import load_inputs
 from ckpttool.releases import parse_release
 from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.scene import Doubt, Failure, Scene, Start
+from ckpttool.storage.doors import Doors
 from tests.differential.sweep.bases import ROOT
 from tests.differential.sweep.load import load_cases, recorded_versions
 
@@ -58,7 +59,7 @@ def judge(name: str, folder: Path, **options: str) -> Told:
             log.write_bytes(re.sub(f"{ROOT}/[^/]+/[^/]+/".encode(), f"{folder}/".encode(), log.read_bytes()))
     evidence = gather_evidence(load_checkpoint(open_store(str(checkpoint)), any_place=True))
     scene = Scene(evidence, Start(parse_release(version), "available-now", options=options))
-    return judge_inputs(load_inputs(scene), scene)
+    return judge_inputs(load_inputs(scene, Doors([str(checkpoint)], look_at=[str(folder)])), scene)
 
 
 @pytest.mark.parametrize("name", list(deleted_inputs()))

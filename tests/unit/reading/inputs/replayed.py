@@ -11,6 +11,7 @@ from ckpttool.reading.inputs import load_inputs
 from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.inputs import FileInput
 from ckpttool.scene.scene import Scene, Start
+from ckpttool.storage.doors import Doors
 from tests.builders import build
 from tests.encoders import encode_source_log
 
@@ -39,12 +40,19 @@ class Query:
     def scene(self) -> Scene:
         return Scene(gather_evidence(load_checkpoint(open_store(str(self.root)))), Start((4, 2, 0)))
 
+    def doors(self, *look_at: str, **storage_options: str) -> Doors:
+        return Doors([str(self.root)], storage_options, [str(self.input), *look_at])
+
     def look(self, **storage_options: str) -> FileInput:
-        (found,) = load_inputs(self.scene(), storage_options)
+        return self.follow(**storage_options)
+
+    def follow(self, *look_at: str, **storage_options: str) -> FileInput:
+        """With what the user points at besides the input."""
+        (found,) = load_inputs(self.scene(), self.doors(*look_at, **storage_options))
         assert isinstance(found, FileInput)
         return found
 
     def findings(self) -> list[Finding]:
-        obstacle, findings = judge_inputs(load_inputs(self.scene()), self.scene())
+        obstacle, findings = judge_inputs(load_inputs(self.scene(), self.doors()), self.scene())
         assert obstacle is None, "the file source never refuses to go on"
         return list(findings)

@@ -6,9 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ckpttool.errors import Unavailable
 from ckpttool.reading.inputs import file as loading
+from ckpttool.reading.inputs import load_inputs
+from ckpttool.scene.scene import NotLookedAt
+from ckpttool.storage.doors import Doors
 from tests.unit.reading.inputs.replayed import Query
 
 DELETED = "source-file-deleted-before-replay"
@@ -86,18 +90,34 @@ def test_a_store_that_does_not_answer_is_told(query: Query, monkeypatch: pytest.
     def refuse(*_: object) -> None:
         raise Unavailable("no answer")
 
-    monkeypatch.setattr(loading, "open_store", refuse)
+    monkeypatch.setattr(Doors, "follow", refuse)
     (finding,) = query.findings()
     assert (finding.id, finding.severity) == ("source-unreachable", "warning")
 
 
-def test_other_stores_are_asked_only_where_the_options_lead(query: Query) -> None:
-    query.lists(3, "memory://bucket/gone.json")
-    (unreachable,) = query.look().files.unreachable
-    assert "no --storage-option leads there" in unreachable[1].message
-    assert [(finding.id, finding.severity) for finding in query.findings()] == [("source-not-looked-at", "info")]
-    found = query.look(**{"memory:anything": "x"}).files
-    assert found.unreachable or found.gone == {"memory://bucket/gone.json"}
+@pytest.mark.parametrize("url", ["memory://bucket/gone.json", "file:///elsewhere/gone.json"])
+def test_a_place_that_only_a_file_names_is_not_looked_at_until_it_is_pointed_at(query: Query, url: str) -> None:
+    query.lists(3, url)
+    (finding,) = query.findings()
+    option = "--look-at memory://bucket" if url.startswith("memory") else "--look-at /elsewhere"
+    assert (finding.id, finding.severity) == ("source-not-looked-at", "info")
+    assert finding.next_step == option
+    assert f"{option} has it looked at" in finding.message, "text shows no next step of what is only told"
+    assert query.look().files.looked_at == 0
+
+
+def test_what_is_pointed_at_is_looked_at(query: Query, tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    query.lists(3, (tmp_path / "more" / "gone.json").as_uri(), "memory://bucket/gone.json")
+    found = query.follow(str(tmp_path / "more"), "memory://bucket").files
+    assert (found.looked_at, len(found.gone), found.not_looked_at) == (2, 2, ())
+
+
+def test_what_was_not_looked_at_is_named_beside_the_answer(query: Query) -> None:
+    query.lists(3, "s3a://elsewhere/day=1/x.json")
+    scene = query.scene()
+    scene = replace(scene, inputs=load_inputs(scene, query.doors()))
+    assert NotLookedAt("inputs", "what it reads in s3a://elsewhere/day=1") in scene.not_looked_at
 
 
 def test_a_chain_of_file_systems_is_not_opened(query: Query) -> None:

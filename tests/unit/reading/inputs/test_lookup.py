@@ -33,6 +33,6 @@ def test_one_listing_tells_of_a_folder(
             return real(self, path)
 
         monkeypatch.setattr(LocalStore, method, spy)
-    (found,) = load_inputs(scene)
+    (found,) = load_inputs(scene, query.doors())
     assert isinstance(found, FileInput)
     assert (found.files.looked_at, asked) == (files, requests)
