@@ -19,7 +19,8 @@ from ckpttool.formats import layout
 from ckpttool.model import Finding
 from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
 from ckpttool.reading.recognise import is_any_checkpoint
-from ckpttool.storage.store import Store, is_directory
+from ckpttool.storage.beneath import LeadsOut
+from ckpttool.storage.store import FileStat, Store
 
 AT_ONCE = 16
 _TABLES = (layout.DELTA_LOG, layout.FILE_SINK_LOG, ".hoodie")
@@ -110,8 +111,13 @@ def _worth_a_look(store: Store, names: Collection[str]) -> Iterator[str]:
         return
     for name in names:
         hidden = name.startswith((".", "_")) and name not in _WITHIN_TABLES
-        if not hidden and "=" not in name and is_directory(store, name):
+        if not hidden and "=" not in name and _may_hold_one(store.stat(name)):
             yield name
+
+
+def _may_hold_one(found: FileStat | None) -> bool:
+    """A link that leads out may be a checkpoint's, and is told of instead of being followed."""
+    return found is not None and (found.is_directory or found.leads_out)
 
 
 def _names(store: Store) -> list[str] | CkptError:
@@ -148,6 +154,9 @@ def _sighting(inspection: Diagnosis, url: str) -> Sighting:
 
 
 def _blind(url: str, error: CkptError) -> Sighting:
+    if isinstance(error, LeadsOut):
+        message = "a symbolic link that leads out of what is scanned; it was not followed"
+        return Sighting(url, exit_code(unknown=True), error=message, next_step="scan it by its own name")
     return Sighting(url, error.exit_code, error=error.message, next_step=error.next_step)
 
 

@@ -32,13 +32,13 @@ def load_ledgers(store: Store, query_id: str | None) -> Iterator[SinkLedger]:
 
 def _places(store: Store) -> Iterator[tuple[str, Store]]:
     """The two directories above, and the neighbours if they are few."""
-    parent = store.at("..")
+    parent = store.above()
     own = store.url.rstrip("/").rpartition("/")[2]
     beside = [name for name in list_or_nothing(parent) if not name.startswith((".", "_")) and name != own]
     # As soon as they are too many nobody asks about the rest.
     folders = list(islice((name for name in beside if is_directory(parent, name)), _NEIGHBOURS + 1))
     yield "..", parent
-    yield "../..", store.at("../..")
+    yield "../..", store.above(2)
     if len(folders) <= _NEIGHBOURS:
         yield from ((f"../{name}", parent.at(name)) for name in sorted(folders))
 

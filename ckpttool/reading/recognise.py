@@ -120,7 +120,7 @@ def _checkpoint_above(store: Store) -> str | None:
     depth = next((depth for depth, step in enumerate(reversed(steps), 1) if step in PARTS and step != METADATA), None)
     if depth is None:
         return None
-    above = store.at("/".join([".."] * depth))
+    above = store.above(depth)
     return above.url if is_any_checkpoint(above, list_or_nothing(above)) else None
 
 

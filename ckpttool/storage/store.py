@@ -12,22 +12,26 @@ import os
 import stat as stat_flags
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from msgspec import Struct
 
-from ckpttool.errors import CkptError, LeftUnread, MalformedFile, NotFound, Unavailable
+from ckpttool.errors import CkptError, MalformedFile, NotFound, Unavailable
 from ckpttool.formats.layout import kind_of
 from ckpttool.limits import PIECE_BYTES, OverLimit, check, most
+from ckpttool.storage.beneath import Beneath, LeadsOut, stat_itself
 from ckpttool.storage.urls import parse_url
 
 Names = list[str]  # by its own name, since the stores have a method `list`
 
 
 class FileStat(Struct, frozen=True):
+    """`leads_out`: a link that is not followed, so that nothing else is known of it."""
+
     size_bytes: int | None
     modified_ms: int | None
     is_directory: bool
+    leads_out: bool = False
 
 
 class LogListing(Struct, frozen=True):
@@ -63,7 +67,11 @@ class Store(Protocol):
         """Many files, as concurrently as the store allows; what `read` would raise stands in its place."""
 
     def at(self, path: str) -> Store:
-        """The store whose root is `path` below this one (`..` for the parent)."""
+        """The store whose root is `path` below this one. `..` leads up, but not out of the authority that was typed."""
+
+    def above(self, levels: int = 1) -> Store:
+        """That many directories up, for a glance at what is around: never by a path that a file names."""
+        return self.at("/".join([".."] * levels))
 
     def list_log(self, path: str, beside: str | None = None, *, full: bool = False) -> LogListing:  # noqa: ARG002
         """The names in a log of numbered files; `full`: all, however many. `beside`: a log that should end at about
@@ -138,40 +146,39 @@ def is_directory(store: Store, path: str) -> bool:
 
 
 class LocalStore(Store):
-    """The local disk, through plain `os`. Links that lead out of the root are not followed."""
+    """The local disk, through plain `os`. Links that lead out of what was typed are not followed, and nothing tells
+    whether there is something where they lead."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, below: Beneath | None = None, way: str = "") -> None:
+        """`way`: from what was typed down to here."""
         self.url = root
-        self._root = os.path.abspath(root)
-        self._real_root = os.path.realpath(root)
+        self._below = below or Beneath(root)
+        self._way = way
 
     def list(self, path: str = "") -> list[str]:
         try:
-            with os.scandir(self._inside(path)) as entries:
-                names = [entry.name for entry in islice(entries, most("names") + 1)]
+            names = self._below.ask(f"{self._way}/{path}", _names_in, anew=True)
         except (OSError, ValueError) as error:
             raise _local_error(error, path or self.url) from None
         return bounded_names(names)
 
     def stat(self, path: str) -> FileStat | None:
         try:
-            found = os.stat(f"{self._root}/{path}")
+            found = self._below.ask(f"{self._way}/{path}", stat_itself)
+        except LeadsOut as link:
+            return FileStat(None, None, False, leads_out=True) if link.itself else None
         except (OSError, ValueError):
             return None
         return FileStat(found.st_size, found.st_mtime_ns // 1_000_000, stat_flags.S_ISDIR(found.st_mode))
 
     def read(self, path: str) -> bytes:
         try:
-            # Non-blocking, so that a named pipe cannot hold us; it does nothing to a regular file.
-            descriptor = os.open(self._inside(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-            with open(descriptor, "rb") as file:
-                found = os.fstat(descriptor)
-                if not stat_flags.S_ISREG(found.st_mode):
-                    raise not_a_file()
-                if found.st_size > most(kind_of(path)):
-                    raise too_large(path, found.st_size)
-                body = file.read(found.st_size + 1)
-                if len(body) > found.st_size:  # it grows
+            with self._below.ask(f"{self._way}/{path}", _open_file) as file:
+                size = os.fstat(file.fileno()).st_size
+                if size > most(kind_of(path)):
+                    raise too_large(path, size)
+                body = file.read(size + 1)
+                if len(body) > size:  # it grows
                     body += file.read(most(kind_of(path)) + 1 - len(body))
                 return bounded(body, path)
         except (OSError, ValueError) as error:
@@ -179,7 +186,7 @@ class LocalStore(Store):
 
     def read_range(self, path: str, start: int, end: int) -> bytes:
         try:
-            with open(self._inside(path), "rb") as file:
+            with self._below.ask(f"{self._way}/{path}", _open_file) as file:
                 file.seek(start)
                 return file.read(end - start)
         except (OSError, ValueError) as error:
@@ -195,24 +202,45 @@ class LocalStore(Store):
     def real_path(self, path: str) -> str:
         """Where a file is, for libraries that open files themselves; raises what `read` would."""
         try:
-            real = os.path.realpath(self._inside(path))
-            os.stat(real)
+            real = self._below.real_path(f"{self._way}/{path}")
+            if not stat_flags.S_ISREG(os.lstat(real).st_mode):
+                raise not_a_file()
+            return real
         except (OSError, ValueError) as error:
             raise _local_error(error, path) from None
-        return real
 
     def at(self, path: str) -> LocalStore:
-        return LocalStore(os.path.normpath(os.path.join(self.url, path)))
+        """`..` leads no further up than to what was typed."""
+        way = os.path.normpath(os.path.join(self._way, path))
+        if way == ".." or way.startswith(("../", "/")):
+            raise LeadsOut(itself=False)
+        return LocalStore(os.path.normpath(os.path.join(self.url, path)), self._below, way)
 
-    def _inside(self, path: str) -> str:
-        full = f"{self._root}/{path}"
-        real = os.path.realpath(full)
-        if real != self._real_root and not real.startswith(self._real_root.rstrip("/") + "/"):
-            raise LeftUnread(
-                "a symbolic link that leads out of the checkpoint; it was not followed",
-                expected="a file inside the checkpoint",
-            )
-        return full
+    def above(self, levels: int = 1) -> LocalStore:
+        """Above what was typed begins a place of its own, for a glance: links that lead out of it are not followed."""
+        up = "/".join([".."] * levels)
+        try:
+            return self.at(up)
+        except LeadsOut:
+            return LocalStore(os.path.normpath(os.path.join(self.url, up)))
+
+
+def _names_in(name: str, directory: int) -> Names:
+    descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+    try:
+        with os.scandir(descriptor) as entries:
+            return [entry.name for entry in islice(entries, most("names") + 1)]
+    finally:
+        os.close(descriptor)
+
+
+def _open_file(name: str, directory: int) -> BinaryIO:
+    """Non-blocking, so that a named pipe cannot hold us; it does nothing to a regular file."""
+    descriptor = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+    if not stat_flags.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise not_a_file()
+    return open(descriptor, "rb")
 
 
 class NothingStore(Store):

@@ -50,4 +50,4 @@ def _is_elsewhere(store: Store) -> bool:
     """A path of a local disk means another one on another machine: told by the folder above that is not here either."""
     if not isinstance(store, LocalStore):
         return False
-    return store.stat("") is None and store.at("..").stat("") is None
+    return store.stat("") is None and store.above().stat("") is None

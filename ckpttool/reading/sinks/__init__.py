@@ -58,7 +58,7 @@ def _load(store: Store, path: str, query_id: str | None, txn_app_id: str | None)
 
 def _is_there(store: Store) -> bool:
     """Something that is no directory lies at the sink's place."""
-    return store.at("..").stat(store.url.rstrip("/").rpartition("/")[2]) is not None
+    return store.above().stat(store.url.rstrip("/").rpartition("/")[2]) is not None
 
 
 def _kind_of(store: Store, names: Collection[str]) -> SinkKind:

@@ -126,3 +126,18 @@ def timeless(lines: list[dict[str, object]], root: str) -> dict[str, dict[str, o
         kept = {key: line[key] for key in ("query_id", "mode", "last_offset_batch", "last_commit_batch", "next_batch")}
         found[str(line["checkpoint"]).removeprefix(root)] = {**kept, "code": line["exit_code"], "findings": findings}
     return found
+
+
+@pytest.mark.parametrize("target", ["checkpoint", "nothing"])
+def test_a_link_that_leads_out_is_told_and_not_followed(
+    sample: Callable[[str], Path], tmp_path: Path, target: str
+) -> None:
+    shutil.copytree(sample("4.2.0-kafka-to-kafka-sound") / "checkpoint", tmp_path / "elsewhere" / "checkpoint")
+    shutil.copytree(tmp_path / "elsewhere" / "checkpoint", tmp_path / "scanned" / "real")
+    (tmp_path / "scanned" / "link").symlink_to(tmp_path / "elsewhere" / target)
+    (tmp_path / "scanned" / "same").symlink_to("real")
+    outcome = run_ckpt("scan", str(tmp_path / "scanned"), "--format", "json")
+    told = {Path(one["checkpoint"]).name: one for one in json.loads(outcome.out)["checkpoints"]}
+    assert {name: one["verdict"] for name, one in told.items()} == {"link": "unknown", "real": "sound", "same": "sound"}
+    assert outcome.code == 3
+    assert "not followed" in told["link"]["error"]["message"]

@@ -98,8 +98,11 @@ class Counting(LocalStore):
         Counting.asked += 1
         return super().stat(path)
 
+    def above(self, levels: int = 1) -> LocalStore:
+        return Counting(super().above(levels).url)
+
     def at(self, path: str) -> LocalStore:
-        return Counting(os.path.normpath(os.path.join(self.url, path)))
+        return Counting(super().at(path).url)
 
 
 def test_a_name_beside_the_checkpoint_is_printed_harmlessly(store: LocalStore, tmp_path: Path) -> None:
