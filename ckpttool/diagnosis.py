@@ -23,7 +23,7 @@ from ckpttool.model import Checkpoint, Finding, SparkError
 from ckpttool.releases import Release, spell_release
 from ckpttool.scene.evidence import Evidence
 from ckpttool.scene.scene import PHASES, Doubt, Failure, NotLookedAt, Scene
-from ckpttool.scene.sinks import SinkEvidence, SinkVerdict, SinkView
+from ckpttool.scene.sinks import SinkEvidence, SinkVerdict
 
 if TYPE_CHECKING:
     from ckpttool.kafka.base import Reason, SourceView
@@ -149,7 +149,7 @@ def diagnose(scene: Scene, chosen: Choice = "given") -> Diagnosis:
     judged = _judge_sources(scene)
     prediction = _predict(scene, judged)
     others = {} if chosen == "given" else _under_others(scene, possible_releases(evidence))
-    sinks = tuple(_judge(sink, scene, prediction) for sink in scene.sinks)
+    sinks = _judge_sinks(scene, prediction)
     if chosen == "any":
         prediction = _agreed(prediction, others)
     in_files = [
@@ -181,28 +181,23 @@ def _predict(scene: Scene, sources: _Sources) -> Restart:
     source = sources.obstacle
     if isinstance(source, Failure) and restart.error and _comes_before(source, restart.error):
         return stopped(restart, source, sources.law)
-    at_sinks = _at_the_sinks(scene, restart)
-    if at_sinks and restart.error:
-        return stopped(restart, at_sinks)  # what stops it otherwise comes when the batch is committed
+    law, at_sinks = _at_the_sinks(scene, restart) or (None, None)
+    if isinstance(at_sinks, Failure) and restart.error:
+        return stopped(restart, at_sinks, law)  # what stops it otherwise comes when the batch is committed
     if restart.outcome not in GOES_ON or restart.batch_id is None:
         return restart
     if source:
         return stopped(restart, source, sources.law)
-    return stopped(restart, at_sinks) if at_sinks else restart
+    return stopped(restart, at_sinks, law) if at_sinks else restart
 
 
-def _at_the_sinks(scene: Scene, restart: Restart) -> Failure | Doubt | None:
-    """What a sink's own log does to the batch, or to its commit; of a restart that fails only the latter counts."""
-    if not scene.sinks or restart.batch_id is None:
+def _at_the_sinks(scene: Scene, restart: Restart) -> tuple[Law, Failure | Doubt] | None:
+    """What stops a batch that gets to its sinks, in one of them or in the commit that follows."""
+    if not scene.sinks or restart.batch_id is None or (restart.error and not restart.error.sink_written_first):
         return None
-    from ckpttool.laws.sinks.failures import what_stops
-    from ckpttool.laws.sinks.skipped import never_committed
+    from ckpttool.laws.sinks.verdict import first_at_sinks
 
-    skipped = never_committed(scene, restart.batch_id)
-    if restart.error:
-        return skipped if restart.error.sink_written_first else None
-    sinks = (what_stops(view, restart.batch_id, scene.release) for view in scene.sink_views)
-    return next((spoken for spoken in (*sinks, skipped) if spoken), None)
+    return first_at_sinks(scene)
 
 
 class _Sources(Struct, frozen=True):
@@ -365,28 +360,15 @@ def _untold_failure(restart: Restart, findings: Iterable[Finding]) -> Iterator[F
 
 
 def _about_a_skipped_batch(scene: Scene, restart: Restart) -> Iterator[Finding]:
-    if scene.sinks and restart.outcome in GOES_ON and restart.batch_id is not None:
+    if scene.sinks and restart.outcome in GOES_ON:
         from ckpttool.laws.sinks.skipped import fails_once
 
-        finding = fails_once(scene, restart.batch_id)
-        yield from [finding] if finding else []
+        yield from fails_once(scene)
 
 
-# -- what the sinks make of it -----------------------------------------------------------------------------------------
+def _judge_sinks(scene: Scene, restart: Restart) -> tuple[SinkVerdict, ...]:
+    if not scene.sinks:
+        return ()
+    from ckpttool.laws.sinks.verdict import judge_sinks
 
-
-def _judge(sink: SinkEvidence, scene: Scene, restart: Restart) -> SinkVerdict:
-    """A restart that fails before its batch asks nothing of the sink; one that fails after it does so every time."""
-    fails_after = restart.error is not None and restart.error.sink_written_first and restart.batch_id is not None
-    if restart.outcome not in GOES_ON and not fails_after:
-        reason = "the restart fails before the sink gets a batch" if restart.outcome == "error" else "see above"
-        return SinkVerdict(sink.kind, sink.path, "unknown", reason)
-    from ckpttool.laws.sinks.judge import judge_sink
-
-    assert restart.batch_id is not None
-    view = SinkView(sink, replace(scene.logs, batch_id=restart.batch_id))
-    verdict = judge_sink(view)
-    if not fails_after or view.keeps_a_record or view.keeps_nothing or sink.error:
-        return verdict
-    why = "the sink gets the batch at every restart, and then the restart fails"
-    return replace(verdict, verdict="duplicated", why=why)
+    return judge_sinks(scene, restart)

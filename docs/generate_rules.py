@@ -16,11 +16,13 @@ sys.path.insert(0, str(ROOT))  # run as a script, this file sees docs/ only
 
 from ckpttool.laws.base import Law  # noqa: E402
 from ckpttool.laws.book import BATCH, START, before_batches, stopping  # noqa: E402
+from ckpttool.laws.sinks.verdict import STOPPING  # noqa: E402
 from ckpttool.releases import NEWEST, OLDEST, spell_release  # noqa: E402
 
 PAGE = ROOT / "docs" / "recovery-rules.md"
+AT_SINKS = tuple(law for law in STOPPING if law.check and law.source)
 BLOCK = re.compile(r"(<!-- rules: (?P<phase>\w+) -->\n).*?(<!-- /rules -->)", re.DOTALL)
-PHASES: dict[str, tuple[Law, ...]] = {"start": START, "init": before_batches(NEWEST), "batch": BATCH}
+PHASES: dict[str, tuple[Law, ...]] = {"start": START, "init": before_batches(NEWEST), "batch": (*BATCH, *AT_SINKS)}
 
 
 def refreshed(page: str) -> str:

@@ -172,13 +172,13 @@ HOLES: Mapping[str, tuple[str, ...]] = {"directory[:-1]": ("offset", "commit"), 
 # What is made with the id of a finding: the argument's name and place; and how such an id is handed on.
 HOLDERS = {
     "Finding": ("id", 0),
-    "Conclusion": ("finding", 2),
+    "said": ("law", 3),
     "Complaint": ("finding", 3),
     "raises": ("told_as", 2),
     "doubts": ("told_as", 1),
     "tells": ("told_as", 0),
 }
-HELD = ("answer.finding", "complaint.finding", "told_as")
+HELD = ("complaint.finding", "law", "told_as")
 Functions = Mapping[str, ast.FunctionDef]
 
 
@@ -204,7 +204,7 @@ class Ids:
             assert isinstance(node, ast.Call)
             key, place = HOLDERS[called]
             given = [one.value for one in node.keywords if one.arg == key] or node.args[place : place + 1]
-            assert given or called == "Conclusion", f"a {called} without id: {ast.unparse(node)}"
+            assert given or called == "said", f"a {called} without id: {ast.unparse(node)}"
             found |= set().union(*(self.values(one) for one in given if ast.unparse(one) not in HELD))
         return found
 
@@ -346,8 +346,8 @@ def test_findings_of_samples_are_documented_with_their_severity(name: str) -> No
             {"a", "b"},
         ),
         ('def made():\n    if x:\n        return "a"\n    return "b"\nFinding(made())', {"a", "b"}),
-        ('Conclusion("unknown", why, "a")\nConclusion("written", why)\nFinding(answer.finding)', {"a"}),
-        ('Conclusion("unknown", why, finding="a" if x else "b")', {"a", "b"}),
+        ('said(view, "unknown", why, "a")\nsaid(view, "written", why)', {"a"}),
+        ('said(view, "unknown", why, law="a" if x else "b")', {"a", "b"}),
         ('print(id="a")', set()),
     ],
 )

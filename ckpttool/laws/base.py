@@ -51,7 +51,7 @@ class Law(Struct, frozen=True):
     both answers at once, of one of the parts that the law `needs`, such as a source beside its brokers. Where there is
     none of them, whoever judges the part that it `needs` tells. `symptom`: what is wrong, in one line, where that is
     not the title, which then says what Spark minds. `tells`: the ids of other laws whose findings are about what this
-    one stops for; its own always are."""
+    one stops for; its own always are. `severities`: of its findings; without any it only stops."""
 
     id: str
     title: str

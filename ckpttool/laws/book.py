@@ -84,8 +84,8 @@ def every() -> tuple[Law, ...]:
     from ckpttool.laws import state_verdict
     from ckpttool.laws.inputs import judge as in_inputs
     from ckpttool.laws.kafka import judge as in_kafka
-    from ckpttool.laws.sinks import judge as in_sinks
+    from ckpttool.laws.sinks import verdict as at_sinks
 
     of_files = dict.fromkeys((*TELLING, *START, *before_batches(NEWEST), *BATCH))  # some both stop and are told
-    judged = (*state_verdict.LAWS, *in_inputs.LAWS, *in_sinks.LAWS, *in_kafka.LAWS)
+    judged = (*state_verdict.LAWS, *in_inputs.LAWS, *at_sinks.LAWS, *in_kafka.LAWS)
     return tuple(sorted((*of_files, *judged, *OF_THE_PREDICTION), key=lambda law: law.id.lower()))

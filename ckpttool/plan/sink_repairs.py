@@ -9,10 +9,9 @@ from msgspec.structs import replace
 from ckpttool.formats import layout
 from ckpttool.formats.commits import encode_commit_log
 from ckpttool.formats.offsets import encode_offset_log
-from ckpttool.laws.restart import Restart, predict_restart
-from ckpttool.laws.sinks.failures import what_stops
-from ckpttool.laws.sinks.findings import RESTORE_ENTRIES
-from ckpttool.laws.sinks.skipped import never_committed
+from ckpttool.laws.restart import Restart
+from ckpttool.laws.sinks.file_log import RESTORE_ENTRIES, what_stops
+from ckpttool.laws.sinks.verdict import first_at_sinks
 from ckpttool.model import CommitLogEntry, LogNames
 from ckpttool.plan.cost import Cost, rows_of, total
 from ckpttool.plan.ledgers import rewound_sinks
@@ -22,7 +21,7 @@ from ckpttool.plan.rewind import rewind
 from ckpttool.plan.steps import Step, of_sink, replace_file, set_aside, set_aside_alone, write
 from ckpttool.scene.compaction import LOG
 from ckpttool.scene.scene import Failure, Scene
-from ckpttool.scene.sinks import SinkEvidence, SinkView
+from ckpttool.scene.sinks import SinkView
 from ckpttool.words import listed
 
 _RENUMBERED_AT_MOST = 10_000
@@ -30,20 +29,17 @@ _RENUMBERED_AT_MOST = 10_000
 # -- the sink's own log stops the batch --------------------------------------------------------------------------------
 
 
-def _stopped(scene: Scene, batch: int | None) -> list[tuple[SinkEvidence, Failure]]:
-    """The sinks that the next batch fails in, and how."""
-    if batch is None:
-        return []
-    answers = ((view.sink, what_stops(view, batch, scene.release)) for view in scene.witnesses)
-    return [(sink, answer) for sink, answer in answers if isinstance(answer, Failure)]
-
-
-def is_sink_log_blocked(scene: Scene, restart: Restart) -> bool:
-    return bool(_stopped(scene, restart.batch_id))
+def law_that_stops(scene: Scene) -> str | None:
+    """Whose entry in the book says why a batch fails in a sink, or in the commit after it."""
+    law, answer = first_at_sinks(scene) or (None, None)
+    return law.id if law and isinstance(answer, Failure) else None
 
 
 def sink_log_blocked(scene: Scene) -> Proposals:
-    for sink, failure in _stopped(scene, predict_restart(scene).batch_id):
+    for view in scene.witnesses:
+        sink, failure = view.sink, what_stops(view, scene.release)
+        if failure is None:
+            continue
         names = sink.names or LogNames()
         own = {str(failure.batch_id), f"{failure.batch_id}{layout.COMPACT_SUFFIX}"}
         taken = [name for name in names.directories if name in own]
@@ -136,13 +132,8 @@ def _commit_like(scene: Scene, batch: int, number: int) -> CommitLogEntry | None
     return CommitLogEntry(number, 1, commit.next_watermark_ms)
 
 
-def is_skip_fatal(scene: Scene, restart: Restart) -> bool:
-    """The sink has the batch, so no task of it runs, and its commit has to name what the tasks would have written."""
-    return restart.batch_id is not None and never_committed(scene, restart.batch_id) is not None
-
-
 def lower_sinks_below_batch(scene: Scene) -> Proposals:
-    yield _bring_sinks_down(scene, (predict_restart(scene).batch_id or 0) - 1)
+    yield _bring_sinks_down(scene, scene.next_id - 1)
 
 
 # -- the sink knows the query by another id ----------------------------------------------------------------------------

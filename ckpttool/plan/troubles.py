@@ -46,6 +46,8 @@ BY_LAW: Mapping[str, tuple[Proposer, ...]] = {
     "metadata-line-empty": (file_repairs.no_edit_helps,),
     "state-missing": (log_repairs.file_for_directory, state_repairs.damaged),
     "commit-write": (log_repairs.file_for_directory, log_repairs.commit_ahead, file_repairs.leftover_checksum),
+    "sink-log-write": (sink_repairs.sink_log_blocked,),
+    "skipped-batch-without-state": (sink_repairs.lower_sinks_below_batch,),
     # Laws that stop no restart: it would go on, and write rows twice or leave them out without a word.
     "commit-ahead-of-offset": (log_repairs.commit_ahead,),
     "stale-state-after-rewind": (state_repairs.stale_state,),
@@ -55,8 +57,6 @@ BY_LAW: Mapping[str, tuple[Proposer, ...]] = {
 # Troubles that no single law tells of.
 OF_NO_LAW: Mapping[str, tuple[Proposer, ...]] = {
     "kafka": (kafka_repairs.go_past_lost_rows,),  # each way in which a partition's rows are lost has its law
-    "sink-log": (sink_repairs.sink_log_blocked,),  # laws tell of missing entries, none of what is in an entry's place
-    "skip-without-state": (sink_repairs.lower_sinks_below_batch,),  # only the prediction tells
     "sink-ahead": (sink_repairs.sink_ahead,),  # each kind of record has its law
 }
 
@@ -74,10 +74,8 @@ def first_trouble(scene: Scene, restart: Restart) -> str | None:
         return "metadata-missing"
     if committed is not None and (planned is None or committed > planned) and not scene.is_realtime:
         return "commit-ahead-of-offset" if planned is not None else "offset-log-lost"
-    if sink_repairs.is_sink_log_blocked(scene, restart):
-        return "sink-log"
-    if sink_repairs.is_skip_fatal(scene, restart):
-        return "skip-without-state"
+    if stopping := sink_repairs.law_that_stops(scene):
+        return stopping
     if state_repairs.is_state_stale(scene):
         return "stale-state-after-rewind"
     if sink_repairs.are_batches_left_out(scene, restart):

@@ -1,4 +1,4 @@
-"""What a sink's own record of batches tells, and what is asked of it. Values only; `judge.py` concludes from them."""
+"""What a sink's own record of batches tells, and what is asked of it. Values only; `laws.sinks` concludes from them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ SinkKind = Literal["delta", "file", "iceberg", "kafka", "jdbc", "foreachBatch", 
 HAVE_A_RECORD = ("delta", "file", "iceberg")
 KEEP_NOTHING = ("noop", "memory")
 Verdict = Literal["written", "skipped_already_written", "skipped_rows_lost", "duplicated", "unknown"]
+HARMFUL: tuple[Verdict, ...] = ("skipped_rows_lost", "duplicated")
 
 
 class LedgerEntry(Struct, frozen=True):
@@ -81,8 +82,7 @@ class Logs(Struct, frozen=True):
 
     `is_replay`: it runs again, with the offsets that are logged. `planned`, `committed`: the newest ids in `offsets/`
     and `commits/`; `commits`: all of the latter. `planned_ms`: when the batch that runs again was planned. `rows`: what
-    it reads, `empty`: whether that is nothing; None: not known. `same_rows`: the source gives a batch of this number
-    the same rows whenever it is planned. `now_ms` None: the time plays no part."""
+    it reads, `empty`: whether that is nothing; None: not known. `now_ms` None: the time plays no part."""
 
     batch_id: int
     is_replay: bool = False
@@ -93,8 +93,11 @@ class Logs(Struct, frozen=True):
     query_id: str | None = None
     rows: int | None = None
     empty: bool | None = None
-    same_rows: bool = False
     now_ms: int | None = None
+
+    @property
+    def reads_nothing(self) -> bool:
+        return self.empty is True or self.rows == 0
 
 
 class SinkView(Struct, frozen=True):
@@ -125,6 +128,21 @@ class SinkView(Struct, frozen=True):
         """The last batch that the sink skips."""
         entry = self.in_force if self.keeps_a_record and not self.sink.error else None
         return entry.batch_id if entry else None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the record is of this query: by its id, or by one that the user gave."""
+        return self.sink.key_given or self.sink.entry(self.sink.key) is not None
+
+    @property
+    def own_write(self) -> SinkWrite | None:
+        """Of the next batch, under the query's own id."""
+        return self.sink.write_of(self.sink.key, self.logs.batch_id)
+
+    @property
+    def is_all_seen_since_planned(self) -> bool:
+        seen, planned = self.sink.seen_from_ms, self.logs.planned_ms
+        return seen is not None and planned is not None and seen <= planned
 
     def skips(self, batch_id: int) -> bool | None:
         """Whether the sink's record stops this number from being written; None: that is not known."""
@@ -173,7 +191,7 @@ class SinkView(Struct, frozen=True):
     def latest_write(self, batch_id: int) -> SinkWrite | None:
         """Under the query's own id; where the record does not know that id, under any that a streaming query had."""
         sink = self.sink
-        if sink.entry(sink.key) is not None or sink.key_given:
+        if self.is_known:
             return sink.write_of(sink.key, batch_id)
         natives = [entry.app_id for entry in sink.ledger if entry.native]
         found = (sink.write_of(app_id, batch_id) for app_id in natives)

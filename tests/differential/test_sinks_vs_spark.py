@@ -25,12 +25,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ckpttool.formats.file_log import parse_source_log
 from ckpttool.formats.metadata import parse_metadata
 from ckpttool.formats.offsets import parse_offset_log
-from ckpttool.laws.sinks.judge import judge_sink
+from ckpttool.laws.sinks.file_log import what_stops
+from ckpttool.laws.sinks.verdict import judge_sink
 from ckpttool.reading.sinks import load_sink
+from ckpttool.releases import NEWEST
 from ckpttool.scene.sinks import Logs, SinkVerdict, SinkView
 from tests.samples.process import JOBS, SparkProcess
 
@@ -340,7 +343,10 @@ def see(scene: Scene, case: Case) -> Seen:
     case.damage(scene)
     facts = facts_of(scene)
     numbered = APP_ID if scene.sink == "delta-numbered" else None
-    said = judge_sink(SinkView(load_sink(str(scene.table), query_id=facts.query_id, txn_app_id=numbered), facts))
+    view = SinkView(load_sink(str(scene.table), query_id=facts.query_id, txn_app_id=numbered), facts)
+    said = judge_sink(view)
+    if what_stops(view, NEWEST):
+        said = replace(said, verdict="unknown")  # which nobody asks then
     before = scene.rows()
     error = scene.run(BATCHES + 2)
     if error is not None:

@@ -1,0 +1,101 @@
+"""The sink's record has the number of the next batch, and skips it, whatever the batch holds. Pure.
+
+That is right only for a batch that was planned before the sink had it, and whose rows are still there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ckpttool.laws.sinks.base import LOWER, SinkLaw, said
+from ckpttool.model import Finding
+from ckpttool.scene.sinks import SinkVerdict, SinkView
+
+
+def _taken_out(view: SinkView) -> SinkVerdict | None:
+    write = view.own_write
+    if write is None or write.empty or not write.rows_lost:
+        return None
+    why = f"batch {view.logs.batch_id} is skipped, and {write.rows_lost}"
+    return said(view, "skipped_rows_lost", why, "sink-table-changed-under-checkpoint", LOWER)
+
+
+def _taken_out_before(view: SinkView, verdict: SinkVerdict) -> Iterator[Finding]:
+    entry = view.in_force
+    if entry is None or entry.batch_id != view.logs.committed or verdict.verdict != "written":
+        return
+    write = view.sink.write_of(entry.app_id, entry.batch_id)
+    if write and write.rows_lost and not write.empty:
+        message = f"{write.rows_lost}; the checkpoint goes on after batch {entry.batch_id}, and does not refill it"
+        yield Finding("sink-table-changed-under-checkpoint", "warning", view.sink.path, message)
+
+
+def _passed(view: SinkView) -> SinkVerdict | None:
+    """A number that the record has is given to other rows than those that the sink has of it."""
+    batch, write = view.logs.batch_id, view.own_write
+    if not view.logs.is_replay:
+        why = f"the record has batch {view.recorded}, so whatever batch {batch} reads now is skipped"
+    elif write is None and view.is_all_seen_since_planned:
+        why = f"the record has passed batch {batch}, and nothing was written under that number since it was planned"
+    elif write and view.planned_after(write) and view.skips(batch + 1):
+        why = f"batch {batch} was planned anew after {write.place} had that number: what it reads now is skipped"
+    else:
+        return None
+    return said(view, "skipped_rows_lost", why, _id_of_passed(view), LOWER)
+
+
+def _id_of_passed(view: SinkView) -> str:
+    if view.sink.kind == "file":
+        return "file-sink-skips-by-number"
+    if view.sink.key_given and view.sink.key != view.logs.query_id:
+        return "constant-txnAppId-after-reset"
+    return "rewound-checkpoint-same-id"
+
+
+def _ahead(view: SinkView, verdict: SinkVerdict) -> Iterator[Finding]:
+    entry, batch = view.in_force, view.logs.batch_id
+    if entry is None or entry.batch_id <= max(view.logs.planned or 0, batch) or verdict.verdict == "skipped_rows_lost":
+        return
+    which = f"batch {batch + 1}" if batch + 1 == entry.batch_id else f"batches {batch + 1} to {entry.batch_id}"
+    message = f"the record is ahead of the checkpoint: {which} will be planned anew, and skipped"
+    yield Finding(_id_of_passed(view), "error", view.sink.path, message, next_step=LOWER)
+
+
+def _replanned(view: SinkView) -> SinkVerdict | None:
+    batch, write = view.logs.batch_id, view.own_write
+    if write is None or not view.planned_after(write):
+        return None
+    why = f"batch {batch} was planned anew after {write.place} had that number: what it reads now is skipped"
+    return said(view, "skipped_rows_lost", why, "replanned-after-sink-commit", LOWER)
+
+
+def skipped(view: SinkView) -> SinkVerdict:
+    """Where no law is broken; the batch reads what its offsets say, so it counts when the sink got it."""
+    batch, write = view.logs.batch_id, view.own_write
+    if write is None or write.timestamp_ms is None:
+        return said(view, "unknown", f"batch {batch} is skipped; the sink's log does not tell when it was written")
+    if view.logs.planned_ms is None:
+        return said(view, "unknown", f"batch {batch} is skipped; it is not known when it was planned")
+    if write.rows_unsure and not write.empty:
+        return said(view, "unknown", f"batch {batch} is skipped, and {write.rows_unsure}")
+    return said(view, "skipped_already_written", f"{write.place} holds batch {batch}")
+
+
+_NUMBERS = {
+    "file-sink-skips-by-number": "the file sink has the numbers of the batches that come",
+    "constant-txnAppId-after-reset": "a `txnAppId` of the user's own has passed the batches that come",
+    "rewound-checkpoint-same-id": "the table has the numbers of the batches that come, under this query's id",
+}
+LAWS = (
+    SinkLaw(
+        "sink-table-changed-under-checkpoint",
+        "rows of a batch that the sink has recorded were taken out since",
+        severities=("error", "warning"),
+        decides=_taken_out,
+        of_others=_taken_out_before,
+    ),
+    *(SinkLaw(id, title, decides=_passed, of_others=_ahead) for id, title in _NUMBERS.items()),
+    SinkLaw(
+        "replanned-after-sink-commit", "the batch was planned anew after the sink had its number", decides=_replanned
+    ),
+)

@@ -1,0 +1,83 @@
+"""What each sink does with the next batch, as far as its own record decides it: one value, from the laws. Pure.
+
+A sink with a record skips every batch whose number is not above the last recorded one, whatever the batch holds. So
+skipping is right only for a batch that was planned before the sink had it, and whose rows are still there; and
+writing is right only where those rows are not there yet. Where the record does not tell, the answer is "unknown".
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ckpttool.laws.base import Law
+from ckpttool.laws.restart import GOES_ON, Restart
+from ckpttool.laws.sinks import file_log, record, skipped, skipping, writing
+from ckpttool.laws.sinks.base import SinkLaw, said
+from ckpttool.scene.scene import Doubt, Failure, Scene
+from ckpttool.scene.sinks import SinkVerdict, SinkView
+
+# What a restart comes to at its sinks, in the order of time.
+STOPPING = (*record.UNREAD, *file_log.LAWS, *skipped.LAWS)
+LAWS: tuple[Law, ...] = (*record.UNREAD, *skipping.LAWS, *writing.LAWS, *file_log.LAWS, *record.LAWS, *skipped.LAWS)
+KEEP_NOTHING = {
+    "noop": "a noop sink writes nothing",
+    "memory": "the memory sink's table is new in every process",
+}
+
+
+def first_at_sinks(scene: Scene) -> tuple[Law, Failure | Doubt] | None:
+    """What a sink does to the batch, or to its commit."""
+    answers = ((law, law.check(scene)) for law in STOPPING if law.check)
+    return next(((law, answer) for law, answer in answers if answer), None)
+
+
+def judge_sinks(scene: Scene, restart: Restart) -> tuple[SinkVerdict, ...]:
+    """A restart that fails before its batch asks nothing of the sinks; one that fails after it does so every time."""
+    fails_after = restart.error is not None and restart.error.sink_written_first
+    if restart.outcome not in GOES_ON and not fails_after:
+        why = "the restart fails before the sink gets a batch" if restart.outcome == "error" else "see above"
+        return tuple(said(view, "unknown", why) for view in scene.sink_views)
+    return tuple(_again_and_again(view) if fails_after else judge_sink(view) for view in scene.sink_views)
+
+
+def _again_and_again(view: SinkView) -> SinkVerdict:
+    verdict = judge_sink(view)
+    if view.keeps_a_record or view.keeps_nothing or view.sink.error:
+        return verdict
+    why = "the sink gets the batch at every restart, and then the restart fails"
+    return replace(verdict, verdict="duplicated", why=why)
+
+
+def judge_sink(view: SinkView) -> SinkVerdict:
+    verdict = _settled(view) or _decided(view)
+    if view.sink.error:
+        return verdict
+    looks = [law.of_others for law in LAWS if isinstance(law, SinkLaw) and law.of_others]
+    others = (finding for look in dict.fromkeys(looks) for finding in look(view, verdict))  # several laws may share one
+    return replace(verdict, findings=(*view.sink.faults, *verdict.findings, *others))
+
+
+def _settled(view: SinkView) -> SinkVerdict | None:
+    """What no law has a part in."""
+    sink, write = view.sink, view.own_write
+    if sink.error:
+        return None
+    if not sink.exists:
+        return said(view, "written", "nothing is there yet")
+    if view.keeps_nothing:
+        return said(view, "written", KEEP_NOTHING[sink.kind])
+    if sink.incomplete:
+        return said(view, "unknown", sink.incomplete)
+    if not view.logs.reads_nothing:
+        return None
+    has_it = view.skips(view.logs.batch_id) and write and not write.empty and not write.rows_lost
+    if has_it and write and not view.planned_after(write):
+        return said(view, "skipped_already_written", f"{write.place} holds it")
+    return said(view, "written", "the batch reads nothing")
+
+
+def _decided(view: SinkView) -> SinkVerdict:
+    skips = view.skips(view.logs.batch_id)
+    laws = (*record.UNREAD, *(skipping.LAWS if skips else writing.LAWS))
+    spoken = (law.decides(view) for law in laws if law.decides)
+    return next(filter(None, spoken), None) or (skipping.skipped if skips else writing.written)(view)
