@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
-from ckpttool.formats.file_log import encode_sink_log, encode_source_log
 from ckpttool.model import FileLogEntry, SinkFileEntry
 from tests.builders import build
 from tests.conftest import run_ckpt
+from tests.encoders import encode_sink_log, encode_source_log
 from tests.parts.recorder import recorded
 from tests.samples.place import place_sample
 from tests.test_docs import ROOT
@@ -74,7 +74,7 @@ def file_query(root: Path) -> tuple[str, ...]:
 
 
 def delta_query(root: Path) -> tuple[str, ...]:
-    """A batch of a Delta source that runs again, into itself: logs, checkpoints and the pointer name files elsewhere."""
+    """A batch of a Delta source that runs again, into itself: logs, checkpoints, the pointer name files elsewhere."""
     place = Place(root)
     place.checkpoint.rename(root / "ck")
     place.checkpoint = root / "ck"

@@ -1,4 +1,4 @@
-"""What this process asks of the network, at the border to the system: names that it resolves, addresses that it sends to.
+"""What this process asks of the network, at the border to the system: names that it resolves, addresses it sends to.
 
 Nothing is let through, so that what is told is all that was wanted. Sockets of the machine itself are none of it."""
 
