@@ -92,12 +92,13 @@ def test_damage_goes_with_its_file(tmp_path: Path, path: str) -> None:
 
 def test_a_file_after_a_directory_of_its_name_counts(tmp_path: Path) -> None:
     build(tmp_path, STORY)
-    (tmp_path / "commits/2").mkdir()
+    for name in ("2", "3"):
+        (tmp_path / "commits" / name).mkdir()
     before = scene_of(tmp_path)
-    assert before.checkpoint.commit_names.directories == ("2",)
+    assert before.checkpoint.commit_names.directories == ("3", "2")
     steps = [*set_aside_alone(str(tmp_path), "commits/2", WHY), *written("commits/2", b"v1\n{}")(tmp_path)]
     after = after_steps(before, steps).checkpoint.commit_names
-    assert (list(after.ids), after.directories) == ([0, 1, 2], ())
+    assert (list(after.ids), after.directories) == ([0, 1, 2], ("3",)), "the other one stands there still"
 
 
 def test_settings_are_of_the_session_or_of_the_writer(tmp_path: Path) -> None:
