@@ -225,7 +225,7 @@ def _judge_inputs(scene: Scene) -> tuple[Failure | Doubt | None, tuple[Finding, 
         return None, ()
     from ckpttool.laws.inputs.judge import judge_inputs
 
-    return judge_inputs(scene.inputs, scene)
+    return judge_inputs(scene)
 
 
 def _judge_kafka(scene: Scene) -> KafkaVerdict | None:

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ckpttool import load_checkpoint, open_store
 from ckpttool.laws.inputs.judge import judge_inputs
@@ -366,7 +367,8 @@ def see(place: Place, case: Case, release: Release) -> Seen:
     options = case.options | {"maxFilesPerTrigger": "1"}
     evidence = gather_evidence(load_checkpoint(open_store(str(place.checkpoint))))
     scene = Scene(evidence, Start(release, "available-now", conf=case.conf, options=options | path))
-    said, findings = judge_inputs(load_inputs(scene, Doors([str(place.checkpoint)], look_at=[str(place.input)])), scene)
+    found = load_inputs(scene, Doors([str(place.checkpoint)], look_at=[str(place.input)]))
+    said, findings = judge_inputs(replace(scene, inputs=found))
     done = place.run(options)
     rows = {int(batch): rows for batch, rows in done["rows"].items()}.get(scene.next_id)
     return Seen(said, findings, *_error_of(done), place.finished(scene.next_id), rows)

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from ckpttool import load_checkpoint, open_store
 from ckpttool.formats.commits import encode_commit_log
 from ckpttool.formats.metadata import encode_metadata
@@ -94,7 +96,7 @@ class Place:
         options = {"path": str(self.table), **given.pop("options", {})}
         evidence = gather_evidence(self._load())
         scene = Scene(evidence, Start(release, options=options, **given))
-        return judge_inputs(load_inputs(scene, self.doors()), scene)
+        return judge_inputs(replace(scene, inputs=load_inputs(scene, self.doors())))
 
     def doors(self, *look_at: str) -> Doors:
         return Doors([str(self.checkpoint), str(self.table)], look_at=look_at)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ckpttool import load_checkpoint, open_store
 from ckpttool.laws.inputs.judge import judge_inputs
@@ -59,7 +60,8 @@ def judge(name: str, folder: Path, **options: str) -> Told:
             log.write_bytes(re.sub(f"{ROOT}/[^/]+/[^/]+/".encode(), f"{folder}/".encode(), log.read_bytes()))
     evidence = gather_evidence(load_checkpoint(open_store(str(checkpoint)), any_place=True))
     scene = Scene(evidence, Start(parse_release(version), "available-now", options=options))
-    return judge_inputs(load_inputs(scene, Doors([str(checkpoint)], look_at=[str(folder)])), scene)
+    doors = Doors([str(checkpoint)], look_at=[str(folder)])
+    return judge_inputs(replace(scene, inputs=load_inputs(scene, doors)))
 
 
 @pytest.mark.parametrize("name", list(deleted_inputs()))

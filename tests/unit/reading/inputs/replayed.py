@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from ckpttool import load_checkpoint, open_store
 from ckpttool.laws.inputs.judge import judge_inputs
 from ckpttool.model import FileLogEntry, Finding
@@ -53,6 +55,7 @@ class Query:
         return found
 
     def findings(self) -> list[Finding]:
-        obstacle, findings = judge_inputs(load_inputs(self.scene(), self.doors()), self.scene())
+        scene = self.scene()
+        obstacle, findings = judge_inputs(replace(scene, inputs=load_inputs(scene, self.doors())))
         assert obstacle is None, "the file source never refuses to go on"
         return list(findings)

@@ -1,4 +1,4 @@
-"""What the Delta source trips over, in the order in which it does. Pure.
+"""The laws of a Delta source, in the order in which it comes to them. Pure.
 
 When the query starts, the source is asked for the last range: as the batch that runs again, or, if that is committed,
 only to be sure. Then it looks for new versions, and stops at the first that it cannot pass on.
@@ -7,7 +7,7 @@ only to be sure. Then it looks for new versions, and stops at the first that it 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,13 +17,14 @@ from ckpttool.connectors.delta import NEXT_VERSION, DeltaOffset
 from ckpttool.formats.delta_log import DeltaCommit, DeltaLogNames
 from ckpttool.formats.envelope import ILLEGAL_STATE
 from ckpttool.formats.names import parse_long
-from ckpttool.laws.base import Complaint
+from ckpttool.laws.base import Complaint, Law
 from ckpttool.laws.inputs.delta_errors import has_delta_4_4
 from ckpttool.laws.inputs.delta_schema import has_mapped_columns, reads_on
-from ckpttool.model import Finding
+from ckpttool.laws.inputs.files import unread, unseen
+from ckpttool.model import Finding, Severity
 from ckpttool.releases import OLDEST_DELTA_RUN
 from ckpttool.scene.inputs import DeltaInput, files_between, first_version
-from ckpttool.scene.scene import Doubt, Failure, Phase, Scene, Trouble
+from ckpttool.scene.scene import Doubt, Failure, Part, Phase, Scene, Trouble
 
 _FILES_PER_BATCH = 1000
 _EVERYTHING = float("inf")
@@ -106,13 +107,28 @@ class SourceTable(Struct, frozen=True):
         return Trouble(self.asked_when, None, told)
 
 
-def judge_table(input: DeltaInput, scene: Scene) -> Iterator[Trouble]:
+class DeltaLaw(Law, frozen=True):
+    """`of_table`: what makes the table of no use; `of_range`: what the source trips over when it is asked for the last
+    range; `of_version`: what in a new version stops the query, given the number that was expected; `of_new`: what it
+    does not find behind the range."""
+
+    needs: Part = "inputs"
+    severities: tuple[Severity, ...] = ("error", "warning")
+    of_table: Callable[[SourceTable], Trouble | None] | None = None
+    of_range: Callable[[SourceTable], Iterator[Trouble]] | None = None
+    of_version: Callable[[SourceTable, DeltaCommit, int], Trouble | None] | None = None
+    of_new: Callable[[SourceTable], Iterator[Trouble]] | None = None
+
+
+def met(input: DeltaInput, scene: Scene) -> Iterator[Trouble]:
+    """Nobody comes to what lies behind an obstacle; but of one range all is told."""
     table = SourceTable(input, scene)
-    unusable = _cannot_load(table) or _unknown(table) or _another_table(table)
-    if unusable:
-        yield unusable
+    unusable = (law.of_table(table) for law in LAWS if law.of_table)
+    if first := next(filter(None, unusable), None):
+        yield first
         return
-    before = list(_last_range(table)) if table.start != table.end else []
+    asked = [law.of_range for law in LAWS if law.of_range and table.start != table.end]
+    before = [trouble for ask in asked for trouble in ask(table)]
     yield from before
     if not any(trouble.obstacle for trouble in before):
         yield from _new_versions(table)
@@ -121,11 +137,13 @@ def judge_table(input: DeltaInput, scene: Scene) -> Iterator[Trouble]:
 # -- the table itself --------------------------------------------------------------------------------------------------
 
 
-def _cannot_load(table: SourceTable) -> Trouble | None:
+def _no_table(table: SourceTable) -> Trouble | None:
+    why = "there is no Delta table, and without its schema the query cannot be made"
+    return None if table.input.exists else table.trouble("start", errors.NO_TABLE, why)
+
+
+def _log_hole(table: SourceTable) -> Trouble | None:
     names = table.input.names
-    if not table.input.exists:
-        why = "there is no Delta table, and without its schema the query cannot be made"
-        return table.trouble("start", errors.NO_TABLE, why)
     broken = _broken_snapshot(names, max([*names.commits[-1:], *names.checkpoints]))
     return table.trouble("start", *broken) if broken else None
 
@@ -161,48 +179,37 @@ def _another_table(table: SourceTable) -> Trouble | None:
 
 
 class _Beginning(Struct, frozen=True):
-    """Where the last range begins. `is_snapshot`: it reads all rows of that version, not only its changes.
+    """Where the last range begins. `is_snapshot`: it reads all rows of that version, not only its changes. `is_broken`:
+    the table as of then cannot be put together.
 
     `sure`: False where it is assumed that the query was first started without a version to start at."""
 
     version: int
     is_snapshot: bool
+    is_broken: bool
     sure: bool = True
 
 
 def _beginning(table: SourceTable) -> _Beginning | None:
-    if table.start is not None:
-        return _Beginning(table.start.version, table.start.is_initial_snapshot)
+    """None: at a time, or at the latest version of then."""
     given = parse_long(table.option("startingVersion") or "")
-    if given is not None:
-        return _Beginning(given, is_snapshot=False)
-    if table.has_starting_option:
-        return None  # a time, or the latest version of then
-    return _Beginning(first_version(table.input.range), is_snapshot=True, sure=table.end.is_initial_snapshot)
+    if table.start is not None:
+        version, is_snapshot, sure = table.start.version, table.start.is_initial_snapshot, True
+    elif given is not None:
+        version, is_snapshot, sure = given, False, True
+    elif table.has_starting_option:
+        return None
+    else:
+        version, is_snapshot, sure = first_version(table.input.range), True, table.end.is_initial_snapshot
+    return _Beginning(version, is_snapshot, _broken_snapshot(table.input.names, version) is not None, sure)
 
 
-def _last_range(table: SourceTable) -> Iterator[Trouble]:
-    begun = _beginning(table)
-    if begun is None:
-        return
-    broken = _broken_snapshot(table.input.names, begun.version)
-    if not broken:
-        yield from _changed_schema(table, begun.version)
-    elif table.input.metadata and has_mapped_columns(table.input.metadata):
-        why = f"the table has mapped columns, and its state at version {begun.version} is not there to compare with"
-        yield table.trouble(table.asked_when, errors.expired(table.scene.release), why, sure=False)
-    if begun.is_snapshot and broken:
-        yield _lost_snapshot(table, begun)
-        return
-    if not broken or not table.end.is_initial_snapshot:
-        yield from _lost_commits(table, begun, looks_ahead=not broken)
-    if table.scene.is_replay:
-        yield from _lost_data(table, files_between(table.input.commits, table.start, table.end))
-
-
-def _changed_schema(table: SourceTable, begun: int) -> Iterator[Trouble]:
+def _changed_schema(table: SourceTable) -> Iterator[Trouble]:
     """What was written at the beginning of the range is compared with the schema of now, whatever lies between."""
-    changed = [commit.version for commit in table.input.commits if commit.metadata and commit.version > begun]
+    begun = _beginning(table)
+    if begun is None or begun.is_broken:
+        return
+    changed = [commit.version for commit in table.input.commits if commit.metadata and commit.version > begun.version]
     before, current = table.input.metadata_before, table.input.metadata
     if not changed or current is None or table.tracks_schema or (table.start is None and table.has_starting_option):
         return
@@ -218,8 +225,11 @@ def _schema_complaint(table: SourceTable) -> Complaint:
     return errors.schema_changed(table.scene.release, mapped=mapped, started_at_version=started)
 
 
-def _lost_snapshot(table: SourceTable, begun: _Beginning) -> Trouble:
+def _lost_snapshot(table: SourceTable) -> Iterator[Trouble]:
     """Spark's answer is known where the commit alone is gone, and where everything up to the version is."""
+    begun = _beginning(table)
+    if begun is None or not begun.is_snapshot or not begun.is_broken:
+        return
     release, left = table.scene.release, table.input.names.up_to(begun.version)
     complaint = errors.snapshot_gone(release)
     sure = begun.sure and has_delta_4_4(release) is not None and not left.commits and not left.checkpoints
@@ -227,19 +237,33 @@ def _lost_snapshot(table: SourceTable, begun: _Beginning) -> Trouble:
         sure = begun.sure
         complaint = replace(complaint, class_name=ILLEGAL_STATE, condition=None, message=errors.COMMIT_GONE.message)
     why = f"the stream is inside the snapshot of version {begun.version}, which cannot be put together any more"
-    return table.trouble(table.asked_when, complaint, why, sure=sure)
+    yield table.trouble(table.asked_when, complaint, why, sure=sure)
 
 
-def _lost_commits(table: SourceTable, begun: _Beginning, *, looks_ahead: bool) -> Iterator[Trouble]:
-    """Comparing schemas, where the beginning is there to compare with, opens the first commit behind the range."""
-    last = table.end.version + (looks_ahead and table.end.index != NEXT_VERSION)
-    gap = _gap(table.versions, begun.version, last)
+def _lost_commits(table: SourceTable) -> Iterator[Trouble]:
+    begun = _beginning(table)
+    if begun is None:
+        return
+    if begun.is_broken and table.input.metadata and has_mapped_columns(table.input.metadata):
+        why = f"the table has mapped columns, and its state at version {begun.version} is not there to compare with"
+        yield table.trouble(table.asked_when, errors.expired(table.scene.release), why, sure=False)
+    gap = _gap_in_range(table, begun)
     if gap and table.fails_on_loss:
         yield _expired(table, table.asked_when, *gap, sure=begun.sure)
     elif gap and table.scene.is_replay:
         yield _passed_over(table, *gap)
-    elif not gap:
-        yield from _lost_tail(table, begun)
+
+
+def _gap_in_range(table: SourceTable, begun: _Beginning) -> tuple[int, int] | None:
+    """Comparing schemas, where the beginning is there to compare with, opens the first commit behind the range."""
+    if not _reads_commits(table, begun):
+        return None
+    looks_ahead = not begun.is_broken and table.end.index != NEXT_VERSION
+    return _gap(table.versions, begun.version, table.end.version + looks_ahead)
+
+
+def _reads_commits(table: SourceTable, begun: _Beginning) -> bool:
+    return not begun.is_broken or not (begun.is_snapshot or table.end.is_initial_snapshot)
 
 
 def _gap(versions: Sequence[int], first: int, last: int) -> tuple[int, int] | None:
@@ -265,8 +289,11 @@ def _passed_over(table: SourceTable, expected: int, found: int) -> Trouble:
     return table.silent_loss(errors.expired(table.scene.release), why)
 
 
-def _lost_tail(table: SourceTable, begun: _Beginning) -> Iterator[Trouble]:
+def _lost_tail(table: SourceTable) -> Iterator[Trouble]:
     """The log ends before the range does: somebody has put back an older copy of it."""
+    begun = _beginning(table)
+    if begun is None or not _reads_commits(table, begun) or _gap_in_range(table, begun):
+        return
     end, begin_index = table.end, table.start.index if table.start else NEXT_VERSION
     takes_files = end.index >= 0 and (begun.version < end.version or begin_index < end.index)
     wanted = end.version if takes_files else end.version - 1
@@ -292,25 +319,27 @@ def _new_versions(table: SourceTable) -> Iterator[Trouble]:
         if version not in commits:
             return  # not read
         later = table.scene.is_replay or seen > table.files_looked_through
-        stopped = _stopped_by_gap(table, expected, version) or _stopped_at(table, commits[version])
-        if stopped:
+        answers = (law.of_version(table, commits[version], expected) for law in LAWS if law.of_version)
+        if stopped := next(filter(None, answers), None):
             yield replace(stopped, obstacle=None) if later else stopped
             return
         if not (commits[version].takes_data and table.is_on("skipChangeCommits")):
             seen += len(files_between([commits[version]], end, None))
         expected = version + 1
-    for trouble in _lost_data(table, files_between(table.input.commits, end, None)):
-        yield replace(trouble, obstacle=None) if table.scene.is_replay else trouble
+    yield from (trouble for law in LAWS if law.of_new for trouble in law.of_new(table))
 
 
-def _stopped_by_gap(table: SourceTable, expected: int, version: int) -> Trouble | None:
-    if version == expected:
+def _gap_before(table: SourceTable, commit: DeltaCommit, expected: int) -> Trouble | None:
+    if commit.version == expected:
         return None
-    fails = table.fails_on_loss
-    return _expired(table, "batch", expected, version) if fails else _passed_over(table, expected, version)
+    if table.fails_on_loss:
+        return _expired(table, "batch", expected, commit.version)
+    return _passed_over(table, expected, commit.version)
 
 
-def _stopped_at(table: SourceTable, commit: DeltaCommit) -> Trouble | None:
+def _cannot_pass_on(table: SourceTable, commit: DeltaCommit, expected: int) -> Trouble | None:
+    if commit.version != expected:
+        return None  # that comes first
     current = table.input.metadata
     readable = None if current is None or commit.metadata is None else reads_on(commit.metadata, current)
     if commit.metadata and not readable and not table.tracks_schema:
@@ -328,6 +357,17 @@ def _stopped_at(table: SourceTable, commit: DeltaCommit) -> Trouble | None:
 # -- data files --------------------------------------------------------------------------------------------------------
 
 
+def _lost_data_of_range(table: SourceTable) -> Iterator[Trouble]:
+    begun = _beginning(table)
+    if table.scene.is_replay and begun and not (begun.is_snapshot and begun.is_broken):
+        yield from _lost_data(table, files_between(table.input.commits, table.start, table.end))
+
+
+def _lost_new_data(table: SourceTable) -> Iterator[Trouble]:
+    for trouble in _lost_data(table, files_between(table.input.commits, table.end, None)):
+        yield replace(trouble, obstacle=None) if table.scene.is_replay else trouble
+
+
 def _lost_data(table: SourceTable, files: Sequence[str]) -> Iterator[Trouble]:
     gone = [number for number, file in enumerate(files) if file in table.input.data.gone]
     if not gone or table.option("excludeRegex"):
@@ -341,3 +381,42 @@ def _lost_data(table: SourceTable, files: Sequence[str]) -> Iterator[Trouble]:
     trouble = table.trouble("batch", complaint, f"{which} is gone: vacuumed before the stream had read it")
     in_next_batch = table.scene.is_replay or gone[0] < table.files_per_batch
     yield trouble if in_next_batch else replace(trouble, obstacle=None)
+
+
+LAWS = (
+    DeltaLaw("delta-source-table-gone", "there is no Delta table at the source's path", of_table=_no_table),
+    DeltaLaw("delta-log-hole", "the Delta table that a source reads cannot be put together", of_table=_log_hole),
+    DeltaLaw(
+        "source-unreadable",
+        "the table that a source reads could not be read",
+        check=unread,
+        look=unseen,
+        severities=("warning",),
+        of_table=_unknown,
+    ),
+    DeltaLaw("delta-source-table-id-changed", "the source's table is another one than before", of_table=_another_table),
+    DeltaLaw(
+        "delta-source-schema-or-updates",
+        "a version of the source's table that the stream cannot pass on",
+        of_range=_changed_schema,
+        of_version=_cannot_pass_on,
+    ),
+    DeltaLaw(
+        "delta-log-expired",
+        "a Delta source needs commits that were cleaned up",
+        of_range=_lost_commits,
+        of_version=_gap_before,
+    ),
+    DeltaLaw(
+        "delta-initial-snapshot-gone",
+        "the snapshot that a Delta source is still reading is gone",
+        of_range=_lost_snapshot,
+    ),
+    DeltaLaw("delta-trailing-commit-missed", "the source's table ends before the offsets do", of_range=_lost_tail),
+    DeltaLaw(
+        "delta-source-data-gone",
+        "data files that a Delta source has yet to read are gone",
+        of_range=_lost_data_of_range,
+        of_new=_lost_new_data,
+    ),
+)
