@@ -173,12 +173,11 @@ HOLES: Mapping[str, tuple[str, ...]] = {"directory[:-1]": ("offset", "commit"), 
 HOLDERS = {
     "Finding": ("id", 0),
     "said": ("law", 3),
-    "Complaint": ("finding", 3),
     "raises": ("told_as", 2),
     "doubts": ("told_as", 1),
     "tells": ("told_as", 0),
 }
-HELD = ("complaint.finding", "law", "told_as")
+HELD = ("law", "told_as")
 Functions = Mapping[str, ast.FunctionDef]
 
 

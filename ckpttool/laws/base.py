@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from msgspec import Struct
 
 from ckpttool.formats.envelope import ILLEGAL_STATE, SPARK_ILLEGAL_STATE
-from ckpttool.model import Finding, Severity, SparkError
+from ckpttool.model import Finding, Severity
 from ckpttool.releases import OLDEST, Release, since
 from ckpttool.scene.scene import Doubt, Failure, Part, Phase, Scene, Trouble
 
@@ -21,21 +21,6 @@ SPARK_EXCEPTION = "org.apache.spark.SparkException"
 LOCATION_NOT_EMPTY = "org.apache.spark.sql.execution.streaming.state.StateStoreCheckpointLocationNotEmpty"
 SPARK_RUNTIME = "org.apache.spark.SparkRuntimeException"
 UNREAD = ("unreadable", "file-vanished")  # faults that are not Spark's: we could not read it
-
-
-class Complaint(Struct, frozen=True):
-    """What a source says when it does not go on. `message`: the fixed part of Spark's text. `finding`: the id under
-    which we tell of it."""
-
-    class_name: str
-    condition: str | None
-    message: str
-    finding: str
-    next_step: str
-
-    @property
-    def error(self) -> SparkError:
-        return SparkError(self.class_name, self.condition)
 
 
 Check = Callable[[Scene], Failure | Doubt | None]

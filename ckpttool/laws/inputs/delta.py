@@ -7,117 +7,28 @@ only to be sure. Then it looks for new versions, and stops at the first that it 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 import ckpttool.laws.inputs.delta_errors as errors
-from ckpttool.connectors.delta import NEXT_VERSION, DeltaOffset
+from ckpttool.connectors.delta import NEXT_VERSION
 from ckpttool.formats.delta_log import DeltaCommit, DeltaLogNames
-from ckpttool.formats.envelope import ILLEGAL_STATE
 from ckpttool.formats.names import parse_long
-from ckpttool.laws.base import Complaint, Law
-from ckpttool.laws.inputs.delta_errors import has_delta_4_4
+from ckpttool.laws.inputs.base import DeltaLaw, SourceTable
+from ckpttool.laws.inputs.delta_errors import Raised, has_delta_4_4
 from ckpttool.laws.inputs.delta_schema import has_mapped_columns, reads_on
 from ckpttool.laws.inputs.files import unread, unseen
-from ckpttool.model import Finding, Severity
-from ckpttool.releases import OLDEST_DELTA_RUN
+from ckpttool.model import Finding
 from ckpttool.scene.inputs import DeltaInput, files_between, first_version
-from ckpttool.scene.scene import Doubt, Failure, Part, Phase, Scene, Trouble
+from ckpttool.scene.scene import Doubt, Phase, Scene, Trouble
 
-_FILES_PER_BATCH = 1000
-_EVERYTHING = float("inf")
-
-
-class SourceTable(Struct, frozen=True):
-    """A table and the query that reads it."""
-
-    input: DeltaInput
-    scene: Scene
-
-    @property
-    def start(self) -> DeltaOffset | None:
-        return self.input.range.start
-
-    @property
-    def end(self) -> DeltaOffset:
-        return self.input.range.end
-
-    @property
-    def table_id(self) -> str | None:
-        return self.input.metadata.table_id if self.input.metadata else None
-
-    @property
-    def versions(self) -> Sequence[int]:
-        return self.input.names.commits
-
-    @property
-    def asked_when(self) -> Phase:
-        """A range that runs again is read in its batch; an empty one has been asked for before."""
-        scene = self.scene
-        empty = self.start is None or self.start == self.end
-        follows = scene.committed is not None and scene.committed + 1 == scene.planned
-        return "init" if not scene.is_replay or (follows and empty) else "batch"
-
-    def option(self, name: str) -> str | None:
-        return self.scene.start.option(name)
-
-    def is_on(self, *names: str, default: bool = False) -> bool:
-        return any((self.option(name) or str(default)).strip().lower() == "true" for name in names)
-
-    @property
-    def tracks_schema(self) -> bool:
-        """Changes are kept in a log of their own, and the query goes on from one to the next."""
-        return bool(self.option("schemaTrackingLocation") or self.option("schemaLocation"))
-
-    @property
-    def has_starting_option(self) -> bool:
-        return bool(self.option("startingVersion") or self.option("startingTimestamp"))
-
-    @property
-    def fails_on_loss(self) -> bool:
-        return self.is_on("failOnDataLoss", default=True)
-
-    @property
-    def files_per_batch(self) -> float:
-        given = parse_long(self.option("maxFilesPerTrigger") or "")
-        if self.scene.start.trigger == "once":
-            return _EVERYTHING
-        return given if given is not None else 1 if self.option("maxBytesPerTrigger") else _FILES_PER_BATCH
-
-    @property
-    def files_looked_through(self) -> float:
-        """How far one look for new versions goes; with this trigger the first goes to the end of the log."""
-        return _EVERYTHING if self.scene.start.trigger == "available-now" else self.files_per_batch
-
-    def trouble(self, phase: Phase, complaint: Complaint, why: str, *, sure: bool = True) -> Trouble:
-        """A failure as Spark reports it, with the finding that tells of it; a doubt where it is not known to be so."""
-        told = Finding(complaint.finding, "error", self.input.path, why, None, complaint.next_step)
-        checked = self.scene.release >= OLDEST_DELTA_RUN and not self.is_on("readChangeFeed", "readChangeData")
-        if not sure or not checked:
-            return Trouble(phase, Doubt(why), replace(told, severity="warning"))
-        batch_id = self.scene.next_id if phase == "batch" else None
-        failure = Failure(phase, complaint.class_name, complaint.condition, complaint.message, why, batch_id)
-        return Trouble(phase, failure, replace(told, spark=complaint.error))
-
-    def silent_loss(self, complaint: Complaint, why: str) -> Trouble:
-        """Spark goes on as if nothing were missing."""
-        told = Finding(complaint.finding, "error", self.input.path, why, None, complaint.next_step)
-        return Trouble(self.asked_when, None, told)
-
-
-class DeltaLaw(Law, frozen=True):
-    """`of_table`: what makes the table of no use; `of_range`: what the source trips over when it is asked for the last
-    range; `of_version`: what in a new version stops the query, given the number that was expected; `of_new`: what it
-    does not find behind the range."""
-
-    needs: Part = "inputs"
-    severities: tuple[Severity, ...] = ("error", "warning")
-    of_table: Callable[[SourceTable], Trouble | None] | None = None
-    of_range: Callable[[SourceTable], Iterator[Trouble]] | None = None
-    of_version: Callable[[SourceTable, DeltaCommit, int], Trouble | None] | None = None
-    of_new: Callable[[SourceTable], Iterator[Trouble]] | None = None
+_EXPIRED = "delta-log-expired"
+_HOLE = "delta-log-hole"
+_CHANGED = "delta-source-schema-or-updates"
+_GO_ON = "start with a new checkpoint, or go on without those rows by failOnDataLoss=false"
+_ANEW = "start with a new checkpoint, and see to it that what was read already is not read again"
 
 
 def met(input: DeltaInput, scene: Scene) -> Iterator[Trouble]:
@@ -139,23 +50,27 @@ def met(input: DeltaInput, scene: Scene) -> Iterator[Trouble]:
 
 def _no_table(table: SourceTable) -> Trouble | None:
     why = "there is no Delta table, and without its schema the query cannot be made"
-    return None if table.input.exists else table.trouble("start", errors.NO_TABLE, why)
+    step = "restore the table, or start with a new checkpoint once there is one"
+    if table.input.exists:
+        return None
+    return table.raises("start", errors.NO_TABLE, "delta-source-table-gone", why, step)
 
 
 def _log_hole(table: SourceTable) -> Trouble | None:
     names = table.input.names
     broken = _broken_snapshot(names, max([*names.commits[-1:], *names.checkpoints]))
-    return table.trouble("start", *broken) if broken else None
+    step = "restore the missing files of _delta_log; nobody can read the table without them"
+    return table.raises("start", broken[0], _HOLE, broken[1], step) if broken else None
 
 
-def _broken_snapshot(names: DeltaLogNames, version: int) -> tuple[Complaint, str] | None:
+def _broken_snapshot(names: DeltaLogNames, version: int) -> tuple[Raised, str] | None:
     """Why the table as of a version cannot be put together: from the checkpoint before it, and every commit since."""
     base = max((one for one in names.checkpoints if one <= version), default=-1)
     since = [one for one in names.commits if base < one <= version]
     expected = next((number for number, one in enumerate(since, base + 1) if one != number), base + 1 + len(since))
     if expected <= version:
-        complaint = errors.LOG_CUT_OFF if expected == base + 1 else errors.LOG_WITH_HOLE
-        return complaint, f"commit {expected} of the table is gone, and no checkpoint makes up for it"
+        raised = errors.LOG_CUT_OFF if expected == base + 1 else errors.LOG_WITH_HOLE
+        return raised, f"commit {expected} of the table is gone, and no checkpoint makes up for it"
     if version not in names.commits:
         return errors.COMMIT_GONE, f"commit {version} of the table is gone, and its checkpoint does not do without"
     return None
@@ -172,7 +87,7 @@ def _another_table(table: SourceTable) -> Trouble | None:
     if table.table_id == table.end.table_id:
         return None
     why = f"the table has the id {table.table_id}; the checkpoint has read {table.end.table_id}"
-    return table.trouble(table.asked_when, errors.OTHER_TABLE, why)
+    return table.raises(table.asked_when, errors.OTHER_TABLE, "delta-source-table-id-changed", why, _ANEW)
 
 
 # -- the last range ----------------------------------------------------------------------------------------------------
@@ -216,13 +131,15 @@ def _changed_schema(table: SourceTable) -> Iterator[Trouble]:
     readable = None if before is None else reads_on(before, current)
     if not readable:
         why = f"version {changed[0]} changed the table's schema, and what was written before cannot be read with it"
-        yield table.trouble(table.asked_when, _schema_complaint(table), why, sure=readable is False)
+        yield _unlike_schema(table, table.asked_when, why, sure=readable is False)
 
 
-def _schema_complaint(table: SourceTable) -> Complaint:
-    metadata = [one for one in (table.input.metadata, table.input.metadata_before) if one]
-    mapped, started = has_mapped_columns(*metadata), table.has_starting_option
-    return errors.schema_changed(table.scene.release, mapped=mapped, started_at_version=started)
+def _unlike_schema(table: SourceTable, phase: Phase, why: str, *, sure: bool) -> Trouble:
+    if has_mapped_columns(*(one for one in (table.input.metadata, table.input.metadata_before) if one)):
+        raised, step = errors.schema_mapped(table.scene.release), "give the source a schemaTrackingLocation"
+        return table.raises(phase, raised, _CHANGED, why, f"{step} below the checkpoint", sure=sure)
+    raised = errors.schema_changed(started_at_version=table.has_starting_option)
+    return table.raises(phase, raised, _CHANGED, why, _ANEW, sure=sure)
 
 
 def _lost_snapshot(table: SourceTable) -> Iterator[Trouble]:
@@ -231,13 +148,12 @@ def _lost_snapshot(table: SourceTable) -> Iterator[Trouble]:
     if begun is None or not begun.is_snapshot or not begun.is_broken:
         return
     release, left = table.scene.release, table.input.names.up_to(begun.version)
-    complaint = errors.snapshot_gone(release)
+    raised = errors.snapshot_gone(release)
     sure = begun.sure and has_delta_4_4(release) is not None and not left.commits and not left.checkpoints
     if begun.version in left.checkpoints:
-        sure = begun.sure
-        complaint = replace(complaint, class_name=ILLEGAL_STATE, condition=None, message=errors.COMMIT_GONE.message)
+        sure, raised = begun.sure, errors.COMMIT_GONE
     why = f"the stream is inside the snapshot of version {begun.version}, which cannot be put together any more"
-    yield table.trouble(table.asked_when, complaint, why, sure=sure)
+    yield table.raises(table.asked_when, raised, "delta-initial-snapshot-gone", why, _ANEW, sure=sure)
 
 
 def _lost_commits(table: SourceTable) -> Iterator[Trouble]:
@@ -246,7 +162,7 @@ def _lost_commits(table: SourceTable) -> Iterator[Trouble]:
         return
     if begun.is_broken and table.input.metadata and has_mapped_columns(table.input.metadata):
         why = f"the table has mapped columns, and its state at version {begun.version} is not there to compare with"
-        yield table.trouble(table.asked_when, errors.expired(table.scene.release), why, sure=False)
+        yield table.raises(table.asked_when, errors.expired(table.scene.release), _EXPIRED, why, _GO_ON, sure=False)
     gap = _gap_in_range(table, begun)
     if gap and table.fails_on_loss:
         yield _expired(table, table.asked_when, *gap, sure=begun.sure)
@@ -280,13 +196,13 @@ def _gap(versions: Sequence[int], first: int, last: int) -> tuple[int, int] | No
 
 def _expired(table: SourceTable, phase: Phase, expected: int, found: int, *, sure: bool = True) -> Trouble:
     why = f"the stream needs version {expected} of the table, and the log goes on with {found}"
-    return table.trouble(phase, errors.expired(table.scene.release), why, sure=sure)
+    return table.raises(phase, errors.expired(table.scene.release), _EXPIRED, why, _GO_ON, sure=sure)
 
 
 def _passed_over(table: SourceTable, expected: int, found: int) -> Trouble:
     which = f"version {expected}" if expected + 1 == found else f"versions {expected} to {found - 1}"
     why = f"{which} of the table cannot be read any more: failOnDataLoss=false passes over the rows"
-    return table.silent_loss(errors.expired(table.scene.release), why)
+    return table.tells(_EXPIRED, why, _GO_ON)
 
 
 def _lost_tail(table: SourceTable) -> Iterator[Trouble]:
@@ -300,11 +216,12 @@ def _lost_tail(table: SourceTable) -> Iterator[Trouble]:
     if table.versions[-1] >= wanted:
         return
     why = f"the stream has seen version {wanted} of the table, whose log ends at {table.versions[-1]}"
-    checked = has_delta_4_4(table.scene.release)
+    checked, step = has_delta_4_4(table.scene.release), f"bring the newer log back, or {_ANEW}"
     if checked is False:  # what will be written under these numbers is not read either
-        yield table.silent_loss(errors.TAIL_MISSED, why)
+        yield table.tells("delta-trailing-commit-missed", why, step)
     else:
-        yield table.trouble(table.asked_when, errors.TAIL_MISSED, why, sure=begun.sure and checked is True)
+        sure = begun.sure and checked is True
+        yield table.raises(table.asked_when, errors.TAIL_MISSED, "delta-trailing-commit-missed", why, step, sure=sure)
 
 
 # -- new versions ------------------------------------------------------------------------------------------------------
@@ -344,14 +261,17 @@ def _cannot_pass_on(table: SourceTable, commit: DeltaCommit, expected: int) -> T
     readable = None if current is None or commit.metadata is None else reads_on(commit.metadata, current)
     if commit.metadata and not readable and not table.tracks_schema:
         why = f"version {commit.version} gives the table a schema that cannot be read with that of now"
-        return table.trouble("batch", _schema_complaint(table), why, sure=readable is False)
+        return _unlike_schema(table, "batch", why, sure=readable is False)
     if not commit.takes_data or table.is_on("ignoreChanges", "ignoreFileDeletion", "skipChangeCommits"):
         return None
     if not commit.new_data and table.is_on("ignoreDeletes"):
         return None
-    complaint = errors.ROWS_CHANGED if commit.new_data else errors.ROWS_DELETED
     what = f"version {commit.version} ({commit.operation})" if commit.operation else f"version {commit.version}"
-    return table.trouble("batch", complaint, f"{what} takes rows out of the table, and a stream cannot pass that on")
+    why = f"{what} takes rows out of the table, and a stream cannot pass that on"
+    raised, step = errors.ROWS_DELETED, "set ignoreDeletes=true if the stream may go on without passing that on"
+    if commit.new_data:
+        raised, step = errors.ROWS_CHANGED, "set skipChangeCommits=true if the stream may leave such commits out"
+    return table.raises("batch", raised, _CHANGED, why, step)
 
 
 # -- data files --------------------------------------------------------------------------------------------------------
@@ -373,19 +293,20 @@ def _lost_data(table: SourceTable, files: Sequence[str]) -> Iterator[Trouble]:
     if not gone or table.option("excludeRegex"):
         return
     which = f"data file {files[gone[0]]}" + (f" and {len(gone) - 1} more" if len(gone) > 1 else "")
-    complaint = errors.data_gone(table.scene.release)
+    step = "restore the files, or go on without their rows by spark.sql.files.ignoreMissingFiles=true"
     if table.scene.is_on("spark.sql.files.ignoreMissingFiles", default=False):
         why = f"{which} is gone, and spark.sql.files.ignoreMissingFiles reads on without its rows"
-        yield table.silent_loss(complaint, why)
+        yield table.tells("delta-source-data-gone", why, step)
         return
-    trouble = table.trouble("batch", complaint, f"{which} is gone: vacuumed before the stream had read it")
+    why, raised = f"{which} is gone: vacuumed before the stream had read it", errors.data_gone(table.scene.release)
+    trouble = table.raises("batch", raised, "delta-source-data-gone", why, step)
     in_next_batch = table.scene.is_replay or gone[0] < table.files_per_batch
     yield trouble if in_next_batch else replace(trouble, obstacle=None)
 
 
 LAWS = (
     DeltaLaw("delta-source-table-gone", "there is no Delta table at the source's path", of_table=_no_table),
-    DeltaLaw("delta-log-hole", "the Delta table that a source reads cannot be put together", of_table=_log_hole),
+    DeltaLaw(_HOLE, "the Delta table that a source reads cannot be put together", of_table=_log_hole),
     DeltaLaw(
         "source-unreadable",
         "the table that a source reads could not be read",
@@ -396,13 +317,13 @@ LAWS = (
     ),
     DeltaLaw("delta-source-table-id-changed", "the source's table is another one than before", of_table=_another_table),
     DeltaLaw(
-        "delta-source-schema-or-updates",
+        _CHANGED,
         "a version of the source's table that the stream cannot pass on",
         of_range=_changed_schema,
         of_version=_cannot_pass_on,
     ),
     DeltaLaw(
-        "delta-log-expired",
+        _EXPIRED,
         "a Delta source needs commits that were cleaned up",
         of_range=_lost_commits,
         of_version=_gap_before,
