@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from ckpttool.errors import Unavailable
-from ckpttool.reading.inputs import delta as loading
 from ckpttool.releases import Release
 from ckpttool.scene.inputs import DeltaInput
 from ckpttool.scene.scene import Doubt, Failure
@@ -37,16 +36,6 @@ def replay(tmp_path: Path) -> Place:
 def test_a_sound_table_is_nothing_to_tell_of(place: Place) -> None:
     place.add(5)
     assert place.judge() == (None, ())
-
-
-def test_without_a_path_no_table_is_looked_at(place: Place) -> None:
-    from ckpttool import load_checkpoint, open_store
-    from ckpttool.reading.inputs import load_inputs
-    from ckpttool.scene.evidence import gather_evidence
-    from ckpttool.scene.scene import Scene, Start
-
-    evidence = gather_evidence(load_checkpoint(open_store(str(place.checkpoint))))
-    assert load_inputs(Scene(evidence, Start((4, 2, 0))), place.doors()) == ()
 
 
 # -- the table itself --------------------------------------------------------------------------------------------------
@@ -89,15 +78,6 @@ def test_of_two_sources_the_one_that_is_asked_earlier_stops_the_query(tmp_path: 
         "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
         ["delta-source-table-id-changed"] * 2,
     )
-
-
-def test_of_two_tables_the_path_is_that_of_the_one_it_fits(tmp_path: Path) -> None:
-    place = Place(tmp_path)
-    place.batch(0, offset(4), offset(7, table_id=OTHER))
-    place.batch(1, offset(5), offset(8, table_id=OTHER))
-    assert [one.range.source for one in place.look()] == ["0"]
-    place.commit(0, metadata("99999999-2222-4333-8444-555555555555"))
-    assert [one.range.source for one in place.look()] == ["0", "1"]
 
 
 def test_no_table(place: Place) -> None:
@@ -162,28 +142,6 @@ def test_files_of_a_shallow_clone_are_looked_for_where_one_is_pointed(replay: Pl
 def test_a_commit_that_cannot_be_read_leaves_it_open(place: Place) -> None:
     (place.log / f"{4:020}.json").write_text("{")
     assert told(place.judge()) == ("doubt", None, ["source-unreadable"])
-
-
-def test_a_url_is_told_without_its_secret(place: Place) -> None:
-    (table,) = place.look(path="nosuch://user:secret@host/table")
-    assert isinstance(table, DeltaInput)
-    assert table.error is not None
-    assert "secret" not in f"{table.path} {table.error}"
-
-
-@pytest.mark.parametrize("told_by", ["checksum", "commit", "checkpoint"])
-def test_who_the_table_is_is_told_by_what_is_left_of_its_log(place: Place, told_by: str) -> None:
-    if told_by == "checksum":
-        (place.log / f"{4:020}.crc").write_text('{"metadata": {"id": "told by the checksum"}}')
-    if told_by == "checkpoint":
-        place.checkpoint_log(3, metadata("told by the checkpoint"))
-        place.forget(0, 1, 2, 3)
-    if told_by == "commit":
-        place.commit(2, metadata("told by the commit"))
-    (table,) = place.look()
-    assert isinstance(table, DeltaInput)
-    assert table.metadata
-    assert table.metadata.table_id == f"told by the {told_by}"
 
 
 # -- the last range ----------------------------------------------------------------------------------------------------
@@ -405,17 +363,6 @@ def test_a_commit_that_is_gone_further_on(place: Place, gone: int, phase: str) -
     obstacle, findings = place.judge(options={"failOnDataLoss": "false"})
     assert obstacle is None
     assert [finding.id for finding in findings] == [EXPIRED]
-
-
-def test_too_many_versions_are_not_all_read(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "_COMMITS_READ", 3)
-    place.add(5)
-    place.add(6)
-    place.remove(7)
-    (table,) = place.look()
-    assert isinstance(table, DeltaInput)
-    assert (len(table.commits), table.unread) == (3, 7)
-    assert place.judge() == (None, ())
 
 
 def test_what_was_not_checked_is_a_doubt(place: Place) -> None:
