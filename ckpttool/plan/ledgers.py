@@ -22,14 +22,14 @@ from ckpttool.words import listed
 
 class Rewound(Struct, frozen=True):
     steps: tuple[Step, ...]
-    sink: SinkEvidence
+    sinks: tuple[SinkEvidence, ...]
     preconditions: tuple[str, ...] = ()
 
 
-def rewound_sink(scene: Scene, sink: SinkEvidence, batch: int) -> Rewound | str:
+def _rewound(scene: Scene, sink: SinkEvidence, batch: int) -> Rewound | str:
     """The sink after `batch`, or why it cannot be brought there without harm. Untouched if it is there already."""
     if not SinkView(sink, scene.logs).skips(batch + 1):
-        return Rewound((), sink)
+        return Rewound((), (sink,))
     if sink.kind == "delta":
         return _rewound_delta(sink, batch, scene.release)
     if sink.kind == "file":
@@ -37,23 +37,17 @@ def rewound_sink(scene: Scene, sink: SinkEvidence, batch: int) -> Rewound | str:
     return _rewound_iceberg(sink, batch)
 
 
-class RewoundSinks(Struct, frozen=True):
-    steps: tuple[Step, ...]
-    sinks: tuple[SinkEvidence, ...]
-    preconditions: tuple[str, ...]
-
-
-def rewound_sinks(scene: Scene, batch: int) -> RewoundSinks | str:
+def rewound_sinks(scene: Scene, batch: int) -> Rewound | str:
     """All sinks after `batch`, or why one of them cannot be brought there."""
     every: list[Rewound] = []
     for sink in scene.sinks:
-        rewound = rewound_sink(scene, sink, batch)
+        rewound = _rewound(scene, sink, batch)
         if isinstance(rewound, str):
             return f"{sink.path}: {rewound}"
         every.append(rewound)
-    return RewoundSinks(
+    return Rewound(
         steps=tuple(step for one in every for step in one.steps),
-        sinks=tuple(one.sink for one in every),
+        sinks=tuple(sink for one in every for sink in one.sinks),
         preconditions=tuple(condition for one in every for condition in one.preconditions),
     )
 
@@ -76,7 +70,7 @@ def _rewound_delta(sink: SinkEvidence, batch: int, release: Release) -> Rewound 
         steps.append(_restore(sink.path, first - 1, batch, release))
         needed.append(f"spark-sql on the path is of Spark {spell_release(release)}")
     steps.append(_lower(sink.path, key, batch))
-    return Rewound(tuple(steps), lowered(sink, batch), tuple(needed))
+    return Rewound(tuple(steps), (lowered(sink, batch),), tuple(needed))
 
 
 def _others_since(writes: Iterable[SinkWrite], key: str, version: int) -> Iterator[SinkWrite]:
@@ -148,7 +142,7 @@ def _rewound_file_log(scene: Scene, sink: SinkEvidence, batch: int) -> Rewound |
             )
             steps.extend(set_aside(scene.root, of_sink(f"{sink.path.rstrip('/')}/{LOG}/{name}"), why))
     told = "all readers go by its log; its data files of those batches stay until somebody removes them"
-    return Rewound(tuple(steps), replace(lowered(sink, batch), names=left), (told,))
+    return Rewound(tuple(steps), (replace(lowered(sink, batch), names=left),), (told,))
 
 
 def _rewound_iceberg(sink: SinkEvidence, batch: int) -> Rewound | str:
@@ -166,7 +160,7 @@ def _rewound_iceberg(sink: SinkEvidence, batch: int) -> Rewound | str:
         target="sink",
         shell=f"false  # until it is rolled back by hand, with {sql}; then go on with what follows",
     )
-    return Rewound((step,), lowered(sink, batch), ("nobody else writes to the table meanwhile",))
+    return Rewound((step,), (lowered(sink, batch),), ("nobody else writes to the table meanwhile",))
 
 
 def lowered(sink: SinkEvidence, batch: int) -> SinkEvidence:

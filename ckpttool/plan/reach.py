@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ckpttool.plan.ledgers import rewound_sink
+from ckpttool.plan.ledgers import rewound_sinks
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.rewind import rewind, what_is_missing
 from ckpttool.scene.evidence import Evidence
@@ -36,7 +36,7 @@ def reach_of(scene: Scene) -> Reach:
 def _is_reachable(scene: Scene, batch: int) -> bool:
     if what_is_missing(scene, batch) or (batch > 0 and not scene.has_offsets(batch - 1)):
         return False
-    return not any(isinstance(rewound_sink(scene, sink, batch), str) for sink in scene.sinks)
+    return not isinstance(rewound_sinks(scene, batch), str)
 
 
 def wished_rewind(scene: Scene, wish: Wish) -> Repair | Refusal:

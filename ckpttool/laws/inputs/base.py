@@ -100,6 +100,22 @@ class SourceTable(Struct, frozen=True):
         return Trouble(self.asked_when, None, Finding(told_as, "error", self.input.path, why, next_step=next_step))
 
 
+class Beginning(Struct, frozen=True):
+    """Where the last range begins. `is_snapshot`: it reads all rows of that version, not only its changes. `is_broken`:
+    the table as of then cannot be put together.
+
+    `sure`: False where it is assumed that the query was first started without a version to start at."""
+
+    version: int
+    is_snapshot: bool
+    is_broken: bool
+    sure: bool
+
+    @property
+    def is_lost_snapshot(self) -> bool:
+        return self.is_snapshot and self.is_broken
+
+
 class DeltaLaw(Law, frozen=True):
     """`of_table`: what makes the table of no use; `of_range`: what the source trips over when it is asked for the last
     range; `of_version`: what in a new version stops the query, given the number that was expected; `of_new`: what it
@@ -108,6 +124,6 @@ class DeltaLaw(Law, frozen=True):
     needs: Part = "inputs"
     severities: tuple[Severity, ...] = ("error", "warning")
     of_table: Callable[[SourceTable], Trouble | None] | None = None
-    of_range: Callable[[SourceTable], Iterator[Trouble]] | None = None
+    of_range: Callable[[SourceTable, Beginning], Iterator[Trouble]] | None = None
     of_version: Callable[[SourceTable, DeltaCommit, int], Trouble | None] | None = None
     of_new: Callable[[SourceTable], Iterator[Trouble]] | None = None

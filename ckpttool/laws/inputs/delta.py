@@ -9,14 +9,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 import ckpttool.laws.inputs.delta_errors as errors
 from ckpttool.connectors.delta import NEXT_VERSION
 from ckpttool.formats.delta_log import DeltaCommit, DeltaLogNames
 from ckpttool.formats.names import parse_long
-from ckpttool.laws.inputs.base import DeltaLaw, SourceTable
+from ckpttool.laws.inputs.base import Beginning, DeltaLaw, SourceTable
 from ckpttool.laws.inputs.delta_errors import Raised, has_delta_4_4
 from ckpttool.laws.inputs.delta_schema import has_mapped_columns, reads_on
 from ckpttool.laws.inputs.files import unread, unseen
@@ -38,8 +37,8 @@ def met(input: DeltaInput, scene: Scene) -> Iterator[Trouble]:
     if first := next(filter(None, unusable), None):
         yield first
         return
-    asked = [law.of_range for law in LAWS if law.of_range and table.start != table.end]
-    before = [trouble for ask in asked for trouble in ask(table)]
+    begun = _beginning(table) if table.start != table.end else None
+    before = [trouble for law in LAWS if law.of_range and begun for trouble in law.of_range(table, begun)]
     yield from before
     if not any(trouble.obstacle for trouble in before):
         yield from _new_versions(table)
@@ -93,19 +92,7 @@ def _another_table(table: SourceTable) -> Trouble | None:
 # -- the last range ----------------------------------------------------------------------------------------------------
 
 
-class _Beginning(Struct, frozen=True):
-    """Where the last range begins. `is_snapshot`: it reads all rows of that version, not only its changes. `is_broken`:
-    the table as of then cannot be put together.
-
-    `sure`: False where it is assumed that the query was first started without a version to start at."""
-
-    version: int
-    is_snapshot: bool
-    is_broken: bool
-    sure: bool = True
-
-
-def _beginning(table: SourceTable) -> _Beginning | None:
+def _beginning(table: SourceTable) -> Beginning | None:
     """None: at a time, or at the latest version of then."""
     given = parse_long(table.option("startingVersion") or "")
     if table.start is not None:
@@ -116,17 +103,15 @@ def _beginning(table: SourceTable) -> _Beginning | None:
         return None
     else:
         version, is_snapshot, sure = first_version(table.input.range), True, table.end.is_initial_snapshot
-    return _Beginning(version, is_snapshot, _broken_snapshot(table.input.names, version) is not None, sure)
+    return Beginning(version, is_snapshot, _broken_snapshot(table.input.names, version) is not None, sure)
 
 
-def _changed_schema(table: SourceTable) -> Iterator[Trouble]:
+def _changed_schema(table: SourceTable, begun: Beginning) -> Iterator[Trouble]:
     """What was written at the beginning of the range is compared with the schema of now, whatever lies between."""
-    begun = _beginning(table)
-    if begun is None or begun.is_broken:
-        return
     changed = [commit.version for commit in table.input.commits if commit.metadata and commit.version > begun.version]
     before, current = table.input.metadata_before, table.input.metadata
-    if not changed or current is None or table.tracks_schema or (table.start is None and table.has_starting_option):
+    at_its_own = table.start is None and table.has_starting_option
+    if begun.is_broken or not changed or current is None or table.tracks_schema or at_its_own:
         return
     readable = None if before is None else reads_on(before, current)
     if not readable:
@@ -142,10 +127,9 @@ def _unlike_schema(table: SourceTable, phase: Phase, why: str, *, sure: bool) ->
     return table.raises(phase, raised, _CHANGED, why, _ANEW, sure=sure)
 
 
-def _lost_snapshot(table: SourceTable) -> Iterator[Trouble]:
+def _lost_snapshot(table: SourceTable, begun: Beginning) -> Iterator[Trouble]:
     """Spark's answer is known where the commit alone is gone, and where everything up to the version is."""
-    begun = _beginning(table)
-    if begun is None or not begun.is_snapshot or not begun.is_broken:
+    if not begun.is_lost_snapshot:
         return
     release, left = table.scene.release, table.input.names.up_to(begun.version)
     raised = errors.snapshot_gone(release)
@@ -156,10 +140,7 @@ def _lost_snapshot(table: SourceTable) -> Iterator[Trouble]:
     yield table.raises(table.asked_when, raised, "delta-initial-snapshot-gone", why, _ANEW, sure=sure)
 
 
-def _lost_commits(table: SourceTable) -> Iterator[Trouble]:
-    begun = _beginning(table)
-    if begun is None:
-        return
+def _lost_commits(table: SourceTable, begun: Beginning) -> Iterator[Trouble]:
     if begun.is_broken and table.input.metadata and has_mapped_columns(table.input.metadata):
         why = f"the table has mapped columns, and its state at version {begun.version} is not there to compare with"
         yield table.raises(table.asked_when, errors.expired(table.scene.release), _EXPIRED, why, _GO_ON, sure=False)
@@ -170,15 +151,14 @@ def _lost_commits(table: SourceTable) -> Iterator[Trouble]:
         yield _passed_over(table, *gap)
 
 
-def _gap_in_range(table: SourceTable, begun: _Beginning) -> tuple[int, int] | None:
+def _gap_in_range(table: SourceTable, begun: Beginning) -> tuple[int, int] | None:
     """Comparing schemas, where the beginning is there to compare with, opens the first commit behind the range."""
-    if not _reads_commits(table, begun):
-        return None
     looks_ahead = not begun.is_broken and table.end.index != NEXT_VERSION
-    return _gap(table.versions, begun.version, table.end.version + looks_ahead)
+    last = table.end.version + looks_ahead
+    return _gap(table.versions, begun.version, last) if _reads_commits(table, begun) else None
 
 
-def _reads_commits(table: SourceTable, begun: _Beginning) -> bool:
+def _reads_commits(table: SourceTable, begun: Beginning) -> bool:
     return not begun.is_broken or not (begun.is_snapshot or table.end.is_initial_snapshot)
 
 
@@ -205,10 +185,9 @@ def _passed_over(table: SourceTable, expected: int, found: int) -> Trouble:
     return table.tells(_EXPIRED, why, _GO_ON)
 
 
-def _lost_tail(table: SourceTable) -> Iterator[Trouble]:
+def _lost_tail(table: SourceTable, begun: Beginning) -> Iterator[Trouble]:
     """The log ends before the range does: somebody has put back an older copy of it."""
-    begun = _beginning(table)
-    if begun is None or not _reads_commits(table, begun) or _gap_in_range(table, begun):
+    if not _reads_commits(table, begun) or _gap_in_range(table, begun):
         return
     end, begin_index = table.end, table.start.index if table.start else NEXT_VERSION
     takes_files = end.index >= 0 and (begun.version < end.version or begin_index < end.index)
@@ -277,9 +256,8 @@ def _cannot_pass_on(table: SourceTable, commit: DeltaCommit, expected: int) -> T
 # -- data files --------------------------------------------------------------------------------------------------------
 
 
-def _lost_data_of_range(table: SourceTable) -> Iterator[Trouble]:
-    begun = _beginning(table)
-    if table.scene.is_replay and begun and not (begun.is_snapshot and begun.is_broken):
+def _lost_data_of_range(table: SourceTable, begun: Beginning) -> Iterator[Trouble]:
+    if table.scene.is_replay and not begun.is_lost_snapshot:
         yield from _lost_data(table, files_between(table.input.commits, table.start, table.end))
 
 

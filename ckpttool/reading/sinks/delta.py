@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ckpttool.errors import CkptError, MalformedFile, NotFound
@@ -56,19 +55,19 @@ def load_delta(store: Store, path: str, key: str | None, *, key_given: bool) -> 
     known = {txn.app_id for commit in window for txn in commit.transactions}
     whole = bool(window) and window[0].version == 0
     metadata = next((one.metadata for one in reversed(window) if one.metadata), None)
-    older = _Older(DeltaState(()), None)
+    older, unknown = DeltaState(()), None
     if not whole and (key is None or key not in known or metadata is None):
-        older = _load_older(store, names, window)
-    retention, faults = _retention(metadata or older.state.metadata)
+        older, unknown = _load_older(store, names, window)
+    retention, faults = _retention(metadata or older.metadata)
     return SinkEvidence(
         kind="delta",
         path=path,
         key=key,
         key_given=key_given,
-        ledger=tuple(_ledger(older.state.transactions or (), window)),
+        ledger=tuple(_ledger(older.transactions or (), window)),
         writes=tuple(_writes(window)),
         seen_from_ms=0 if whole else window[0].timestamp_ms if window else None,
-        incomplete=(None if key in known else older.unknown) or waiting_commits(store, listed, names),
+        incomplete=(None if key in known else unknown) or waiting_commits(store, listed, names),
         forgets=retention is not None,
         retention_ms=retention,
         faults=faults,
@@ -110,24 +109,19 @@ def read_commits(store: Store, versions: Iterable[int]) -> Iterator[DeltaCommit]
 # -- what lies before the window ---------------------------------------------------------------------------------------
 
 
-class _Older(Struct, frozen=True):
-    """The state that the window builds upon; `unknown`: why its transactions could not be had."""
+def _load_older(store: Store, names: DeltaLogNames, window: Sequence[DeltaCommit]) -> tuple[DeltaState, str | None]:
+    """The state that the window builds upon, and why its transactions could not be had.
 
-    state: DeltaState
-    unknown: str | None
-
-
-def _load_older(store: Store, names: DeltaLogNames, window: Sequence[DeltaCommit]) -> _Older:
-    """The newest checksum tells in one request; without its transactions the checkpoint has to."""
+    The newest checksum tells in one request; without its transactions the checkpoint has to."""
     latest = names.commits[-1] if names.commits else -1
     state = read_checksum(store, latest) if latest in names.checksums else DeltaState()
     if state.transactions is not None:
-        return _Older(state, None)
+        return state, None
     try:
         checkpoint = read_checkpoint(store, names, window)
     except CkptError as error:
-        return _Older(replace(state, transactions=()), f"{error.message}: older transactions are not known")
-    return _Older(replace(checkpoint, metadata=state.metadata or checkpoint.metadata), None)
+        return replace(state, transactions=()), f"{error.message}: older transactions are not known"
+    return replace(checkpoint, metadata=state.metadata or checkpoint.metadata), None
 
 
 def read_checksum(store: Store, version: int) -> DeltaState:
