@@ -67,7 +67,17 @@ def _object(line: str, number: int) -> dict[str, Json]:
         raise _malformed(number, "it is not a JSON object", "one object per line")
     if _depth(value) > DEEPEST:
         raise _malformed(number, "it is nested too deeply", f"at most {DEEPEST} values in each other")
+    if "\\ud" in line.lower() and not _is_unicode(value):
+        raise _malformed(number, "it has half of a surrogate pair", "text that can be written as UTF-8")
     return value
+
+
+def _is_unicode(value: Json) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _depth(value: Json) -> int:

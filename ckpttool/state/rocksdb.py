@@ -23,8 +23,8 @@ _TEMPORARY = "ckpt-state-"
 # Compiled by `re` when first used.
 _SMALL_FILES = r"(?:CURRENT|IDENTITY|(?:MANIFEST|OPTIONS)-[0-9]{1,20}|[0-9]{1,20}\.log)\Z"
 _TABLES = r"[0-9]{1,20}\.(?:sst|log)\Z"
-_MERGE_OPERATOR = rb"(?m)^(\s*merge_operator=).*$"
-_ELSEWHERE = rb"(?m)^\s*(?:wal_dir|db_log_dir)=.*$"  # directories of the machine that wrote it
+_MERGE_OPERATOR = rb"(?m)^([ \t]*merge_operator=).*$"
+_ELSEWHERE = rb"(?m)^[ \t]*(?:wal_dir|db_log_dir)=.*$"  # directories of the machine that wrote it
 
 
 class MissingRocksdict(Refused):

@@ -17,7 +17,8 @@ from ckpttool.model import ColumnFamilySchema, Json, StateSchema
 
 T = TypeVar("T")
 
-_TOKEN = re.compile(r"\s*(?:(\w+)|`((?:[^`]|``)+)`|([<>(),:])|(\S))")
+# A name in backticks that does not end is one mark: to look for the end from each of them would take for ever.
+_TOKEN = re.compile(r"(\w+)|`((?:[^`]|``)++)`|([<>(),:])|(`(?:[^`]|``)*+|\S)")
 _SPELLED = {
     "bigint": "long", "int": "integer", "smallint": "short", "tinyint": "byte", "real": "float", "bool": "boolean",
     "dec": "decimal", "numeric": "decimal", "timestamp_ltz": "timestamp",

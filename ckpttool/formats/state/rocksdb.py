@@ -83,8 +83,9 @@ def parse_snapshot_metadata(data: bytes, entries: tuple[str, ...] = ()) -> Snaps
         raise WrongVersion("`metadata` does not begin with its version", expected="`v1`", position=Position(line=1))
     values = parse_json_object(rest, line=2)
     fields = Fields(values, line=2)
+    files = (*_files(fields, "sstFiles", "dfsSstFileName", SST_DIRECTORY), *_log_files(fields))
     return Snapshot(
-        files=(*_files(fields, "sstFiles", "dfsSstFileName", SST_DIRECTORY), *_log_files(fields)),
+        files=tuple({file.local_name: file for file in files}.values()),  # Spark writes the later over the earlier
         entries=entries,
         keys=fields.long("numKeys"),
         internal_keys=fields.long("numInternalKeys") if "numInternalKeys" in fields else 0,

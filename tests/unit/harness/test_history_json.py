@@ -49,3 +49,16 @@ def test_a_field_that_nobody_knows_is_refused_with_its_line(sound: History) -> N
     text = encode_histories(Histories(sound.run, (sound.case,)))
     with pytest.raises(MalformedFile, match=r"line 2.*`crushed`"):
         parse_histories(text.replace('"drained"', '"crushed"'))
+
+
+def test_half_of_a_surrogate_pair_is_refused_with_its_line(tmp_path: Path, sound: History) -> None:
+    path = write(tmp_path / "a.jsonl", sound)
+    text = path.read_text()
+    for place in ('"guarantee":"', '"mode":"', '"metadata":"'):
+        path.write_text(text.replace(place, place + "\\uDC00", 1))
+        for form in ("text", "json", "junit"):
+            outcome = run_ckpt("crash-test", "report", str(path), "--format", form)
+            assert outcome.code == 4, place
+            assert "half of a surrogate pair" in outcome.err
+    path.write_text(text.replace('"guarantee":"', '"guarantee":"\\ud83d\\ude00', 1))
+    assert "half of a" not in run_ckpt("crash-test", "report", str(path)).err

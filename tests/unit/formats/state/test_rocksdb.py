@@ -46,6 +46,11 @@ def test_a_name_that_leads_elsewhere(name: str) -> None:
         parse_snapshot_metadata(described(sstFiles=[{"localFileName": "a", "dfsSstFileName": name, "sizeBytes": 1}]))
 
 
+def test_a_table_named_twice_is_one_and_the_later_counts() -> None:
+    snapshot = parse_snapshot_zip(made.snapshot_zip([("1.sst", 100), ("2.sst", 5), ("1.sst", 200)]))
+    assert [(file.local_name, file.size_bytes) for file in snapshot.files] == [("1.sst", 200), ("2.sst", 5)]
+
+
 def test_the_two_versions_that_spark_writes() -> None:
     assert parse_snapshot_metadata(described()).version == 1
     assert parse_snapshot_metadata(described().replace(b"v1", b"v2", 1)).version == 2
