@@ -11,7 +11,7 @@ from ckpttool.connectors.kafka import KIND, KafkaOffset
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.envelope import parse_json
 from ckpttool.kafka.base import Isolation, Offsets, Question, SourcePosition, Subscription
-from ckpttool.scene.batches import Batch, SourceProgress
+from ckpttool.scene.batches import Batch, beside
 from ckpttool.scene.scene import Scene, option
 
 
@@ -35,11 +35,9 @@ def _beginnings(scene: Scene) -> Iterator[SourcePosition]:
 
 def _replayed(scene: Scene) -> Iterator[SourcePosition]:
     newest, before = scene.batch(scene.planned), scene.batch(scene.previous)
-    starts = _by_key(before)
-    for source in newest.sources if newest else ():
+    for source, begun in beside(newest, before):
         if not isinstance(source.offset, KafkaOffset):
             continue
-        begun = starts.get((source.index, source.name))
         start = begun.offset if begun else None
         # The time of the batch itself holds for what the source began with.
         known_by = before if isinstance(start, KafkaOffset) else newest
@@ -49,9 +47,8 @@ def _replayed(scene: Scene) -> Iterator[SourcePosition]:
 
 
 def _reached(newest: Batch | None, before: Batch | None) -> Iterator[SourcePosition]:
-    earlier = _by_key(before)
-    for source in newest.sources if newest else ():
-        reached = source if source.text is not None else earlier.get((source.index, source.name), source)
+    for source, earlier in beside(newest, before):
+        reached = source if source.text is not None else earlier or source
         if newest and isinstance(reached.offset, KafkaOffset):
             yield SourcePosition(source.index, source.name, reached.offset.topics, None, newest.planned_ms)
 
@@ -62,10 +59,6 @@ def _initial(scene: Scene, name: str) -> Offsets | None:
         return None
     offset = recognise_offset(log.initial.text, KIND)
     return offset.topics if isinstance(offset, KafkaOffset) else None
-
-
-def _by_key(batch: Batch | None) -> dict[tuple[int, str | None], SourceProgress]:
-    return {(source.index, source.name): source for source in batch.sources} if batch else {}
 
 
 # -- what the options say ----------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from ckpttool.laws.base import ASSERTION, Law
 from ckpttool.laws.book import first_obstacle
 from ckpttool.model import Json
 from ckpttool.releases import NEWEST, NEWEST_PATCHES, OLDEST, OLDEST_RUN, Release, parse_release, since, spell_release
-from ckpttool.scene.batches import Batch, SourceProgress, offset_json
+from ckpttool.scene.batches import Batch, SourceProgress, beside, offset_json
 from ckpttool.scene.evidence import Evidence
 from ckpttool.scene.scene import Doubt, Failure, Scene
 from ckpttool.scene.source_logs import can_be_called
@@ -164,24 +164,17 @@ def _next_watermark(newest: Batch | None) -> int | None:
 
 
 def _new_ranges(newest: Batch | None, before: Batch | None) -> Iterator[SourceRange]:
-    earlier = _by_key(before)
-    for source in newest.sources if newest else ():
-        reached = source if source.text is not None else earlier.get((source.index, source.name), source)
+    for source, earlier in beside(newest, before):
+        reached = source if source.text is not None else earlier or source
         kind = reached.offset.kind if reached.offset else None
         start = _as_json(reached) if can_be_called(source.name) else None
         yield SourceRange(source.index, source.name, kind, start, None, None)
 
 
 def _replayed_ranges(newest: Batch | None, before: Batch | None) -> Iterator[SourceRange]:
-    starts = _by_key(before)
-    for source in newest.sources if newest else ():
-        start = starts.get((source.index, source.name))
+    for source, start in beside(newest, before):
         kind = source.offset.kind if source.offset else None
         yield SourceRange(source.index, source.name, kind, _as_json(start), _as_json(source), source.step)
-
-
-def _by_key(batch: Batch | None) -> dict[tuple[int, str | None], SourceProgress]:
-    return {(source.index, source.name): source for source in batch.sources} if batch else {}
 
 
 def _as_json(source: SourceProgress | None) -> Json:

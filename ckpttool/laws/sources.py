@@ -14,7 +14,7 @@ from ckpttool.formats.envelope import MAPPING, parse_json
 from ckpttool.laws.base import ASSERTION, Law, severity_by_age
 from ckpttool.model import Finding, SparkError
 from ckpttool.releases import since
-from ckpttool.scene.batches import Batch, SourceProgress
+from ckpttool.scene.batches import Batch, SourceProgress, beside
 from ckpttool.scene.scene import Doubt, Failure, Scene
 from ckpttool.scene.source_logs import can_be_called, is_json, log_of, unusable_initials
 
@@ -126,9 +126,8 @@ def _is_kafkas(scene: Scene, source: SourceProgress) -> bool:
 def _another_source(scene: Scene) -> Failure | Doubt | None:
     """An offset that lost the shape which the one before it has."""
     newest, before = scene.batch(scene.planned), scene.batch(scene.previous)
-    earlier = {(source.index, source.name): source.offset for source in before.sources} if before else {}
-    for source in newest.sources if newest else ():
-        start, end = earlier.get((source.index, source.name)), source.offset
+    for source, earlier in beside(newest, before):
+        start, end = earlier.offset if earlier else None, source.offset
         log = log_of(scene, source)
         if log is not None and log.kind in ("file", "rate"):
             continue
@@ -214,9 +213,7 @@ def check_offsets(scene: Scene) -> Iterator[Finding]:
 
 def check_steps(scene: Scene) -> Iterator[Finding]:
     for before, batch in pairwise(batch for batch in scene.evidence.batches if batch.entry):
-        earlier = {(source.index, source.name): source for source in before.sources}
-        for source in batch.sources:
-            start = earlier.get((source.index, source.name))
+        for source, start in beside(batch, before):
             if start is not None and start.offset is not None and source.text is None:
                 yield _offset_lost(scene, before, batch, source)
             if start is None or start.offset is None or source.offset is None or source.text == start.text:

@@ -18,7 +18,7 @@ from ckpttool.plan.cost import UNKNOWN, Cost
 from ckpttool.plan.log_repairs import Proposals, drop_or_rewind, misnamed, newer_version
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.steps import Step, replace_file, set_aside, set_aside_alone, set_aside_checksum, write
-from ckpttool.scene.batches import SourceProgress, file_log_position
+from ckpttool.scene.batches import SourceProgress, beside, file_log_position
 from ckpttool.scene.scene import Scene, highest
 from ckpttool.scene.source_logs import log_of, missing_live_entries, newest_entry
 
@@ -188,11 +188,10 @@ def _without_sentinels(scene: Scene, planned: int) -> Iterator[Repair]:
     newest, before = scene.batch(planned), scene.batch(planned - 1)
     if newest is None or newest.entry is None or before is None:
         return
-    earlier = {(source.index, source.name): source.offset for source in before.sources}
-    sources = []
-    for source in newest.sources:
-        start = earlier.get((source.index, source.name))
-        sources.append(SourceOffset(source.index, source.name, _mended(source, start)))
+    sources = [
+        SourceOffset(source.index, source.name, _mended(source, start.offset if start else None))
+        for source, start in beside(newest, before)
+    ]
     texts = [source.text for source in sources]
     if None in texts or texts == [source.text for source in newest.sources]:
         return

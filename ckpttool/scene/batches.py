@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
@@ -58,6 +58,13 @@ class Batch(Struct, frozen=True):
         steps = [source.step for source in self.sources]
         amounts = [step.amount for step in steps if step and step.unit == "rows" and step.amount is not None]
         return sum(amounts) if amounts and len(amounts) == len(steps) else None
+
+
+def beside(batch: Batch | None, other: Batch | None) -> Iterator[tuple[SourceProgress, SourceProgress | None]]:
+    """The sources of a batch, each with what another batch has of it."""
+    there = {(source.index, source.name): source for source in other.sources} if other else {}
+    for source in batch.sources if batch else ():
+        yield source, there.get((source.index, source.name))
 
 
 def decode_batches(checkpoint: Checkpoint) -> tuple[Batch, ...]:

@@ -238,6 +238,8 @@ def _where_it_stands(evidence: Evidence, now_ms: int | None) -> str:
 
 
 def _sources(evidence: Evidence) -> Iterator[Table]:
+    from ckpttool.scene.batches import beside
+
     newest = evidence.newest
     if newest is None or not newest.sources:
         return
@@ -246,27 +248,21 @@ def _sources(evidence: Evidence) -> Iterator[Table]:
         rows = [[*_named(source), spell_reached(source), spell_step(source.step)] for source in newest.sources]
         yield Table(["Source", "Kind", f"Reached by {newest.id}", f"Step of {newest.id}"], rows, {3})
         return
-    starts = {(source.index, source.name): source for source in before.sources} if before else {}
     rows = [
         [
             *_named(source),
-            spell_reached(starts.get((source.index, source.name))),
-            spell_reached(source) if _moved(source, starts) else "unchanged",
+            spell_reached(start),
+            "unchanged" if start and start.text == source.text else spell_reached(source),
             spell_step(source.step),
         ]
-        for source in newest.sources
+        for source, start in beside(newest, before)
     ]
-    start = f"Reached by {before.id}" if before else "Start"
-    yield Table(["Source", "Kind", start, f"Batch {newest.id} reads up to", "Step"], rows, {4})
+    begins = f"Reached by {before.id}" if before else "Start"
+    yield Table(["Source", "Kind", begins, f"Batch {newest.id} reads up to", "Step"], rows, {4})
 
 
 def _named(source: SourceProgress) -> tuple[str, str]:
     return spell_label(source), spell_kind(source)
-
-
-def _moved(source: SourceProgress, starts: dict[tuple[int, str | None], SourceProgress]) -> bool:
-    start = starts.get((source.index, source.name))
-    return start is None or start.text != source.text
 
 
 def _state(inspection: Diagnosis) -> Iterator[Block]:

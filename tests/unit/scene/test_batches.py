@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ckpttool import open_checkpoint
-from ckpttool.scene.batches import decode_batches
+from ckpttool.scene.batches import beside, decode_batches
 from tests.builders import EPOCH_MS, MINUTE_MS, build
 
 
@@ -44,3 +44,10 @@ def test_a_bare_number_is_a_rate_if_the_sources_files_say_so(tmp_path: Path) -> 
     (batch,) = decode_batches(open_checkpoint(str(build(tmp_path, "r5 c"))))
     assert batch.sources[0].offset is not None
     assert batch.sources[0].offset.kind == "rate"
+
+
+def test_a_source_stands_beside_itself_in_another_batch_by_its_place_and_name(tmp_path: Path) -> None:
+    before, batch = decode_batches(open_checkpoint(str(build(tmp_path, "k0-10 c | k10-20 k0-5 c"))))
+    assert [start and start.text for _, start in beside(batch, before)] == [before.sources[0].text, None]
+    assert [start for _, start in beside(batch, None)] == [None, None]
+    assert list(beside(None, batch)) == []
