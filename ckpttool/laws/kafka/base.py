@@ -31,6 +31,7 @@ Part = tuple[TopicView, PartitionView]
 Raised = tuple[str, str | None, str]  # the class, the condition if it has one, the fixed part of the message
 
 law = partial(Law, needs="brokers", severities=("error", "warning"))
+only_stops = partial(Law, needs="brokers", severities=())  # what it stops for is told under another id
 
 # When something happens, of all sources: fetching for Trigger.AvailableNow, asking, planning, reading, the batch after.
 # What is not known comes behind what is certain.

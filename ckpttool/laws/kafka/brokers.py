@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ckpttool.laws.kafka.base import DOUBTED, PLAN, Source, law, names_are, where
+from ckpttool.laws.kafka.base import DOUBTED, PLAN, Source, names_are, only_stops, where
 from ckpttool.scene.scene import Trouble
 
 
@@ -31,8 +31,10 @@ def _beginning_unknown(source: Source) -> Iterator[Trouble]:
 
 
 LAWS = (
-    law("brokers-unanswered", "brokers did not say what there is", judge=_unanswered, tells=("source-unreachable",)),
-    law(
+    only_stops(
+        "brokers-unanswered", "brokers did not say what there is", judge=_unanswered, tells=("source-unreachable",)
+    ),
+    only_stops(
         "kafka-beginning-unknown",
         "a first batch runs again, and nothing says where it begins",
         judge=_beginning_unknown,

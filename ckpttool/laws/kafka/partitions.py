@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ckpttool.kafka.base import spell
-from ckpttool.laws.kafka.base import PLAN, Part, Source, is_lacking, law, loss, names_are, where
+from ckpttool.laws.kafka.base import PLAN, Part, Source, is_lacking, law, loss, names_are, only_stops, where
 from ckpttool.releases import since
 from ckpttool.scene.scene import Trouble
 from ckpttool.words import counted
@@ -76,7 +76,7 @@ def _deleted(source: Source) -> Iterator[Trouble]:
 
 
 LAWS = (
-    law(
+    only_stops(
         "initial-offset-not-found",
         "a partition that the batch adds is gone before that ran",
         judge=_beginning_not_found,
@@ -93,5 +93,5 @@ LAWS = (
         judge=_read_from_the_beginning,
         severities=("info",),
     ),
-    law("partitions-deleted", "partitions that were read are gone", judge=_deleted, tells=("partitions-gone",)),
+    only_stops("partitions-deleted", "partitions that were read are gone", judge=_deleted, tells=("partitions-gone",)),
 )

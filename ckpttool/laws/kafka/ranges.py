@@ -17,6 +17,7 @@ from ckpttool.laws.kafka.base import (
     loss,
     names,
     names_are,
+    only_stops,
     start_of,
     where,
 )
@@ -142,15 +143,15 @@ def _overtaken(source: Source) -> Iterator[Trouble]:
 
 LAWS = (
     law(_LOWER_END, "a Kafka partition ends below the checkpoint's offset", judge=_went_back),
-    law("offset-below-zero", "a task cannot begin there", judge=_below_zero, tells=("sentinels-in-checkpoint",)),
-    law(
+    only_stops("offset-below-zero", "a task cannot begin there", judge=_below_zero, tells=("sentinels-in-checkpoint",)),
+    only_stops(
         "partition-not-hosted",
         "a task waits in vain for its partition",
         judge=_no_partition,
         tells=("partitions-gone",),
     ),
     law("offset-aged-out", "retention has eaten rows that must be read next", judge=_aged_out),
-    law(
+    only_stops(
         "range-above-end",
         "a batch that runs again ends above the last record",
         judge=_above_the_end,

@@ -16,6 +16,7 @@ from ckpttool.laws.kafka.base import (
     law,
     names,
     names_are,
+    only_stops,
     where,
 )
 from ckpttool.scene.scene import Trouble
@@ -75,5 +76,7 @@ LAWS = (
         judge=_verified,
         severities=("error",),
     ),
-    law("topic-unknown", "a topic that is read by name is not there", judge=_topic_unknown, tells=("partitions-gone",)),
+    only_stops(
+        "topic-unknown", "a topic that is read by name is not there", judge=_topic_unknown, tells=("partitions-gone",)
+    ),
 )
