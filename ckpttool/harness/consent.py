@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from ckpttool.errors import Refused
+from ckpttool.literals import shell_path
 
 PRIVATE = 0o700
 _CONSENTED, _TRIALS = "consented", "trials"
@@ -38,7 +39,10 @@ def require_own(folder: Path) -> None:
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
         raise Refused(f"{folder} is not a directory of yours", "copy it, as yourself, to one that is")
     if found.st_mode & 0o077:
-        raise Refused(f"others have access to {folder}", f"if nobody has changed what is in it: chmod 700 {folder}")
+        raise Refused(
+            f"others have access to {folder}",
+            f"if nobody has changed what is in it: chmod 700 {shell_path(str(folder))}",
+        )
 
 
 def _own(name: str) -> Path:

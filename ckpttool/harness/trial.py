@@ -23,6 +23,7 @@ from ckpttool.harness.scratch import clear, private
 from ckpttool.harness.session import Ask, Late, Process
 from ckpttool.harness.victim import VictimRun, asker, last_line, run_stopped
 from ckpttool.harness.witness import State, state_after
+from ckpttool.literals import shell_path
 
 END = "start the query with trigger(availableNow=True), or give it more time"
 NO_CONF: Mapping[str, str] = MappingProxyType({})
@@ -131,7 +132,7 @@ class Trial:
 
     def _of_image(self, case: Case, image: Image) -> Case:
         path = self.images.path(image)
-        case = replace(case, image=str(path), replay=f"ckpt crash-test replay {path}")
+        case = replace(case, image=str(path), replay=f"ckpt crash-test replay {shell_path(str(path))}")
         if self.victim is None:
             return case
         return replace(case, run_ids=(self.victim.run_id,), released=self.victim.released.get(image.number))

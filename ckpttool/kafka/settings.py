@@ -7,12 +7,12 @@ librdkafka refuses a key that it does not know. Key stores of Java's own kind ca
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
 from ckpttool.kafka.base import BrokerFault
+from ckpttool.literals import shell_path
 
 FirstBytes = Callable[[str], bytes]  # of a local file, empty if it cannot be read
 
@@ -175,7 +175,7 @@ def _trust(java: Mapping[str, str], direct: Mapping[str, str], first_bytes: Firs
     kind = _kind_of(location, java.get("ssl.truststore.type"), first_bytes)
     if kind == "PEM":
         return {"ssl.ca.location": location}
-    store, pem = shlex.quote(location), shlex.quote(_other_ending(location, ".pem"))
+    store, pem = shell_path(location), shell_path(_other_ending(location, ".pem"))
     return BrokerFault(
         "unsupported",
         f"the trust store {location} is a {kind} one, which librdkafka does not read",
@@ -194,7 +194,7 @@ def _identity(
         return {"ssl.keystore.location": location}
     if kind == "PEM":
         return {"ssl.key.location": location, "ssl.certificate.location": location}
-    store, converted = shlex.quote(location), shlex.quote(_other_ending(location, ".p12"))
+    store, converted = shell_path(location), shell_path(_other_ending(location, ".p12"))
     return BrokerFault(
         "unsupported",
         f"the key store {location} is a JKS one, which librdkafka does not read",

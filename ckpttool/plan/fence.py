@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
-from shlex import quote
 
 from msgspec.structs import replace
 
 from ckpttool.formats import layout
 from ckpttool.formats.metadata import FENCE
+from ckpttool.literals import shell_word
 from ckpttool.model import Checkpoint
-from ckpttool.plan.steps import SET_ASIDE, Conf, Manual, SetAside, Step, Write, plain, set_aside_alone, write
+from ckpttool.plan.steps import SET_ASIDE, Conf, Manual, SetAside, Step, Write, plain, set_aside_alone, spelled, write
 from ckpttool.scene.scene import Scene
 from ckpttool.storage.urls import is_local
 
@@ -100,17 +100,17 @@ def _replacing(root: str, content: str, why: str, first: str = "") -> Write:
 
 def _keep(root: str) -> str:
     """A copy beside the checkpoint; taken a second time, the step does not put the fence in its place."""
-    here, aside = quote(f"{plain(root)}/{METADATA}"), quote(f"{plain(root)}{SET_ASIDE}")
+    here, aside = (spelled(root, f"{plain(root)}{name}") for name in (f"/{METADATA}", SET_ASIDE))
     if is_local(root):
-        read, copy = f"cat {here}", f"mkdir -p {aside} && cp -p -- {here} {aside}/"
+        read, copy = f"cat -- {here}", f"mkdir -p -- {aside} && cp -p -- {here} {aside}/"
     else:
         read, copy = f"hadoop fs -cat {here}", f"hadoop fs -mkdir -p {aside} && hadoop fs -cp -f {here} {aside}/"
-    return f'{{ [ "$({read})" = {quote(FENCE)} ] || ({copy}); }}'
+    return f'{{ [ "$({read})" = {shell_word(FENCE)} ] || ({copy}); }}'
 
 
 def _replace(root: str, content: str) -> str:
     """In one go, with the mode and the owner of what is there."""
-    here, staged = (quote(f"{plain(root)}/{name}") for name in (METADATA, f".{METADATA}.unfinished"))
+    here, staged = (spelled(root, f"{plain(root)}/{name}") for name in (METADATA, f".{METADATA}.unfinished"))
     if not is_local(root):  # `-d`: not by way of a file beside it, which needs a moment without the old one
-        return f"printf %s {quote(content)} | hadoop fs -put -f -d - {here}"
-    return f"cp -p -- {here} {staged} && printf %s {quote(content)} > {staged} && mv -- {staged} {here}"
+        return f"printf %s {shell_word(content)} | hadoop fs -put -f -d - {here}"
+    return f"cp -p -- {here} {staged} && printf %s {shell_word(content)} > {staged} && mv -- {staged} {here}"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from shlex import quote
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ckpttool.errors import MalformedFile
+from ckpttool.literals import python_literal, shell_word, spark_identifier
 from ckpttool.model import LogNames
 from ckpttool.plan.steps import DeltaRestore, DeltaTxn, Manual, Step, of_sink, plain, set_aside
 from ckpttool.releases import Release, spell_release
@@ -80,16 +80,22 @@ def _others_since(writes: Iterable[SinkWrite], key: str, version: int) -> Iterat
 
 
 def _restore(table: str, version: int, batch: int, release: Release) -> DeltaRestore:
-    path = plain(table).replace("`", "``")
-    sql = quote(f"RESTORE TABLE delta.`{path}` TO VERSION AS OF {version}")
-    if is_local(table) and not path.startswith("/"):  # which is no place of a table to Spark
-        sql = sql.replace("delta.`", "delta.`'\"$PWD\"'/", 1)
     return DeltaRestore(
         table=table,
         version=version,
         why=f"takes the rows of the batches above {batch} out, which will be written again",
-        shell=f"{_spark_sql(release)} -e {sql}",
+        shell=_restoring(plain(table), version, release),
     )
+
+
+def _restoring(path: str, version: int, release: Release) -> str:
+    name = spark_identifier(path)
+    if name is None:
+        return f"false  # until it is restored by hand to version {version}: spark-sql would take its path apart"
+    sql = shell_word(f"RESTORE TABLE delta.{name} TO VERSION AS OF {version}")
+    if is_local(path) and not path.startswith("/"):  # which is no place of a table to Spark
+        sql = sql.replace("delta.`", "delta.`'\"$PWD\"'/", 1)
+    return f"{_spark_sql(release)} -e {sql}"
 
 
 def _spark_sql(release: Release) -> str:
@@ -106,7 +112,8 @@ def _lower(table: str, app_id: str, batch: int) -> DeltaTxn:
     """With a time: a record without one is forgotten at once where the table has a retention for records."""
     program = (
         "import time; from deltalake import CommitProperties, DeltaTable, Transaction; "
-        f"t = DeltaTable({plain(table)!r}); record = Transaction({app_id!r}, {batch}, int(time.time() * 1000)); "
+        f"t = DeltaTable({python_literal(plain(table))}); "
+        f"record = Transaction({python_literal(app_id)}, {batch}, int(time.time() * 1000)); "
         "t.create_write_transaction(actions=[], mode='append', schema=t.schema(), commit_properties="
         "CommitProperties(app_transactions=[record]))"
     )
@@ -115,7 +122,7 @@ def _lower(table: str, app_id: str, batch: int) -> DeltaTxn:
         app_id=app_id,
         version=batch,
         why="the table skips every batch up to the one it has recorded; a restore does not change that",
-        shell=f"python3 -c {quote(program)}",
+        shell=f"python3 -c {shell_word(program)}",
     )
 
 

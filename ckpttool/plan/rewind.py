@@ -10,11 +10,12 @@ from collections.abc import Iterator
 
 from ckpttool.formats import layout
 from ckpttool.formats.names import parse_long
+from ckpttool.literals import shell_path
 from ckpttool.model import LogNames, SourceLog
 from ckpttool.plan.ledgers import rewound_sinks
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.states import later_versions, listing, obstacle, versions_everywhere
-from ckpttool.plan.steps import Manual, Step, set_aside, set_aside_alone
+from ckpttool.plan.steps import Manual, Step, plain, set_aside, set_aside_alone
 from ckpttool.scene.batches import file_log_position
 from ckpttool.scene.scene import Scene
 from ckpttool.scene.source_logs import log_of
@@ -117,7 +118,7 @@ def _state_steps(scene: Scene, batch: int) -> Iterator[Step]:
 
 def _manual_state(scene: Scene, batch: int) -> Manual:
     names = r"'.*/[0-9]+(_[^/]*)?\.(snapshot|zip|delta|changelog)'"
-    find = f"find {scene.root}/state -regextype posix-extended -regex {names}"
+    find = f"find {shell_path(f'{plain(scene.root)}/{layout.STATE}')} -regextype posix-extended -regex {names}"
     return Manual(
         text=f"in every store directory of state/, set aside the files of versions above {batch + 1}, newest first",
         why="Spark would load a snapshot of the batches that are undone, and answer wrongly without an error",

@@ -7,12 +7,12 @@ the same; what is set aside goes to a folder beside the checkpoint, never inside
 from __future__ import annotations
 
 from hashlib import sha256
-from shlex import quote
 from typing import Literal
 
 from msgspec import Struct
 
 from ckpttool.formats import layout
+from ckpttool.literals import hadoop_path, python_literal, shell_comment, shell_path, shell_word
 from ckpttool.storage.urls import is_local
 
 SET_ASIDE = ".set-aside"
@@ -125,11 +125,11 @@ def set_aside_alone(root: str, path: str, why: str) -> tuple[SetAside, ...]:
 
 
 def write(root: str, path: str, content: bytes, why: str) -> Write:
-    text, target = content.decode(), quote(f"{plain(root)}/{path}")
-    put = f"printf %s {quote(text)} {f'> {target}' if is_local(root) else f'| hadoop fs -put - {target}'}"
+    text, target = content.decode(), spelled(root, f"{plain(root)}/{path}")
+    put = f"printf %s {shell_word(text)} {f'> {target}' if is_local(root) else f'| hadoop fs -put - {target}'}"
     if folder := path.rpartition("/")[0]:  # a log may have gone with its directory
-        make = f"{'mkdir' if is_local(root) else 'hadoop fs -mkdir'} -p {quote(f'{plain(root)}/{folder}')}"
-        put = f"({make} && {put})"
+        make = "mkdir -p --" if is_local(root) else "hadoop fs -mkdir -p"
+        put = f"({make} {spelled(root, f'{plain(root)}/{folder}')} && {put})"
     return Write(path=path, content=text, sha256=sha256(content).hexdigest(), why=why, shell=put)
 
 
@@ -138,11 +138,18 @@ def replace_file(root: str, path: str, content: bytes, why: str) -> tuple[Step, 
 
 
 def session_conf(key: str, value: str, why: str) -> Conf:
-    return Conf(k=key, v=value, why=why, shell=f"# at the start: spark-submit --conf {quote(f'{key}={value}')}")
+    command = f"at the start: spark-submit --conf {shell_word(f'{key}={value}')}"
+    return Conf(k=key, v=value, why=why, shell=shell_comment(command))
 
 
 def option(key: str, value: str, why: str) -> Conf:
-    return Conf(k=key, v=value, why=why, shell=f'# at the start: .option("{key}", "{value}")')
+    command = f"at the start: .option({python_literal(key)}, {python_literal(value)})"
+    return Conf(k=key, v=value, why=why, shell=shell_comment(command))
+
+
+def spelled(root: str, path: str) -> str:
+    """A path, plain, as the commands take it that are for the disk or the store of `root`."""
+    return shell_path(path) if is_local(root) else hadoop_path(path)
 
 
 def plain(url: str) -> str:
@@ -159,8 +166,8 @@ def _move(root: str, path: str) -> str:
         source = plain(path)
         folder, _, rest = source.partition(f"/{layout.FILE_SINK_LOG}/")
         target = f"{folder}{SET_ASIDE}/{layout.FILE_SINK_LOG}/{rest}"
-    parent = quote(target.rpartition("/")[0])
+    parent, old, new = (spelled(source, one) for one in (target.rpartition("/")[0], source, target))
     if not is_local(source):
-        return f"(hadoop fs -mkdir -p {parent} && hadoop fs -mv {quote(source)} {quote(target)})"
-    moved = f"(mkdir -p {parent} && mv -- {quote(source)} {quote(target)})"
-    return f"[ ! -e {quote(source)} ] || {moved}" if path.endswith(layout.CRC_SUFFIX) else moved
+        return f"(hadoop fs -mkdir -p {parent} && hadoop fs -mv {old} {new})"
+    moved = f"(mkdir -p -- {parent} && mv -- {old} {new})"
+    return f"[ ! -e {old} ] || {moved}" if path.endswith(layout.CRC_SUFFIX) else moved

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ckpttool.formats.state.types import DataType
+from ckpttool.literals import shell_path, shell_word
 from ckpttool.report.document import Block, Document, Fields, Findings, Line, Section, Table, Toned
 from ckpttool.report.views.findings import findings_fields
 
@@ -74,7 +75,8 @@ def _stores(reader: StateReader, surveys: Sequence[Survey]) -> Iterator[Section]
     yield _table_of_stores(surveys)
     if surveys:
         first = surveys[0].table
-        rows = f"ckpt state rows {reader.store.url} --operator {first.operator} --store {first.name}"
+        where = f"--operator {first.operator} --store {shell_word(first.name)}"
+        rows = f"ckpt state rows {shell_path(reader.store.url)} {where}"
         yield [("  See rows: ", Toned(rows, "command"))]
     yield found_so_far(reader)
 
