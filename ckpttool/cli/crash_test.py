@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ckpttool.harness.judge import Judged
     from ckpttool.harness.scenarios import Scenario
     from ckpttool.harness.scratch import Scratch
-    from ckpttool.harness.settings import Named
+    from ckpttool.harness.settings import Programs
     from ckpttool.harness.shrink import Smallest
 
 
@@ -238,9 +238,9 @@ def replay(what: str, scratch: str | None, output: Output, **given: Any) -> int:
     return exit_code_of(judged)
 
 
-def _named(given: dict[str, Any]) -> Named | None:
+def _named(given: dict[str, Any]) -> Programs | None:
     """What the command line says is to be run: all of it, or nothing."""
-    from ckpttool.harness.settings import Named
+    from ckpttool.harness.settings import Programs
 
     if given["spec"] is None and given["python"] is None:
         for option in ("job", "jars", "broker", "confs"):
@@ -250,8 +250,8 @@ def _named(given: dict[str, Any]) -> Named | None:
     if given["spec"] is not None:
         if any(given[option] for option in ("job", "python", "jars", "broker", "confs")):
             raise click.UsageError("--spec says all of its command; nothing else is named with it")
-        return Named(_driver(given | {"python": "python3"}), spec=Path(given["spec"]).resolve())
-    return Named(_driver(given), job=Path(given["job"]).resolve() if given["job"] else None, broker=given["broker"])
+        return Programs(_driver(given | {"python": "python3"}), spec=Path(given["spec"]).resolve())
+    return Programs(_driver(given), job=Path(given["job"]).resolve() if given["job"] else None, broker=given["broker"])
 
 
 def _chosen(names: Sequence[str], job: str | None, input_given: bool) -> list[Scenario]:

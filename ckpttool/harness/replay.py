@@ -17,14 +17,14 @@ from ckpttool.harness.judge import judge
 from ckpttool.harness.pyspark_job import PySparkJob
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.session import Ask, Died, Late, WarmSession
-from ckpttool.harness.settings import SMALLEST, Kept, Named, kept_trials, load_settings, settings_to_run
+from ckpttool.harness.settings import SMALLEST, Kept, Programs, kept_trials, load_settings, settings_to_run
 from ckpttool.harness.trial import Trial
 from ckpttool.harness.victim import last_line
 
 START_SECONDS = 120.0
 
 
-def replay_image(folder: Path, named: Named | None = None) -> Histories:
+def replay_image(folder: Path, named: Programs | None = None) -> Histories:
     """Recover once more from an image, where its trial left it. `named`: what is to run, in place of what its trial
     says."""
     if not folder.is_dir() or len(folder.parents) < 3:

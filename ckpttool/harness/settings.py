@@ -35,7 +35,7 @@ class TrialSettings(Struct, frozen=True, omit_defaults=True):
     only: tuple[int, int] | None = None
 
 
-class Named(Struct, frozen=True):
+class Programs(Struct, frozen=True):
     """What is to run, as the command line says. `job`: of a scenario that does not ship; or `spec`, of a command."""
 
     driver: Driver
@@ -77,7 +77,7 @@ def load_settings(root: Path) -> Kept:
     return _parsed(root, _content(root))
 
 
-def settings_to_run(root: Path, named: Named | None) -> Kept:
+def settings_to_run(root: Path, named: Programs | None) -> Kept:
     """What is run again of the trial that left its images here: what this user has run before, or has `named` now."""
     content = _content(root)
     kept = _parsed(root, content)
@@ -115,7 +115,7 @@ def _parsed(root: Path, content: bytes) -> Kept:
     return replace(kept, root=root)  # it may have been moved
 
 
-def _as_named(kept: Kept, named: Named) -> Kept:
+def _as_named(kept: Kept, named: Programs) -> Kept:
     """Of its own settings only numbers stay."""
     if kept.spec and not named.spec:
         raise Refused(f"the trial in {kept.root} is of a command", "give the one that is to run: --spec")
