@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from io import BytesIO
 from typing import Any
 from urllib.parse import unquote
 
@@ -123,7 +122,7 @@ def staged_versions(names: Iterable[str]) -> list[int]:
 def parse_transaction(data: bytes, app_id: str) -> int | None:
     """The version that this commit's `txn` records for `app_id`, whatever else is wrong in the file."""
     found = None
-    for line in BytesIO(data):
+    for line in _lines(data):
         # The lines with files can be large and many; only those that can be a transaction are worth decoding.
         if b'"txn"' not in line:
             continue
@@ -254,8 +253,17 @@ def retention_ms(configuration: Mapping[str, str]) -> int | None:
 # -- actions -----------------------------------------------------------------------------------------------------------
 
 
+def _lines(data: bytes) -> Iterator[bytes]:
+    """One at a time: a commit may have very many."""
+    begin = 0
+    while begin < len(data):
+        end = data.find(b"\n", begin) + 1 or len(data)
+        yield data[begin:end]
+        begin = end
+
+
 def _actions(data: bytes, only: Collection[bytes] = ()) -> Iterator[_Action]:
-    for number, line in enumerate(BytesIO(data), start=1):
+    for number, line in enumerate(_lines(data), start=1):
         if line.strip() and (not only or any(word in line for word in only)):
             yield from _pairs([parse_json_object(line.decode("utf-8", "replace"), number)])
 
