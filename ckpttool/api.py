@@ -157,7 +157,7 @@ def look_at_sinks(
 def look_at_states(store: Store, scene: Scene, mode: Mode, wish: Wish | None = None) -> dict[int, StateFiles]:
     """The state that the next batch begins with; and if it cannot be loaded, or one wants to go back, older ones, down
     to the first that can."""
-    from ckpttool.laws.state_verdict import predict_state
+    from ckpttool.laws.state_load import obstacles
     from ckpttool.plan import versions_to_look_at
 
     if not asks_for_state(scene):
@@ -166,6 +166,6 @@ def look_at_states(store: Store, scene: Scene, mode: Mode, wish: Wish | None = N
     for version in dict.fromkeys((scene.next_id, *versions_to_look_at(scene, wish))):
         states[version] = load_state_at(store, scene, version, mode)
         wanted = wish is None or len(states) > 1
-        if wanted and predict_state(states[version], scene.release, scene.start.conf).outcome == "loadable":
+        if wanted and not obstacles(states[version], scene.start):
             break
     return states

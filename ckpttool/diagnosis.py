@@ -15,11 +15,11 @@ from msgspec.structs import replace
 
 from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.errors import Refused, exit_code
-from ckpttool.laws.base import Law
+from ckpttool.laws.base import Law, finding_of
 from ckpttool.laws.book import told_by_files
 from ckpttool.laws.restart import GOES_ON, Choice, Restart, choose_release, possible_releases, predict_restart, stopped
-from ckpttool.laws.state_verdict import TABLES_UNREAD, check_state_files, count_loadable
-from ckpttool.model import Checkpoint, Finding, SparkError
+from ckpttool.laws.state_load import TABLES_UNREAD, count_loadable
+from ckpttool.model import Checkpoint, Finding
 from ckpttool.releases import Release, spell_release
 from ckpttool.scene.evidence import Evidence
 from ckpttool.scene.scene import PHASES, Doubt, Failure, NotLookedAt, Scene
@@ -152,12 +152,8 @@ def diagnose(scene: Scene, chosen: Choice = "given") -> Diagnosis:
     sinks = _judge_sinks(scene, prediction)
     if chosen == "any":
         prediction = _agreed(prediction, others)
-    in_files = [
-        *told_by_files(scene),
-        *(check_state_files(scene.needed_state) if scene.needed_state else ()),
-    ]
     findings = [
-        *_as_raised(prediction, in_files),
+        *_as_raised(prediction, list(told_by_files(scene))),
         *_about_a_skipped_batch(scene, prediction),
         *judged.findings,
         *(finding for verdict in sinks for finding in verdict.findings),
@@ -325,8 +321,7 @@ def _as_raised(restart: Restart, findings: Sequence[Finding]) -> Iterator[Findin
     doubted = [finding for finding in findings if finding.id in tells]
     for finding in findings:
         if restart.error and finding in about:
-            raised = SparkError(restart.error.class_name, restart.error.condition)
-            yield replace(finding, severity="error", spark=raised)
+            yield replace(finding, severity="error", spark=restart.error.spark)
         elif finding in doubted:
             yield finding
         else:
@@ -334,29 +329,20 @@ def _as_raised(restart: Restart, findings: Sequence[Finding]) -> Iterator[Findin
 
 
 def _about(restart: Restart, findings: Sequence[Finding]) -> list[Finding]:
-    """What tells of the failure: of several files with the same damage the one that stops Spark."""
+    """What tells of the failure: of several files with the same damage the one that stops Spark, or where it lies."""
     law, error = restart.law, restart.error
     if law is None or error is None:
         return []
     telling = [finding for finding in findings if finding.id == law.id or finding.id in law.tells]
-    exactly = [finding for finding in telling if finding.id == law.id or finding.path in error.why]
-    return exactly or [finding for finding in telling if finding.severity == "error"]
+    exactly = [finding for finding in telling if f"{error.path}/".startswith(f"{finding.path}/")]
+    named = [finding for finding in telling if finding.id == law.id or finding.path in error.why]
+    return exactly or named or [finding for finding in telling if finding.severity == "error"]
 
 
-def _untold_failure(restart: Restart, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The failure that is predicted, where no finding is about it."""
-    error = restart.error
-    if error is None or any(finding.severity == "error" for finding in findings):
-        return
-    first = error.why.partition(" ")[0].rstrip(":").strip("`")
-    yield Finding(
-        id="restart-fails",
-        severity="error",
-        path=first if "/" in first or first == "metadata" else ".",
-        message=error.why,
-        next_step="see the ways out that `ckpt plan-recovery` offers",
-        spark=SparkError(error.class_name, error.condition),
-    )
+def _untold_failure(restart: Restart, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """The failure that is predicted, where no finding is about it. What an input or a broker does is told with it."""
+    if restart.law and restart.error and not _about(restart, findings):
+        yield finding_of(restart.law, restart.error)
 
 
 def _about_a_skipped_batch(scene: Scene, restart: Restart) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ckpttool.laws.state_verdict import predict_state
+from ckpttool.laws.state_load import obstacles
 from ckpttool.plan import (
     Conf,
     DeltaRestore,
@@ -97,6 +97,6 @@ def look_at_states(
         ids = before.state_unique_ids if before else None
         count = int(pinned) if pinned else None
         found[version] = load_state_files(LocalStore(str(root)), checkpoint, version, count, ids, mode)
-        if predict_state(found[version], scene.release, scene.start.conf).outcome == "loadable":
+        if not obstacles(found[version], scene.start):
             break
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ckpttool.formats.envelope import ILLEGAL_STATE, SPARK_ILLEGAL_STATE
 from ckpttool.model import Finding, Severity
@@ -15,6 +16,9 @@ ASSERTION = "java.lang.AssertionError"
 REQUIREMENT = "java.lang.IllegalArgumentException"
 RENAME_REFUSED = "org.apache.hadoop.fs.FileAlreadyExistsException"
 PARENT_NOT_DIRECTORY = "org.apache.hadoop.fs.ParentNotDirectoryException"
+RESTORE = "restore the file from a backup"
+OTHER_VERSION = f"{RESTORE}; what another release wrote, that one reads"
+OUT_OF_THE_WAY = "set it aside: no start gets past it"
 NO_DIRECTORY = "not-a-directory"  # the finding of a file in the place of a directory
 FILE_NOT_FOUND = "java.io.FileNotFoundException"
 SPARK_EXCEPTION = "org.apache.spark.SparkException"
@@ -32,11 +36,12 @@ class Law(Struct, frozen=True):
     """One thing that Spark minds, or that somebody has to act on.
 
     `check` says how it stops a restart, under the releases from `since` up to before `until`, and `source` where that
-    stands in Spark. `look` tells what is wrong, and may be shared: it answers for all laws that name it. `judge` gives
-    both answers at once, of one of the parts that the law `needs`, such as a source beside its brokers. Where there is
-    none of them, whoever judges the part that it `needs` tells. `symptom`: what is wrong, in one line, where that is
-    not the title, which then says what Spark minds. `tells`: the ids of other laws whose findings are about what this
-    one stops for; its own always are. `severities`: of its findings; without any it only stops."""
+    stands in Spark. `look` tells what is wrong. Both may be shared: they answer for all laws that name them. `judge`
+    gives both answers at once, of one of the parts that the law `needs`, such as a source beside its brokers. Where
+    there is none of them, whoever judges that part tells; where nobody does, the law that stops a restart tells itself,
+    with its `next_step`. `symptom`: what is wrong, in one line, where that is not the title, which then says what Spark
+    minds. `tells`: the ids of other laws whose findings are about what this one stops for; its own always are.
+    `severities`: of its findings; without any it only stops."""
 
     id: str
     title: str
@@ -50,9 +55,24 @@ class Law(Struct, frozen=True):
     severities: tuple[Severity, ...] = ("error",)
     needs: Part = "logs"
     tells: tuple[str, ...] = ()
+    next_step: str = ""
 
     def holds_for(self, release: Release) -> bool:
         return self.since <= release and (self.until is None or release < self.until)
+
+
+def finding_of(law: Law, failure: Failure) -> Finding:
+    """What stops a restart, told by the law itself."""
+    return Finding(
+        id=law.id,
+        severity="error",
+        path=failure.path,
+        message=failure.why.removeprefix(f"{failure.path}: "),
+        expected=failure.expected,
+        next_step=law.next_step,
+        position=failure.position,
+        spark=failure.spark,
+    )
 
 
 def no_directory(scene: Scene, name: str, phase: Phase, *, sink_written_first: bool = False) -> Failure | None:
@@ -62,7 +82,7 @@ def no_directory(scene: Scene, name: str, phase: Phase, *, sink_written_first: b
         return None
     batch = scene.next_id if phase == "batch" else None
     message, why = "is not a dir", f"a file lies in the place of {name}/"
-    return Failure(phase, PARENT_NOT_DIRECTORY, None, message, why, batch, sink_written_first)
+    return Failure(phase, PARENT_NOT_DIRECTORY, None, message, why, batch, sink_written_first, path=name)
 
 
 def rename_refused(path: str, release: Release, phase: Phase, batch: int | None = None) -> Failure:
@@ -70,18 +90,18 @@ def rename_refused(path: str, release: Release, phase: Phase, batch: int | None 
     renamed is in place by then: the next start finds it, and goes on."""
     condition = "_LEGACY_ERROR_TEMP_2207" if release >= since.LEGACY_CONDITIONS else None
     why = f"{path} is left over, and a rename onto it fails"
-    return Failure(phase, RENAME_REFUSED, condition, "Rename destination", why, batch)
+    return Failure(phase, RENAME_REFUSED, condition, "Rename destination", why, batch, path=path)
 
 
 def misnamed(path: str, batch_id: int) -> Failure:
     """A name like `005` counts as a batch, and is not what is opened for it."""
     why = f"a name counts as batch {batch_id}, and {path} is not there"
-    return Failure("init", FILE_NOT_FOUND, None, f"{path} does not exist", why)
+    return Failure("init", FILE_NOT_FOUND, None, f"{path} does not exist", why, path=path)
 
 
 def no_next_id(path: str) -> Failure:
     """Nothing comes after the highest number there is: the range that ends with it cannot be counted."""
-    return Failure("init", REQUIREMENT, None, "More than Int.MaxValue elements.", f"{path} is there")
+    return Failure("init", REQUIREMENT, None, "More than Int.MaxValue elements.", f"{path} is there", path=path)
 
 
 def error_of(fault: Finding, release: Release) -> tuple[str, str | None]:
@@ -98,7 +118,7 @@ def unread(scene: Scene, fault: Finding, phase: Phase, path: str) -> Failure | D
     if fault.id in UNREAD:
         return Doubt(f"{path} was not read: {fault.message}")
     class_name, condition = error_of(fault, scene.release)
-    return Failure(phase, class_name, condition, fault.message, f"{path}: {fault.message}")
+    return Failure(phase, class_name, condition, fault.message, f"{path}: {fault.message}", path=fault.path)
 
 
 def version_refused(scene: Scene, path: str, version: int, newest_read: Mapping[Release, int]) -> Failure | None:
@@ -108,11 +128,30 @@ def version_refused(scene: Scene, path: str, version: int, newest_read: Mapping[
         return None
     message = f"maximum supported log version is v{newest}, but encountered v{version}"
     if scene.release < since.LOG_CONDITIONS:
-        return Failure("init", ILLEGAL_STATE, None, message, f"{path} has version {version}")
+        return Failure("init", ILLEGAL_STATE, None, message, f"{path} has version {version}", path=path)
     condition = "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION"
-    return Failure("init", SPARK_ILLEGAL_STATE, condition, message, f"{path} has version {version}")
+    return Failure("init", SPARK_ILLEGAL_STATE, condition, message, f"{path} has version {version}", path=path)
 
 
 def severity_by_age(scene: Scene, batch_id: int) -> Severity:
     """Spark opens the two newest files; what is wrong further down is history."""
     return "error" if batch_id >= (scene.checkpoint.last_offset_batch or 0) - 1 else "warning"
+
+
+_FAILED_WRITES: tuple[tuple[Release, Release, tuple[str, ...], str], ...] = (
+    (since.WRITES_ABORTED, since.TASK_WRITES_FAILED, ("memory", "noop", "kafka"), "WRITING_JOB_ABORTED"),
+    (since.TASK_WRITES_FAILED, since.TASK_WRITES_BARE, ("file", "delta"), "TASK_WRITE_FAILED"),
+)
+
+
+def in_a_task(scene: Scene, failure: Failure) -> Failure:
+    return replace(failure, condition=failure.condition or around_a_task(scene))
+
+
+def around_a_task(scene: Scene) -> str | None:
+    """What some sinks' writers put around any failure of their tasks. If none is named, by what lies beside."""
+    kinds: set[str] = {sink.kind for sink in scene.sinks} or {ledger.kind for ledger in scene.checkpoint.ledgers}
+    for first, until, sinks, condition in _FAILED_WRITES:
+        if first <= scene.release < until and kinds & set(sinks):
+            return condition
+    return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ckpttool.laws import batch, commits, file_log, files, logs, metadata, offsets, pinned, query, rate, sources, state
-from ckpttool.laws.base import Law
+from ckpttool.laws.base import Check, Law
 from ckpttool.model import Finding
 from ckpttool.releases import NEWEST, Release, since
 from ckpttool.scene.scene import Doubt, Failure, Scene
@@ -39,6 +39,7 @@ TELLING = (
     *sources.FIRST,
     *state.DIRECTORIES,
     *query.TOLD,
+    *state.FILES,
 )
 
 # What the prediction itself gives to tell.
@@ -48,7 +49,6 @@ OF_THE_PREDICTION = (
         "another release that may have written this would do something else",
         severities=("warning",),
     ),
-    Law("restart-fails", "a restart will fail, for a reason of its own"),
 )
 
 
@@ -59,7 +59,7 @@ def before_batches(release: Release) -> tuple[Law, ...]:
     committed = (*commits.NEWEST, *state.REPARTITION)
     both = (*offsets.BOTH, *pinned.LAWS, *logs.FIRST_BATCH)
     opened = (*newest, *made, *committed, *both) if release >= since.LOGS_FIRST else (*made, *newest, *both, *committed)
-    return (*opened, *sources.FIRST, *file_log.POSITIONS, *sources.LAST_RANGE, *file_log.LAST_RANGE)
+    return (*opened, *sources.FIRST, *file_log.POSITIONS, *sources.LAST_RANGE, *file_log.LAST_RANGE, *offsets.EPOCHS)
 
 
 def stopping(release: Release) -> Iterator[Law]:
@@ -68,8 +68,16 @@ def stopping(release: Release) -> Iterator[Law]:
 
 
 def first_obstacle(scene: Scene) -> tuple[Law, Failure | Doubt] | None:
-    answers = ((law, law.check(scene)) for law in stopping(scene.release) if law.check)
-    return next(((law, answer) for law, answer in answers if answer is not None), None)
+    """Each check is asked once, for however many laws it answers."""
+    laws = {law.id: law for law in stopping(scene.release)}
+    checks: dict[Check, Law] = {}
+    for law in laws.values():
+        if law.check:
+            checks.setdefault(law.check, law)
+    for check, first in checks.items():
+        if answer := check(scene):
+            return laws.get(answer.law, first) if isinstance(answer, Failure) else first, answer
+    return None
 
 
 def told_by_files(scene: Scene) -> Iterator[Finding]:
@@ -81,11 +89,10 @@ def told_by_files(scene: Scene) -> Iterator[Finding]:
 
 def every() -> tuple[Law, ...]:
     """All laws, by id: also those of parts that ordinary commands do not look at, and so do not import."""
-    from ckpttool.laws import state_verdict
     from ckpttool.laws.inputs import judge as in_inputs
     from ckpttool.laws.kafka import judge as in_kafka
     from ckpttool.laws.sinks import verdict as at_sinks
 
     of_files = dict.fromkeys((*TELLING, *START, *before_batches(NEWEST), *BATCH))  # some both stop and are told
-    judged = (*state_verdict.LAWS, *in_inputs.LAWS, *at_sinks.LAWS, *in_kafka.LAWS)
+    judged = (*state.OF_ROWS, *in_inputs.LAWS, *at_sinks.LAWS, *in_kafka.LAWS)
     return tuple(sorted((*of_files, *judged, *OF_THE_PREDICTION), key=lambda law: law.id.lower()))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import LONG_MAX, SPARK_ILLEGAL_STATE, parse_lines, parse_version
-from ckpttool.laws.base import Law, misnamed, no_next_id, unread, version_refused
+from ckpttool.laws.base import OTHER_VERSION, Law, misnamed, no_next_id, unread, version_refused
 from ckpttool.model import Finding
 from ckpttool.releases import OLDEST, since
 from ckpttool.scene.scene import Doubt, Failure, Scene
@@ -65,6 +65,7 @@ def _exact_version(path: str) -> Failure:
         "INVALID_LOG_VERSION.EXACT_MATCH_VERSION",
         "The only supported log version is",
         f"{path} has not the version that the session writes",
+        path=path,
     )
 
 
@@ -74,13 +75,17 @@ NEWEST = (
         "No batch can follow a commit with the highest number there is.",
         "HDFSMetadataLog, NumericRange",
         _highest_commit,
+        symptom="the highest number that there is stands in the commit log",
+        next_step="set the file aside, if Spark did not write it",
     ),
     Law(
         "newest-commit-malformed",
         "The highest commit file is opened; 4.0 and 4.1 take exactly the version that the session would write.",
         "CommitLog.deserialize, MetadataVersionUtil",
         _newest_commit,
+        symptom="the highest commit file cannot be used",
         tells=("commit-file-torn", "log-version-too-new", "non-canonical-batch-name"),
+        next_step=OTHER_VERSION,
     ),
 )
 

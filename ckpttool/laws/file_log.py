@@ -10,7 +10,7 @@ from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE, INT_MAX, LONG_MAX, MAPPING
 from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, compact_interval, live_log_ids
-from ckpttool.laws.base import ASSERTION, FILE_NOT_FOUND, Law, no_directory, no_next_id, unread
+from ckpttool.laws.base import ASSERTION, FILE_NOT_FOUND, RESTORE, Law, no_directory, no_next_id, unread
 from ckpttool.model import FileLogEntry, Finding, SourceLog
 from ckpttool.releases import since
 from ckpttool.scene.batches import Batch, file_log_position
@@ -26,6 +26,7 @@ from ckpttool.scene.source_logs import (
 )
 from ckpttool.words import listed, spell_gaps
 
+ENTRIES_BACK = "restore the entries from a backup: they say which files are read"
 EMPTY_ENTRY = "source-log-entry-empty"
 
 
@@ -46,6 +47,7 @@ def _file_source_log(scene: Scene) -> Failure | Doubt | None:
                 None,
                 f"{path}/{odd} does not exist",
                 f"a name in {path} counts as entry {odd}, and {path}/{odd} is not there",
+                path=f"{path}/{odd}",
             )
         try:
             if _is_beyond_counting(log):
@@ -53,7 +55,7 @@ def _file_source_log(scene: Scene) -> Failure | Doubt | None:
             missing = missing_live_entries(log)
         except MalformedFile as error:
             class_name = error.spark.class_name if error.spark else ASSERTION
-            return Failure("init", class_name, None, "assertion failed", f"{path}: {error.message}")
+            return Failure("init", class_name, None, "assertion failed", f"{path}: {error.message}", path=path)
         if missing:
             class_name = FILE_NOT_FOUND if scene.release >= since.SOURCE_LOG_HOLE_OPENED else ILLEGAL_STATE
             return Failure(
@@ -62,6 +64,7 @@ def _file_source_log(scene: Scene) -> Failure | Doubt | None:
                 None,
                 f"{path}/{missing[0]} doesn't exist",
                 f"{path}/{missing[0]} is missing, and the file source reads its whole live log",
+                path=f"{path}/{missing[0]}",
             )
     return None
 
@@ -87,6 +90,8 @@ MADE = (
             "not-a-directory",
             "log-version-too-new",
         ),
+        symptom="a file source's log cannot be read as it is named",
+        next_step="restore the log from a backup, and set aside what Spark did not write",
     ),
 )
 
@@ -195,8 +200,8 @@ def file_position_malformed(scene: Scene, phase: Literal["init", "batch"]) -> Fa
                 read_position(source.text)
             except MalformedFile as error:
                 class_name = error.spark.class_name if error.spark else MAPPING
-                why = f"source {source.key} in offsets/{batch_id}: {error.message}"
-                return Failure(phase, class_name, None, "", why, scene.next_id if phase == "batch" else None)
+                why, path = f"source {source.key} in offsets/{batch_id}: {error.message}", layout.offsets(batch_id or 0)
+                return Failure(phase, class_name, None, "", why, scene.next_id if phase == "batch" else None, path=path)
     return None
 
 
@@ -206,7 +211,9 @@ POSITIONS = (
         "If the newest batch is committed, the file source reads both of its ends once more.",
         "FileStreamSourceOffset.apply",
         _last_position,
+        symptom="an offset of a file source has no number of a log entry",
         tells=("source-offset-malformed",),
+        next_step=RESTORE,
     ),
 )
 
@@ -231,7 +238,8 @@ def range_missing(scene: Scene, phase: Literal["init", "batch"]) -> Failure | No
             path = layout.source(source.key)
             message = f"batch {end} doesn't exist" if len(gone) == end - start == 1 else "don't exist"
             why = f"offsets/{scene.planned} reads up to entry {end} of {path}, and {gone[0]} is not there"
-            return Failure(phase, ILLEGAL_STATE, None, message, why, scene.planned if phase == "batch" else None)
+            batch_id = scene.planned if phase == "batch" else None
+            return Failure(phase, ILLEGAL_STATE, None, message, why, batch_id, path=f"{path}/{gone[0]}")
     return None
 
 
@@ -279,7 +287,9 @@ LAST_RANGE = (
         "If the newest batch is committed, sources of the old interface are asked for its range once more.",
         "MicroBatchExecution.populateStartOffsets",
         _last_range,
+        symptom="a file source's log has not what the last batch read",
         tells=("source-log-missing", "source-log-hole"),
+        next_step=ENTRIES_BACK,
     ),
     Law(
         "input-out-of-place",
@@ -306,7 +316,9 @@ def _offset_ahead_of_log(scene: Scene) -> Failure | Doubt | None:
         if end is not None and begun < end:
             why = f"offsets/{scene.planned} stands at entry {end} of sources/{source.key}, whose log "
             why += "is gone" if last is None else f"ends at {last}"
-            return Failure("batch", ASSERTION, None, "assertion failed", why, scene.next_id)
+            return Failure(
+                "batch", ASSERTION, None, "assertion failed", why, scene.next_id, path=layout.source(source.key)
+            )
     return None
 
 
@@ -316,6 +328,8 @@ NEXT_ENTRY = (
         "A file source whose log was lost counts its entries anew, behind its own offset.",
         "FileStreamSource.getBatch",
         _offset_ahead_of_log,
+        symptom="a file source's offset is ahead of its log",
         tells=("source-log-missing",),
+        next_step=ENTRIES_BACK,
     ),
 )

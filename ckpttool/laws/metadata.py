@@ -79,5 +79,7 @@ LAWS = (
         "Where `metadata` is missing, a stale checksum in its place stops `start()`.",
         "StreamMetadata.write, Hadoop's LocalFs",
         _metadata_write,
+        symptom="a stale checksum lies where the query's id is to be written",
+        next_step="set the checksum aside, or give the query its id back",
     ),
 )

@@ -9,6 +9,8 @@ from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE, LONG_MAX
 from ckpttool.laws.base import (
     ASSERTION,
+    OTHER_VERSION,
+    RESTORE,
     Law,
     misnamed,
     no_next_id,
@@ -57,7 +59,9 @@ NEWEST = (
         "The highest offset file is opened, and never an older one in its place.",
         "HDFSMetadataLog.getLatest, OffsetSeqLog.deserialize",
         _newest_offsets,
+        symptom="the highest offset file cannot be used",
         tells=("offset-file-torn", "log-version-too-new", "non-canonical-batch-name"),
+        next_step=OTHER_VERSION,
     ),
 )
 
@@ -126,7 +130,12 @@ def _commits_without_offsets(scene: Scene) -> Failure | None:
     if scene.planned is not None or scene.committed is None or scene.is_continuous:
         return None
     return Failure(
-        "init", ASSERTION, None, "assertion failed", f"commits/{scene.committed} is there, offsets/ is empty"
+        "init",
+        ASSERTION,
+        None,
+        "assertion failed",
+        f"commits/{scene.committed} is there, offsets/ is empty",
+        path=layout.OFFSETS,
     )
 
 
@@ -146,8 +155,19 @@ def _previous_offsets(scene: Scene) -> Failure | Doubt | None:
             None,
             f"batch {planned - 1} doesn't exist",
             f"offsets/{planned} is the highest, and offsets/{planned - 1} is not there",
+            path=layout.offsets(planned - 1),
         )
     return _offsets_file(scene, planned - 1)
+
+
+def _epoch_offsets(scene: Scene) -> Failure | None:
+    """Continuous processing goes on at the end of the last epoch that was committed."""
+    last = scene.checkpoint.last_commit_batch
+    if not scene.is_continuous or last is None or last in scene.checkpoint.offset_names.ids:
+        return None
+    message = f"Batch {last} was committed without end epoch offsets!"
+    why = f"epoch {last} was committed, and offsets/{last} is not there"
+    return Failure("init", ILLEGAL_STATE, None, message, why, path=layout.offsets(last))
 
 
 def check_previous_offset(scene: Scene) -> Iterator[Finding]:
@@ -162,6 +182,9 @@ def check_previous_offset(scene: Scene) -> Iterator[Finding]:
         expected=layout.offsets(names.last - 1),
         next_step="restore the file, or set aside what lies above the hole",
     )
+
+
+_LINES = "restore the lines, or restart the query with as many sources as the file has lines"
 
 
 def _source_count(scene: Scene) -> Failure | None:
@@ -182,6 +205,7 @@ def _source_count(scene: Scene) -> Failure | None:
         None,
         "sources in the checkpoint offsets and now there are",
         f"there must be a line for each source: {spelled}",
+        path=layout.offsets(scene.planned or 0),
     )
 
 
@@ -202,7 +226,7 @@ def _count_changed(scene: Scene, batch: Batch, compared: str) -> Finding:
         path=layout.offsets(batch.id),
         message=f"{len(batch.sources)} source lines, and {compared}",
         expected="one line per source of the query, the same number in every batch",
-        next_step="restore the lines, or restart the query with as many sources as the file has lines",
+        next_step=_LINES,
     )
 
 
@@ -212,6 +236,8 @@ BOTH = (
         "No batch can follow one with the highest number there is.",
         "HDFSMetadataLog.verifyBatchIds, NumericRange",
         _highest_number,
+        symptom="the highest number that there is stands in a log",
+        next_step="set the file aside, if Spark did not write it",
     ),
     Law(
         "offset-log-lost",
@@ -221,6 +247,7 @@ BOTH = (
         since=since.COMMITS_ALONE,
         symptom="commits without any offsets",
         look=check_heads,
+        tells=("not-a-directory",),
     ),
     Law(
         "previous-offset-missing",
@@ -230,6 +257,7 @@ BOTH = (
         symptom="the second newest offset file is gone",
         look=check_previous_offset,
         tells=("offset-file-torn", "log-version-too-new"),
+        next_step=OTHER_VERSION,
     ),
     Law(
         "source-count-changed",
@@ -239,5 +267,17 @@ BOTH = (
         symptom="another number of source lines",
         look=check_source_count,
         severities=("error", "warning"),
+        next_step=_LINES,
+    ),
+)
+EPOCHS = (
+    Law(
+        "epoch-offsets-missing",
+        "Continuous processing goes on at the offsets of the last epoch that was committed.",
+        "ContinuousExecution.getStartOffsets",
+        _epoch_offsets,
+        symptom="the offsets of the last committed epoch are gone",
+        tells=("offset-log-lost",),
+        next_step=f"{RESTORE}, or set aside the commits above the offsets that are there",
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ckpttool.formats import layout
 from ckpttool.formats.names import parse_long
 from ckpttool.laws.base import REQUIREMENT, Law
 from ckpttool.releases import OLDEST, Release, since
@@ -61,18 +62,22 @@ def _pinned_values(scene: Scene) -> Failure | Doubt | None:
 
 
 def _invalid_value(scene: Scene, condition: str, message: str, why: str) -> Failure:
+    path = layout.offsets(scene.planned or 0)
     if scene.release < since.INVALID_CONF_VALUE:
-        return Failure("init", REQUIREMENT, None, message, why)
+        return Failure("init", REQUIREMENT, None, message, why, path=path)
     class_name = "org.apache.spark.SparkIllegalArgumentException"
-    return Failure("init", class_name, f"INVALID_CONF_VALUE.{condition}", message, why)
+    return Failure("init", class_name, f"INVALID_CONF_VALUE.{condition}", message, why, path=path)
 
 
+_RESTORE = "restore the value: the offsets before pin the one that the query ran with"
 LAWS = (
     Law(
         "pinned-value",
         "The configuration that the newest offsets pin is forced on the session, and must be valid there.",
         "OffsetSeqMetadata.setSessionConf",
         _pinned_values,
+        symptom="the newest offsets pin a value that no session takes",
+        next_step=_RESTORE,
     ),
 )
 CODECS = ("lz4", "zstd", "snappy", "lzf")
@@ -92,16 +97,17 @@ UNPINNED: dict[str, str] = {
 }
 
 
-def state_settings(scene: Scene) -> Failure | Doubt | None:
+def _state_settings(scene: Scene) -> Failure | Doubt | None:
     """What only a query with state looks at, when a task opens its store."""
     entry = scene.entry(scene.planned)
     pinned = entry.metadata.conf if entry and entry.metadata else {}
+    path = layout.offsets(scene.planned or 0)
     provider = pinned.get(f"{_STREAMING}.stateStore.providerClass", PROVIDERS)
     if scene.is_stateful and not provider.startswith(PROVIDERS):
         why = f"offsets/{scene.planned} pins the provider {provider}, which Spark does not have"
         if provider.startswith(_PLATFORM):
             return Doubt(why)
-        return Failure("batch", "java.lang.ClassNotFoundException", None, provider, why, scene.next_id)
+        return Failure("batch", "java.lang.ClassNotFoundException", None, provider, why, scene.next_id, path=path)
     codec = pinned.get(f"{_STREAMING}.stateStore.compression.codec", "lz4")
     for key, operator in UNPINNED.items():
         before = scene.batch(scene.previous)
@@ -111,7 +117,7 @@ def state_settings(scene: Scene) -> Failure | Doubt | None:
     if scene.is_stateful and "." not in codec and codec.lower() not in CODECS:
         why = f"offsets/{scene.planned} pins the codec {codec} for the state"
         class_name, condition = next(said for first, said in NO_SUCH_CODEC if scene.release >= first)
-        return Failure("batch", class_name, condition, "is not available", why, scene.next_id)
+        return Failure("batch", class_name, condition, "is not available", why, scene.next_id, path=path)
     return None
 
 
@@ -121,5 +127,20 @@ def _other_layout(scene: Scene, key: str) -> Failure | Doubt:
     if scene.release < since.VALUE_SCHEMA_CONDITION:
         return Doubt(why)
     class_name = f"{PROVIDERS}.StateStoreValueSchemaNotCompatible"
+    path = layout.offsets(scene.planned or 0)
     condition = "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE"
-    return Failure("batch", class_name, condition, "Provided value schema does not match", why, scene.next_id)
+    return Failure(
+        "batch", class_name, condition, "Provided value schema does not match", why, scene.next_id, path=path
+    )
+
+
+FOR_STATE = (
+    Law(
+        "pinned-for-state",
+        "The provider, the codec and the layouts that the newest offsets pin are those that the state is opened with.",
+        "StateStoreProvider.create, CompressionCodec, StateSchemaCompatibilityChecker",
+        _state_settings,
+        symptom="the newest offsets pin what no state is opened with, or do not pin what the state was written with",
+        next_step=_RESTORE,
+    ),
+)

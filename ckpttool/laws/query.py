@@ -25,6 +25,7 @@ def _memory_sink(scene: Scene) -> Failure | None:
         "_LEGACY_ERROR_TEMP_1299" if scene.release >= since.LEGACY_CONDITIONS else None,
         "This query does not support recovering from checkpoint location",
         "the memory sink refuses a checkpoint that has offsets",
+        path=layout.OFFSETS,
     )
 
 
@@ -34,6 +35,8 @@ STARTED = (
         "The memory sink, unless its output mode is complete, refuses a location with `offsets/`.",
         "ResolveWriteToStream",
         _memory_sink,
+        symptom="the memory sink, and a checkpoint that has offsets",
+        next_step="give the query another sink, or another checkpointLocation",
     ),
 )
 DAY_MS = 86_400_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE
-from ckpttool.laws.base import ASSERTION, Law, error_of
+from ckpttool.laws.base import ASSERTION, RESTORE, Law, error_of
 from ckpttool.scene.scene import Doubt, Failure, Scene
 from ckpttool.scene.source_logs import log_of
 
@@ -23,11 +23,12 @@ def _rate_beginning(scene: Scene) -> Failure | Doubt | None:
                     None,
                     "For input string",
                     f"{path} is not the time at which the rate source began",
+                    path=path,
                 )
             class_name, condition = error_of(fault, scene.release)
             if not scene.checkpoint.raw.get(path, b"v").startswith(b"v"):
                 class_name, condition = ILLEGAL_STATE, None
-            return Failure("init", class_name, condition, fault.message, f"{path}: {fault.message}")
+            return Failure("init", class_name, condition, fault.message, f"{path}: {fault.message}", path=path)
     return None
 
 
@@ -45,7 +46,9 @@ MADE = (
         "The rate source reads the time of its beginning from `sources/<n>/0` when it is made.",
         "RateStreamMicroBatchStream",
         _rate_beginning,
+        symptom="the time at which a rate source began is none",
         tells=("initial-offset-file-malformed", "log-version-too-new"),
+        next_step=RESTORE,
     ),
 )
 
@@ -66,6 +69,7 @@ def _beginning_lost(scene: Scene) -> Failure | Doubt | None:
                 message,
                 f"sources/{log.name}/0, the beginning of the rate source, is gone",
                 scene.next_id,
+                path=layout.source_entry(log.name, 0),
             )
         if log is None:
             return Doubt(f"source {source.index} counts seconds, or rows of a socket, and no file says which")
@@ -82,8 +86,13 @@ def _rate_offset_malformed(scene: Scene) -> Failure | None:
             log = log_of(scene, source)
             if log is None or log.kind != "rate" or source.text is None or source.text.removeprefix("-").isdecimal():
                 continue
-            why = f"source {source.key} in offsets/{batch_id} is no number of seconds"
-            return Failure("batch", "java.lang.NumberFormatException", None, "For input string", why, scene.next_id)
+            why, path = (
+                f"source {source.key} in offsets/{batch_id} is no number of seconds",
+                layout.offsets(batch_id or 0),
+            )
+            return Failure(
+                "batch", "java.lang.NumberFormatException", None, "For input string", why, scene.next_id, path=path
+            )
     return None
 
 
@@ -93,12 +102,16 @@ PLANNED = (
         "Without the time of its beginning the rate source begins anew, behind its own offset.",
         "RateStreamMicroBatchStream.planInputPartitions",
         _beginning_lost,
+        symptom="the time at which a rate source began is gone",
+        next_step=RESTORE,
     ),
     Law(
         "rate-offset-malformed",
         "The rate source's offset must be a number, where its next batch begins.",
         "RateStreamMicroBatchStream.deserializeOffset",
         _rate_offset_malformed,
+        symptom="a rate source's offset is no number",
         tells=("source-offset-malformed",),
+        next_step=RESTORE,
     ),
 )

@@ -124,11 +124,6 @@ def _continuous(scene: Scene) -> Restart:
     last = scene.checkpoint.last_commit_batch
     if last is None:
         return Restart("fresh_start", 0, (), None, None, ("no epoch was committed",), _assumptions(scene))
-    if last not in scene.checkpoint.offset_names.ids:
-        message = f"Batch {last} was committed without end epoch offsets!"
-        why = f"epoch {last} was committed, and offsets/{last} is not there"
-        failure = Failure("init", "java.lang.IllegalStateException", None, message, why)
-        return _error(failure, _assumptions(scene))
     why = f"continuous processing goes on after commits/{last}"
     ranges = tuple(_new_ranges(scene.batch(last), None))
     return Restart("new_batch", last + 1, ranges, None, None, (why,), _assumptions(scene))

@@ -11,7 +11,7 @@ from ckpttool.connectors.kafka import KafkaOffset
 from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import MAPPING, parse_json
-from ckpttool.laws.base import ASSERTION, Law, severity_by_age
+from ckpttool.laws.base import ASSERTION, RESTORE, Law, severity_by_age
 from ckpttool.model import Finding, SparkError
 from ckpttool.releases import since
 from ckpttool.scene.batches import Batch, SourceProgress, beside
@@ -146,7 +146,7 @@ def _no_position(scene: Scene, source: SourceProgress) -> Failure:
     except MalformedFile as error:
         class_name = error.spark.class_name if error.spark else MAPPING
     why = f"source {source.key} in offsets/{scene.planned} has no `offset` and `timestamp`"
-    return Failure("batch", class_name, None, "", why, scene.next_id)
+    return Failure("batch", class_name, None, "", why, scene.next_id, path=layout.offsets(scene.planned or 0))
 
 
 # How a source answers when it is asked for a range that ends before it begins.
@@ -173,7 +173,8 @@ def _range_backwards(scene: Scene) -> Failure | Doubt | None:
             return Doubt(f"{why}: what its source makes of that is its own")
         class_name, condition, message = BACKWARDS[kind]
         phase: Literal["init", "batch"] = "batch" if scene.is_replay else "init"
-        return Failure(phase, class_name, condition, message, why, scene.next_id if scene.is_replay else None)
+        batch = scene.next_id if scene.is_replay else None
+        return Failure(phase, class_name, condition, message, why, batch, path=layout.offsets(scene.planned or 0))
     return None
 
 
@@ -183,14 +184,18 @@ LAST_RANGE = (
         "A source parses its own line; what cannot be one of its offsets fails in its own way, or is taken.",
         "the sources' deserializeOffset",
         _offset_texts,
+        symptom="a line of the newest offsets is no offset of its source",
         tells=("source-offset-malformed", "sentinels-in-checkpoint"),
+        next_step=RESTORE,
     ),
     Law(
         "range-backwards",
         "A range that ends before it begins is refused by its source.",
         "the sources' getBatch and planInputPartitions",
         _range_backwards,
+        symptom="the range that is asked for ends before it begins",
         tells=("offset-regression",),
+        next_step=RESTORE,
     ),
 )
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec.structs import replace
-
 from ckpttool.formats import layout
 from ckpttool.formats.names import holes
-from ckpttool.laws.base import REQUIREMENT, SPARK_EXCEPTION, Law, no_directory
-from ckpttool.laws.pinned import PARTITIONS, state_settings
-from ckpttool.laws.state_verdict import obstacle_of
+from ckpttool.laws import state_load
+from ckpttool.laws.base import REQUIREMENT, SPARK_EXCEPTION, SPARK_RUNTIME, Law, in_a_task, no_directory
+from ckpttool.laws.pinned import FOR_STATE, PARTITIONS
 from ckpttool.model import Finding
-from ckpttool.releases import Release, since
+from ckpttool.releases import since
 from ckpttool.scene.evidence import partition_count
 from ckpttool.scene.scene import Doubt, Failure, Scene
 from ckpttool.words import spell_gaps
@@ -34,6 +32,7 @@ def _repartition(scene: Scene) -> Failure | None:
             None,
             f"Previous batch {planned - 1} not found in offset log",
             f"offsets/{planned} has no commit, and offsets/{planned - 1} is not there",
+            path=layout.offsets(planned - 1),
         )
     counts = []
     for batch_id in (planned, planned - 1):
@@ -42,7 +41,12 @@ def _repartition(scene: Scene) -> Failure | None:
             return None
         if entry.metadata is None:
             return Failure(
-                "init", REQUIREMENT, None, f"Batch {batch_id} metadata not found", f"offsets/{batch_id} has no metadata"
+                "init",
+                REQUIREMENT,
+                None,
+                f"Batch {batch_id} metadata not found",
+                f"offsets/{batch_id} has no metadata",
+                path=layout.offsets(batch_id),
             )
         counts.append(entry.metadata.conf.get(PARTITIONS))
     if None in counts:
@@ -54,6 +58,7 @@ def _repartition(scene: Scene) -> Failure | None:
             None,
             "None.get",
             f"offsets/{planned} or offsets/{planned - 1} pins no number of partitions",
+            path=layout.offsets(planned),
         )
     if counts[0] == counts[1]:
         return None
@@ -63,6 +68,7 @@ def _repartition(scene: Scene) -> Failure | None:
         "STREAMING_UNFINISHED_REPARTITION_DETECTED",
         "is for an unfinished state repartitioning",
         f"offsets/{planned} pins {counts[0]} partitions, offsets/{planned - 1} {counts[1]}",
+        path=layout.offsets(planned),
     )
 
 
@@ -106,6 +112,7 @@ REPARTITION = (
         symptom="an uncommitted batch pins another number of partitions",
         look=check_partitions,
         tells=("previous-offset-missing",),
+        next_step="restore the file from a backup, or start once without the check for repartitions",
     ),
 )
 
@@ -127,7 +134,7 @@ def check_directories(scene: Scene) -> Iterator[Finding]:
             if named
             else "a watermark moves, which only a stateful query needs, and there is no state",
             expected=layout.operator(0),
-            next_step="restore state/ from a backup",
+            next_step=_RESTORE,
         )
     if numbers and not (checkpoint.offset_names.ids or checkpoint.commit_names.ids):
         yield Finding(
@@ -150,27 +157,13 @@ def check_directories(scene: Scene) -> Iterator[Finding]:
         )
 
 
-DIRECTORIES = (
-    Law(
-        "state-directory-missing",
-        "a stateful query without state",
-        look=check_directories,
-        severities=("error", "warning"),
-    ),
-    Law("state-without-batches", "state, but no batch in the logs", look=check_directories),
-    Law("operator-directory-missing", "the numbering of `state/` has a hole", look=check_directories),
-    Law("partition-count-mismatch", "state has other partitions than are pinned", look=check_partitions),
-)
+def _no_directory(scene: Scene) -> Failure | None:
+    spoken = no_directory(scene, layout.STATE, "batch")
+    return in_a_task(scene, spoken) if spoken else None
 
 
-def _state(scene: Scene) -> Failure | Doubt | None:
+def _directory_missing(scene: Scene) -> Failure | Doubt | None:
     """Without any state directory: sure to fail if a batch without data proves the query stateful, else open."""
-    if spoken := no_directory(scene, layout.STATE, "batch"):
-        return replace(spoken, condition=around_a_task(scene))
-    if refused := state_settings(scene):
-        return refused
-    if obstacle := _unloadable(scene):
-        return obstacle
     checkpoint = scene.checkpoint
     if checkpoint.operators or scene.planned is None or scene.is_continuous:
         return None
@@ -181,21 +174,13 @@ def _state(scene: Scene) -> Failure | Doubt | None:
         return Doubt("the query is stateful, and its state is gone")
     return Failure(
         "batch",
-        "org.apache.spark.SparkRuntimeException",
+        SPARK_RUNTIME,
         "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY",
         "Cannot restart streaming query with stateful operators because the state directory is",
         "the query is stateful, and state/ is missing or empty",
         scene.next_id,
+        path=layout.STATE,
     )
-
-
-def _unloadable(scene: Scene) -> Failure | Doubt | None:
-    """As far as somebody looked; where no task of the batch runs, nobody opens the state."""
-    files = scene.needed_state
-    spoken = obstacle_of(files, scene.start) if files and scene.asks_for_rows else None
-    if isinstance(spoken, Failure):
-        return replace(spoken, condition=spoken.condition or around_a_task(scene))
-    return spoken
 
 
 def _watermark(scene: Scene) -> int:
@@ -205,36 +190,39 @@ def _watermark(scene: Scene) -> int:
     return min(mark for mark in (newest.watermark_ms if newest else 0, said) if mark is not None)
 
 
-_FAILED_WRITES: tuple[tuple[Release, Release, tuple[str, ...], str], ...] = (
-    (since.WRITES_ABORTED, since.TASK_WRITES_FAILED, ("memory", "noop", "kafka"), "WRITING_JOB_ABORTED"),
-    (since.TASK_WRITES_FAILED, since.TASK_WRITES_BARE, ("file", "delta"), "TASK_WRITE_FAILED"),
+_RESTORE = "restore state/ from a backup"
+_MISSING = Law(
+    "state-directory-missing",
+    "A stateful query needs the state of the batch before.",
+    "IncrementalExecution, StateStore",
+    _directory_missing,
+    symptom="a stateful query without state",
+    look=check_directories,
+    severities=("error", "warning"),
+    tells=("state-without-batches",),
+    next_step=_RESTORE,
 )
 
-
-def around_a_task(scene: Scene) -> str | None:
-    """What some sinks' writers put around any failure of their tasks. If none is named, by what lies beside."""
-    kinds: set[str] = {sink.kind for sink in scene.sinks} or {ledger.kind for ledger in scene.checkpoint.ledgers}
-    for first, until, sinks, condition in _FAILED_WRITES:
-        if first <= scene.release < until and kinds & set(sinks):
-            return condition
-    return None
+DIRECTORIES = (
+    _MISSING,
+    Law("state-without-batches", "state, but no batch in the logs", look=check_directories),
+    Law("operator-directory-missing", "the numbering of `state/` has a hole", look=check_directories),
+    Law("partition-count-mismatch", "state has other partitions than are pinned", look=check_partitions),
+)
 
 
 LOADED = (
     Law(
-        "state-missing",
-        "A stateful query needs the state of the batch before.",
-        "IncrementalExecution, StateStore",
-        _state,
-        tells=(
-            "state-directory-missing",
-            "state-file-missing",
-            "state-file-corrupt",
-            "state-unreadable",
-            "not-a-directory",
-            "operator-metadata-corrupt",
-            "state-schema-corrupt",
-            "state-without-batches",
-        ),
+        "state-no-directory",
+        "A file in the place of `state/` stops the first task that opens a store.",
+        "StateStore, Hadoop's LocalFs",
+        _no_directory,
+        tells=("not-a-directory",),
     ),
+    *FOR_STATE,
+    *state_load.LOADED,
+    _MISSING,
 )
+
+FILES = (*state_load.LOADED, *state_load.STALE)
+OF_ROWS = state_load.OF_ROWS

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 from ckpttool.formats import layout
 from ckpttool.laws.restart import predict_restart
-from ckpttool.laws.state_verdict import obstacle_of, predict_state
+from ckpttool.laws.state_load import obstacle_of, obstacles
 from ckpttool.plan.log_repairs import Proposals, start_over
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.rewind import rewind
 from ckpttool.plan.states import has_later_base, later_versions, listing, without
 from ckpttool.plan.steps import Step, set_aside, set_aside_alone
-from ckpttool.scene.scene import Doubt, Scene
+from ckpttool.scene.scene import Doubt, Failure, Scene
 from ckpttool.scene.state_chain import StateFiles, chains, sst_names
 
 _BACKUP = "restore-from-backup"
@@ -80,12 +80,12 @@ def _schemas(scene: Scene) -> Iterator[Repair]:
 
 def _older_bases(scene: Scene) -> Iterator[Repair | Refusal]:
     """The state comes out of an older copy and the changes since, as it would have without the damaged one."""
-    files, conditions = scene.needed_state, scene.start
+    files = scene.needed_state
     if files is None:
         return
     id, gone = "set-aside-state-snapshot", dict[str, None]()
     left = files
-    while failures := predict_state(left, conditions.release, conditions.conf).failures:
+    while failures := [one for one in obstacles(left, scene.start) if isinstance(one, Failure)]:
         damaged = [base for failure in failures if (base := _base_at(left, failure.path))]
         if len(damaged) < len(failures):
             return  # something else is damaged as well

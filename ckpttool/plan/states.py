@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import LONG_MAX
-from ckpttool.laws.state_verdict import obstacle_of
+from ckpttool.laws.state_load import obstacle_of
 from ckpttool.scene.scene import Doubt, Failure, Start
 from ckpttool.scene.state_chain import StateFiles, StoreFiles
 

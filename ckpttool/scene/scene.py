@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from ckpttool.formats.names import parse_long
-from ckpttool.model import Checkpoint, Finding, LogNames, OffsetLogEntry
+from ckpttool.model import Checkpoint, Finding, LogNames, OffsetLogEntry, Position, SparkError
 from ckpttool.releases import Release
 from ckpttool.scene.batches import Batch
 from ckpttool.scene.evidence import Evidence
@@ -31,7 +31,9 @@ PHASES: tuple[Phase, ...] = ("start", "init", "batch")  # in the order of time
 
 
 class Failure(Struct, frozen=True):
-    """How the start ends: the root cause's class, Spark's condition if it has one, the fixed part of the message."""
+    """How the start ends: the root cause's class, Spark's condition if it has one, the fixed part of the message, empty
+    where all of it varies. `path`: the file that stops it, or the checkpoint. `law`: the one that is broken, where one
+    check answers for several."""
 
     phase: Phase
     class_name: str
@@ -40,6 +42,14 @@ class Failure(Struct, frozen=True):
     why: str
     batch_id: int | None = None
     sink_written_first: bool = False
+    path: str = "."
+    expected: str | None = None
+    position: Position | None = None
+    law: str = ""
+
+    @property
+    def spark(self) -> SparkError:
+        return SparkError(self.class_name, self.condition)
 
 
 class Doubt(Struct, frozen=True):

@@ -7,20 +7,24 @@ checksums are held against their rows, and a snapshot's entries are counted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
 from msgspec import Struct
 
 from ckpttool.errors import CkptError, Unavailable, exit_code
 from ckpttool.formats.state.names import parse_state_versions
-from ckpttool.laws.state_verdict import TABLES_UNREAD, Outcome, StateFailure, check_state_files, predict_state
+from ckpttool.laws.state_load import check_state_files, obstacles
 from ckpttool.model import Finding
 from ckpttool.reading.state_files import load_state_files
 from ckpttool.releases import NEWEST, Release
 from ckpttool.scene.evidence import gather_evidence
+from ckpttool.scene.scene import Doubt, Failure, Start
 from ckpttool.scene.state_chain import Chain, Mode, StateFiles, StoreFiles, chains
 from ckpttool.state.reader import StateReader, batched, unread
 from ckpttool.state.rocksdb import MissingRocksdict
 from ckpttool.state.side_by_side import side_by_side
+
+Outcome = Literal["loadable", "failure", "unknown"]
 
 
 class StoreCheck(Struct, frozen=True):
@@ -43,7 +47,7 @@ class Verification(Struct, frozen=True):
     batch: int
     outcome: Outcome
     why: tuple[str, ...]
-    failures: tuple[StateFailure, ...]
+    failures: tuple[Failure, ...]
     stores: tuple[StoreCheck, ...]
     findings: tuple[Finding, ...]
     newest_restorable: int | None
@@ -66,8 +70,9 @@ def verify_state(
     """`jobs`: stores at a time."""
     chosen = _sampler(sample)
     files = _load(reader, "full", chosen, jobs)
-    verdict = predict_state(files, release, is_stateful=gather_evidence(reader.checkpoint).is_stateful)
-    failed = {failure.path.rpartition("/")[0] for failure in verdict.failures}
+    spoken = _obstacles(reader, files, release)
+    failures = tuple(one for one in spoken if isinstance(one, Failure))
+    failed = {failure.path.rpartition("/")[0] for failure in failures}
 
     def check(store: StoreFiles) -> tuple[StoreCheck, list[Finding]]:
         if store.path in failed or any(path.startswith(f"{store.path}/") for path in failed):
@@ -80,20 +85,28 @@ def verify_state(
     for one, found in side_by_side(check, in_turn, jobs):
         checks.append(one)
         reader.findings.extend(found)
-    why = [*(one for one in verdict.why if one != TABLES_UNREAD), *(one.why for one in checks if one.why)]
+    said = () if failures else [one.why for one in spoken] or _grounds(files)
+    why = tuple(dict.fromkeys([*said, *(one.why for one in checks if one.why)]))
     findings = [*check_state_files(files), *reader.findings]
-    outcome = verdict.outcome
-    if outcome == "loadable" and any(check.why for check in checks):
-        outcome = "unknown"
-    if outcome != "failure" and any(one.severity == "error" for one in reader.findings):
-        outcome = "failure"
+    if failures or any(one.severity == "error" for one in reader.findings):
+        outcome: Outcome = "failure"
+    else:
+        outcome = "unknown" if spoken or any(check.why for check in checks) else "loadable"
     newest = reader.batch if outcome == "loadable" else _newest_restorable(reader, release, chosen, jobs)
-    unique = tuple(dict.fromkeys(why))
-    failures = verdict.failures
     unreached = reader.is_out_of_reach or bool(files.unreachable)
-    return Verification(
-        reader.batch, outcome, unique, failures, tuple(checks), tuple(findings), newest, sample, unreached
-    )
+    return Verification(reader.batch, outcome, why, failures, tuple(checks), tuple(findings), newest, sample, unreached)
+
+
+def _obstacles(reader: StateReader, files: StateFiles, release: Release) -> Sequence[Failure | Doubt]:
+    if files.entries is None and files.version > 0 and not gather_evidence(reader.checkpoint).is_stateful:
+        return (Doubt("there is no state/: a stateless query needs none, a stateful one fails"),)
+    return obstacles(files, Start(release))
+
+
+def _grounds(files: StateFiles) -> tuple[str]:
+    if files.version <= 0:
+        return ("batch 0 begins with empty state",)
+    return (f"all files that version {files.version} needs were read to their end",)
 
 
 def _one_after_the_other(reader: StateReader, stores: Sequence[StoreFiles]) -> Iterator[StoreFiles]:
@@ -191,8 +204,9 @@ def _newest_restorable(
     known = sorted(set(reader.checkpoint.commits) & set(reader.checkpoint.offsets), reverse=True)
     for batch in (one for one in known if one < reader.batch):
         earlier = reader.at(batch)
-        if predict_state(_load(earlier, "quick", chosen, 1), release).outcome == "failure":
+        names = obstacles(_load(earlier, "quick", chosen, 1), Start(release))
+        if any(isinstance(one, Failure) for one in names):
             continue
-        if predict_state(_load(earlier, "full", chosen, jobs), release).outcome == "loadable":
+        if not obstacles(_load(earlier, "full", chosen, jobs), Start(release)):
             return batch
     return None

@@ -20,8 +20,7 @@ from msgspec.structs import replace
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE
 from ckpttool.kafka.base import PartitionView, SourceView, TopicView, spell
-from ckpttool.laws.base import Law
-from ckpttool.laws.state import around_a_task
+from ckpttool.laws.base import Law, around_a_task
 from ckpttool.model import Finding, Severity, SparkError
 from ckpttool.releases import Release, since
 from ckpttool.scene.scene import Doubt, Failure, Phase, Scene, Trouble

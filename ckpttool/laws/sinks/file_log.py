@@ -8,7 +8,7 @@ from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE, LONG_MAX
 from ckpttool.formats.file_log import is_compaction_id
-from ckpttool.laws.base import REQUIREMENT, Law, rename_refused
+from ckpttool.laws.base import REQUIREMENT, RESTORE, Law, rename_refused
 from ckpttool.laws.sinks.base import SinkLaw
 from ckpttool.model import Finding, LogNames
 from ckpttool.releases import Release, since
@@ -37,7 +37,7 @@ def _cannot_compact(view: SinkView, names: LogNames, release: Release) -> Failur
         interval = interval_of(names)
     except MalformedFile as error:
         class_name = error.spark.class_name if error.spark else ILLEGAL_STATE
-        return Failure("batch", class_name, None, "assertion failed", f"{LOG}: {error.message}", batch)
+        return Failure("batch", class_name, None, "assertion failed", f"{LOG}: {error.message}", batch, path=LOG)
     lacking = lacking_ids(names, batch, interval) if is_compaction_id(batch, interval) else []
     if not lacking:
         return None
@@ -45,21 +45,22 @@ def _cannot_compact(view: SinkView, names: LogNames, release: Release) -> Failur
     class_name, condition = ILLEGAL_STATE, None
     if release >= since.SINK_LOG_CONDITION:
         class_name, condition = "org.apache.spark.SparkFileNotFoundException", "BATCH_METADATA_NOT_FOUND"
-    return Failure("batch", class_name, condition, "Unable to find batch", why, batch)
+    return Failure("batch", class_name, condition, "Unable to find batch", why, batch, path=f"{LOG}/{lacking[0]}")
 
 
 def _cannot_write(view: SinkView, names: LogNames, release: Release) -> Failure | None:
     """Nothing comes after the highest number; and what lies in an entry's place is taken for another query at work."""
     batch = view.logs.batch_id
     if LONG_MAX in (*names.ids[-1:], *names.compact_ids[-1:]):
-        why = f"{LOG}/{LONG_MAX} is there, and nothing can come after it"
-        return Failure("batch", REQUIREMENT, None, "More than Int.MaxValue elements.", why, batch)
+        path = f"{LOG}/{LONG_MAX}"
+        why = f"{path} is there, and nothing can come after it"
+        return Failure("batch", REQUIREMENT, None, "More than Int.MaxValue elements.", why, batch, path=path)
     if view.skips(batch):
         return None
     name = layout.compact(batch) if is_compaction_id(batch, interval_of(names)) else str(batch)
     if name in names.directories:
-        why = f"{LOG}/{name} is a directory"
-        return Failure("batch", ILLEGAL_STATE, None, f"Race while writing batch {batch}", why, batch)
+        path, message = f"{LOG}/{name}", f"Race while writing batch {batch}"
+        return Failure("batch", ILLEGAL_STATE, None, message, f"{path} is a directory", batch, path=path)
     crc = layout.hadoop_crc(name)
     if crc in names.orphan_crcs and is_local(view.sink.path):
         return rename_refused(f"{LOG}/{crc}", release, "batch", batch)
@@ -96,9 +97,10 @@ LAWS = (
         "A file sink writes the batch's entry to its log, and every n-th time one that replaces those before.",
         "FileStreamSink.addBatch, CompactibleFileStreamLog.add",
         _sink_log_write,
-        severities=(),
+        symptom="the file sink's log takes no entry for the batch",
         needs="sinks",
         tells=("spark-metadata-missing-or-moved",),
+        next_step=f"set aside what stands in its place, or {RESTORE}",
     ),
     SinkLaw("spark-metadata-missing-or-moved", "entries of the file sink's log are missing", of_others=_holes),
 )

@@ -29,7 +29,9 @@ def never_committed(scene: Scene) -> Failure | None:
         return None
     batch = scene.next_id
     why = f"every sink has batch {batch}, so none of its tasks runs, and its commit cannot name their state"
-    return Failure("batch", ASSERTION, None, "pointInfo length: 0", why, batch, sink_written_first=True)
+    return Failure(
+        "batch", ASSERTION, None, "pointInfo length: 0", why, batch, sink_written_first=True, path=layout.commits(batch)
+    )
 
 
 def fails_once(scene: Scene) -> Iterator[Finding]:
@@ -61,8 +63,9 @@ LAWS = (
         "StateStoreWriter.getStateStoreCheckpointInfo",
         never_committed,
         since=since.UNIQUE_IDS,
-        severities=(),
+        symptom="every sink has the batch, and its commit cannot name the state of it",
         needs="sinks",
+        next_step="take the batch out of the sinks, so that it is written with its state (`ckpt plan-recovery`)",
     ),
     Law(
         "skipped-batch-fails-once",

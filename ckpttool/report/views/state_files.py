@@ -40,8 +40,8 @@ def _verification_fields(reader: StateReader, verification: Verification) -> Fie
             {
                 "path": failure.path,
                 "why": failure.why,
-                "class": failure.error.class_name,
-                "condition": failure.error.condition,
+                "class": failure.class_name,
+                "condition": failure.condition,
             }
             for failure in verification.failures
         ],

@@ -46,6 +46,22 @@ def test_findings_are_answers_of_laws(sample: Callable[[str], Path], name: str) 
     assert all(finding.severity in LAWS[finding.id].severities for finding in told)
 
 
+@pytest.mark.parametrize("name", sample_names())
+def test_what_stops_a_restart_is_told_with_what_it_raises(sample: Callable[[str], Path], name: str) -> None:
+    found = diagnosed(sample(name) / str(about(name)["checkpoint"]))
+    if error := found.prediction.error:
+        assert error.spark in [finding.spark for finding in found.findings]
+
+
+def test_a_law_that_nobody_tells_of_tells_itself(tmp_path: Path) -> None:
+    newest = build(tmp_path, "k0-10 c | k10-20 c", spark="4.2.0") / "offsets" / "1"
+    newest.write_text(newest.read_text().replace('partitions":"200"', 'partitions":"two"'))
+    (own,) = diagnosed(tmp_path).findings
+    assert (own.id, own.severity, own.path) == ("pinned-value", "error", "offsets/1")
+    assert own.spark
+    assert own.next_step
+
+
 def test_every_law_answers_whether_it_holds_or_not(tmp_path: Path) -> None:
     build(tmp_path, "k0-10 c | k10-20 c | lost c")
     verdicts = {answer.law.id: answer.verdict for answer in diagnosed(tmp_path).answers}

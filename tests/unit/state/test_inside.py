@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ckpttool.laws.state_verdict import TABLES_UNREAD
+from ckpttool.laws.state_load import TABLES_UNREAD
 from tests.conftest import run_ckpt
 from tests.samples.place import REPOSITORY
 

@@ -6,15 +6,16 @@ import pytest
 
 from ckpttool.formats.state.digests import crc32c
 from ckpttool.laws.state_errors import RAISED, UNCATEGORIZED
-from ckpttool.laws.state_verdict import (
+from ckpttool.laws.state_load import (
     CHANGELOG_CONF,
     REPAIR_CONF,
     REPLAY_CONF,
-    StateVerdict,
     check_state_files,
-    predict_state,
+    obstacle_of,
+    obstacles,
 )
 from ckpttool.releases import Release, parse_release
+from ckpttool.scene.scene import Doubt, Failure, Start
 from ckpttool.scene.state_chain import StateFiles
 from tests import state_builders as made
 from tests.unit.reading.loaded_state import load, sidecar, with_ids
@@ -23,14 +24,22 @@ RELEASES = [parse_release(text) for text in ("3.3.4", "3.5.7", "4.0.4", "4.1.3",
 LOAD = "CANNOT_LOAD_STATE_STORE."
 
 
-def verdict(root: Path, release: str | Release, **conf: str) -> StateVerdict:
+def obstacle(root: Path, release: str | Release, conf: dict[str, str] | None = None) -> Failure | Doubt | None:
     release = parse_release(release) if isinstance(release, str) else release
-    return predict_state(load(root), release, {key.replace("__", "."): value for key, value in conf.items()})
+    return obstacle_of(load(root), Start(release, conf=conf or {}))
 
 
 def error(root: Path, release: str, conf: dict[str, str] | None = None) -> tuple[str, str | None] | None:
-    failure = predict_state(load(root), parse_release(release), conf).failure
-    return (failure.error.class_name.rpartition(".")[2], failure.error.condition) if failure else None
+    failure = obstacle(root, release, conf)
+    assert not isinstance(failure, Doubt)
+    return (failure.class_name.rpartition(".")[2], failure.condition) if failure else None
+
+
+def broken(root: Path, release: str) -> tuple[str, str]:
+    """The law, and where."""
+    failure = obstacle(root, release)
+    assert isinstance(failure, Failure)
+    return failure.law, failure.path
 
 
 def test_each_table_covers_every_release_once() -> None:
@@ -41,23 +50,14 @@ def test_each_table_covers_every_release_once() -> None:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_sound_deltas_load(tmp_path: Path, release: Release) -> None:
-    said = verdict(made.checkpoint(tmp_path, made.deltas(1, 2, 3)), release)
-    assert said.outcome == "loadable"
-    assert "read to their end" in said.why[0]
-
-
-def test_quick_says_that_it_only_looked_at_names(tmp_path: Path) -> None:
-    files = load(made.checkpoint(tmp_path, made.deltas(1, 2, 3)), "quick")
-    assert "none was opened" in predict_state(files, (4, 2, 0)).why[0]
+    assert obstacle(made.checkpoint(tmp_path, made.deltas(1, 2, 3)), release) is None
 
 
 def test_a_missing_delta(tmp_path: Path) -> None:
     root = made.checkpoint(tmp_path, made.deltas(1, 3))
     assert error(root, "3.5.7") == ("FileNotFoundException", None)
     assert error(root, "4.0.0") == ("FileNotFoundException", f"{LOAD}CANNOT_READ_DELTA_FILE_NOT_EXISTS")
-    failure = verdict(root, "4.2.0").failure
-    assert failure is not None
-    assert failure.path == "state/0/0/2.delta"
+    assert broken(root, "4.2.0") == ("state-file-missing", "state/0/0/2.delta")
 
 
 def test_the_first_bad_file_is_the_one(tmp_path: Path) -> None:
@@ -67,10 +67,8 @@ def test_the_first_bad_file_is_the_one(tmp_path: Path) -> None:
 
 def test_a_missing_partition(tmp_path: Path) -> None:
     root = made.checkpoint(tmp_path, made.deltas(1, 2, 3), partitions=2)
-    files = load(root, partitions=2)
-    failure = predict_state(files, (4, 2, 0)).failure
-    assert failure is not None
-    assert failure.path == "state/0/1/1.delta"
+    failures = obstacles(load(root, partitions=2), Start((4, 2, 0)))
+    assert [one.path for one in failures if isinstance(one, Failure)] == ["state/0/1/1.delta"]
 
 
 def test_a_bad_snapshot_is_passed_over_since_4_2(tmp_path: Path) -> None:
@@ -91,6 +89,7 @@ def test_names_that_are_no_numbers(tmp_path: Path, name: str) -> None:
     root = made.checkpoint(tmp_path, made.deltas(1, 2, 3) | {f"0/0/{name}": made.DELTA})
     assert error(root, "4.1.3") is None
     assert error(root, "4.2.0") == ("NumberFormatException", f"{LOAD}UNCATEGORIZED")
+    assert broken(root, "4.2.0") == ("state-file-misnamed", f"state/0/0/{name}")
 
 
 def test_names_that_are_numbers_spelled_otherwise(tmp_path: Path) -> None:
@@ -157,9 +156,8 @@ def test_ids_without_a_base(tmp_path: Path) -> None:
 def test_no_state_directory(tmp_path: Path) -> None:
     root = made.checkpoint(tmp_path, made.deltas(1, 2, 3))
     (root / "state").rename(root / "elsewhere")
-    nothing_tells = predict_state(load(root), (4, 2, 0), is_stateful=False)
-    assert nothing_tells.outcome == "unknown"
     (root / "state").mkdir()
+    assert broken(root, "4.2.0") == ("state-directory-missing", "state")
     assert error(root, "4.2.0") == ("SparkRuntimeException", "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY")
     assert error(root, "4.1.3") == ("FileNotFoundException", f"{LOAD}CANNOT_READ_DELTA_FILE_NOT_EXISTS")
 
@@ -186,11 +184,14 @@ def test_a_bad_schema(tmp_path: Path, schema: bytes, before: tuple[str, str], no
 def test_a_checksum_without_its_schema(tmp_path: Path) -> None:
     root = made.checkpoint(tmp_path, made.deltas(1, 2, 3) | {"0/0/_metadata/.schema.crc": b"crc\0"})
     assert error(root, "4.2.0") == ("FileAlreadyExistsException", None)
+    assert broken(root, "4.2.0") == ("state-write", "state/0/0/_metadata/.schema.crc")
 
 
 def test_a_directory_in_the_way_of_the_next_delta(tmp_path: Path) -> None:
     root = made.checkpoint(tmp_path, made.deltas(1, 2, 3))
     (root / "state/0/0/4.delta").mkdir()
+    assert broken(root, "3.5.7") == ("state-write", "state/0/0/4.delta")
+    assert [finding.id for finding in check_state_files(load(root))] == ["state-write"]
     assert error(root, "3.5.7") == ("IOException", None)
     assert error(root, "4.2.0") == ("IOException", "CANNOT_WRITE_STATE_STORE.CANNOT_COMMIT")
 
@@ -198,13 +199,13 @@ def test_a_directory_in_the_way_of_the_next_delta(tmp_path: Path) -> None:
 def test_what_was_not_read_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = made.checkpoint(tmp_path, made.deltas(1, 2) | {"0/0/3.delta": made.lz4(b"\x00\x10\x00\x00" + bytes(100))})
     monkeypatch.setattr("ckpttool.formats.state.records.LARGEST_RECORD_BYTES", 2**19)
-    said = verdict(root, "4.2.0")
-    assert said.outcome == "unknown"
-    assert "state/0/0/3.delta" in said.why[0]
+    said = obstacle(root, "4.2.0")
+    assert isinstance(said, Doubt)
+    assert "state/0/0/3.delta" in said.why
 
 
 def test_batch_0_needs_nothing() -> None:
-    assert predict_state(StateFiles(version=0, mode="quick"), (4, 2, 0)).outcome == "loadable"
+    assert obstacles(StateFiles(version=0, mode="quick"), Start((4, 2, 0))) == ()
 
 
 def test_findings(tmp_path: Path) -> None:

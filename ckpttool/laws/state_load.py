@@ -1,4 +1,4 @@
-"""Whether a release of Spark can load the state that a batch needs, and how it fails if it cannot. Pure.
+"""How a release of Spark loads the state that a batch needs, and what stops it there. Pure.
 
 Each store is loaded as that release does it: which base it takes, whether it goes on to an older one, which files it
 opens, and the first that it cannot use. What it then raises is in `state_errors`.
@@ -6,16 +6,14 @@ opens, and the first that it cannot use. What it then raises is in `state_errors
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Literal
+from collections.abc import Iterator
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import NULL_POINTER
 from ckpttool.formats.names import parse_long
-from ckpttool.laws.base import Law
+from ckpttool.laws.base import OUT_OF_THE_WAY, Law, finding_of, in_a_task
 from ckpttool.laws.state_errors import (
     EOF,
     FILE_NOT_FOUND,
@@ -26,7 +24,7 @@ from ckpttool.laws.state_errors import (
 )
 from ckpttool.model import Finding, Position, SparkError
 from ckpttool.releases import NEWEST, Release, since
-from ckpttool.scene.scene import Doubt, Failure, Start
+from ckpttool.scene.scene import Doubt, Failure, Scene, Start
 from ckpttool.scene.state_chain import (
     BASE_SUFFIX,
     NO_FILE,
@@ -40,76 +38,35 @@ from ckpttool.scene.state_chain import (
 )
 from ckpttool.words import listed
 
-Outcome = Literal["loadable", "failure", "unknown"]
-
 REPAIR_CONF = "spark.sql.streaming.stateStore.autoSnapshotRepair.enabled"
 REPLAY_CONF = "spark.sql.streaming.stateStore.autoSnapshotRepair.maxChangeFileReplay"
 REPLAY_DEFAULT = 500
 CHANGELOG_CONF = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 SIDECAR_CONF = "spark.sql.streaming.checkpoint.fileChecksum.enabled"
+TABLES_UNREAD = "RocksDB's tables, which were not read inside, are sound"
 _BEYOND_REPAIR = (NUMBER_FORMAT, NO_SUCH_ELEMENT)  # raised before and after Spark tries one base and then another
 
 
-class StateFailure(Struct, frozen=True):
-    """How the batch fails. `error`: the root cause's class, and the condition nearest to it; `message`: the fixed part
-    of what the root cause says, empty where all of it varies."""
+def obstacles(files: StateFiles, start: Start) -> tuple[Failure | Doubt, ...]:
+    """What keeps this version of the state from being loaded: a failure for each store that does not load, or what
+    stops the batch before. Spark's tasks race, so that it may report any of them. Without failures, what is not known.
 
-    error: SparkError
-    message: str
-    path: str
-    why: str
-    phase: Literal["batch"] = "batch"
-
-
-class StateVerdict(Struct, frozen=True):
-    """`failures`: one for each store that does not load, or what stops the batch before; Spark's tasks race, so that
-    it may report any of them. `why`: what an `unknown` hangs on, and what a `loadable` rests on."""
-
-    outcome: Outcome
-    failures: tuple[StateFailure, ...] = ()
-    why: tuple[str, ...] = ()
-
-    @property
-    def failure(self) -> StateFailure | None:
-        return self.failures[0] if self.failures else None
-
-
-TABLES_UNREAD = "RocksDB's tables, which were not read inside, are sound"
-
-
-def predict_state(
-    files: StateFiles, release: Release, conf: Mapping[str, str] | None = None, *, is_stateful: bool = True
-) -> StateVerdict:
-    """`conf`: the session's configuration, as far as it is known, and Spark's defaults otherwise."""
-    if files.version <= 0:
-        return StateVerdict("loadable", why=("batch 0 begins with empty state",))
-    if files.entries is None and not is_stateful:
-        return StateVerdict("unknown", why=("there is no state/: a stateless query needs none, a stateful one fails",))
-    judge = _Judge(files, release, conf or {})
-    failures = tuple(judge.before_loading())
-    if not failures:
-        failures = tuple(failure for store in files.stores if (failure := judge.load(store)))
-    if failures:
-        return StateVerdict("failure", failures)
-    if judge.doubts:
-        return StateVerdict("unknown", why=tuple(dict.fromkeys(judge.doubts)))
-    return StateVerdict("loadable", why=tuple(_grounds(files)))
-
-
-def obstacle_of(files: StateFiles, conditions: Start) -> Failure | Doubt | None:
-    """What becomes of the batch that these files are needed for. Nothing is missing from a directory that could not be
-    listed."""
+    Nothing is missing from a directory that could not be listed."""
     if files.unreachable:
         unlisted = listed(files.unreachable)
-        return Doubt(f"whether the state can be loaded is not known: {unlisted} could not be listed")
-    verdict = predict_state(files, conditions.release, conditions.conf)
-    if verdict.outcome == "unknown":
-        return Doubt("; ".join(verdict.why))
-    failure = verdict.failure
-    if failure is None:
-        return None
-    error = failure.error
-    return Failure("batch", error.class_name, error.condition, failure.message, failure.why, files.version)
+        return (Doubt(f"whether the state can be loaded is not known: {unlisted} could not be listed"),)
+    if files.version <= 0:
+        return ()  # batch 0 begins with empty state
+    loading = _Loading(files, start)
+    failures = tuple(loading.plan()) or tuple(filter(None, map(loading.load, files.stores)))
+    return failures or tuple(map(Doubt, dict.fromkeys(loading.doubts)))
+
+
+def obstacle_of(files: StateFiles, start: Start) -> Failure | Doubt | None:
+    """What becomes of the batch that these files are needed for."""
+    spoken = obstacles(files, start)
+    first = next(iter(spoken), None)
+    return Doubt("; ".join(one.why for one in spoken)) if isinstance(first, Doubt) else first
 
 
 def count_loadable(files: StateFiles, release: Release) -> dict[int, int | None]:
@@ -117,41 +74,51 @@ def count_loadable(files: StateFiles, release: Release) -> dict[int, int | None]
     known."""
     counts: dict[int, int | None] = {}
     for operator in files.operators:
-        judge = _Judge(files, release, {})
+        loading = _Loading(files, Start(release))
         stores = [store for store in files.stores if store.operator == operator.id]
-        failed = {store.partition for store in stores if judge.load(store)}
+        failed = {store.partition for store in stores if loading.load(store)}
         loaded = len({store.partition for store in stores} - failed) if files.version > 0 else operator.partitions
-        counts[operator.id] = None if judge.doubts else loaded
+        counts[operator.id] = None if loading.doubts or files.unreachable else loaded
     return counts
 
 
-def _grounds(files: StateFiles) -> Iterator[str]:
-    if files.mode == "quick":
-        yield f"all files that version {files.version} needs are there; none was opened"
-        return
-    yield f"all files that version {files.version} needs were read to their end"
-    if files.has_unread_tables:
-        yield TABLES_UNREAD
+def _load(scene: Scene) -> Failure | Doubt | None:
+    """As far as somebody looked; where no task of the batch runs, nobody opens the state."""
+    files = scene.needed_state
+    spoken = obstacle_of(files, scene.start) if files and scene.asks_for_rows else None
+    return in_a_task(scene, spoken) if isinstance(spoken, Failure) else spoken
 
 
-class _Judge:
-    """One release before one set of files. `doubts` gathers what would have to be known besides."""
+# What is met → the law that it breaks, where that is not `state-file-corrupt`.
+_BROKEN = {
+    "no-state-directory": "state-directory-missing",
+    "missing": "state-file-missing",
+    "metadata-missing": "state-file-missing",
+    "no-base": "state-file-missing",
+    "misnamed": "state-file-misnamed",
+    "orphan-crc": "state-write",
+    "blocked": "state-write",
+}
 
-    def __init__(self, files: StateFiles, release: Release, conf: Mapping[str, str]) -> None:
+
+class _Loading:
+    """One release that loads one set of files. `doubts` gathers what would have to be known besides."""
+
+    def __init__(self, files: StateFiles, start: Start) -> None:
         self.files = files
-        self.release = release
-        self.conf = conf
-        self.doubts = [f"{path} could not be listed" for path in files.unreachable]
+        self.release = start.release
+        self.conf = start.conf
+        self.doubts: list[str] = []
 
     # -- while the batch is planned, on the driver ---------------------------------------------------------------------
 
-    def before_loading(self) -> Iterator[StateFailure]:
+    def plan(self) -> Iterator[Failure]:
         if self.release >= since.STATE_DIRECTORY and not self.files.entries:
             yield self.failure("state", Fault("missing", "missing, or empty"), "no-state-directory")
         for operator in self.files.operators:
-            yield from self.plan(operator)
+            yield from self.plan_operator(operator)
 
-    def plan(self, operator: OperatorFiles) -> Iterator[StateFailure]:
+    def plan_operator(self, operator: OperatorFiles) -> Iterator[Failure]:
         if self.release >= since.OPERATOR_METADATA:
             for path, fault in operator.metadata_faults.items():
                 if self.is_known(path, fault):
@@ -169,15 +136,15 @@ class _Judge:
 
     # -- while a store is loaded, in a task ----------------------------------------------------------------------------
 
-    def load(self, store: StoreFiles) -> StateFailure | None:
+    def load(self, store: StoreFiles) -> Failure | None:
         failure = self.load_files(store)
         if failure is None and store.damage:
             self.doubts.append(f"{store.path}: {store.damage}; the batch fails if it comes to the place")
         return failure
 
-    def load_files(self, store: StoreFiles) -> StateFailure | None:
+    def load_files(self, store: StoreFiles) -> Failure | None:
         failure = self.no_number(store) or self.other_spelling(store)
-        if failure and failure.error.class_name in _BEYOND_REPAIR:
+        if failure and failure.class_name in _BEYOND_REPAIR:
             return failure
         for chain in chains(store, self.files.version):
             if failure and (not self.repairs(store) or self.is_too_long(chain)):
@@ -187,28 +154,29 @@ class _Judge:
             failure = self.base_failure(store, chain)
             if failure is None:
                 return self.change_failure(store, chain)
-            if failure.error.class_name in _BEYOND_REPAIR:
+            if failure.class_name in _BEYOND_REPAIR:
                 return failure
         if failure and self.repairs(store):
-            return replace(failure, error=SparkError(failure.error.class_name, UNREPAIRED))
+            return replace(failure, condition=UNREPAIRED)
         return failure
 
-    def no_number(self, store: StoreFiles) -> StateFailure | None:
+    def no_number(self, store: StoreFiles) -> Failure | None:
         """Where Spark lists the bases, it makes numbers of their names, and fails at the first that is none."""
         for name, version in self.listed_bases(store):
             if version is None:
-                error = SparkError(NUMBER_FORMAT)
-                return self.failure(f"{store.path}/{name}", Fault("stream", "its name is no version", spark=error))
+                fault = Fault("stream", "its name is no version", spark=SparkError(NUMBER_FORMAT))
+                return self.failure(f"{store.path}/{name}", fault, "misnamed")
         return None
 
-    def other_spelling(self, store: StoreFiles) -> StateFailure | None:
+    def other_spelling(self, store: StoreFiles) -> Failure | None:
         """For `+2.snapshot` Spark goes on to look for `2.snapshot`."""
         versions = [version for _, version in self.listed_bases(store) if version and version <= self.files.version]
         name = f"{max(versions, default=0)}{BASE_SUFFIX[store.provider]}"
         if not versions or name in store.names:
             return None
         error = SparkError(NO_SUCH_ELEMENT if store.provider == "hdfs" else FILE_NOT_FOUND)
-        return self.failure(f"{store.path}/{name}", Fault("stream", "it is there under another spelling", spark=error))
+        fault = Fault("stream", "it is there under another spelling", spark=error)
+        return self.failure(f"{store.path}/{name}", fault, "misnamed")
 
     def listed_bases(self, store: StoreFiles) -> list[tuple[str, int | None]]:
         """All names that Spark takes for bases when it lists them; names with ids it takes apart differently."""
@@ -233,7 +201,7 @@ class _Judge:
             and self.release < since.REPAIR
         )
 
-    def base_failure(self, store: StoreFiles, chain: Chain) -> StateFailure | None:
+    def base_failure(self, store: StoreFiles, chain: Chain) -> Failure | None:
         version, path = self.files.version, f"{store.path}/"
         if chain.incomplete:
             fault = Fault("missing", "no base is left that its changelogs lead back to")
@@ -246,7 +214,7 @@ class _Judge:
                 return self.failure(f"{path}{name}", met)
         return None
 
-    def change_failure(self, store: StoreFiles, chain: Chain) -> StateFailure | None:
+    def change_failure(self, store: StoreFiles, chain: Chain) -> Failure | None:
         path = f"{store.path}/"
         if chain.base is None and store.has_families and chain.changes and self.release >= since.REPAIR:
             # Only a snapshot tells the numbers of column families: without one, a changelog's are nobody's.
@@ -258,9 +226,10 @@ class _Judge:
                 return self.failure(f"{path}{name}", met)
         if chain.missing:
             return self.failure(f"{path}{chain.missing}", NO_FILE)
-        if store.blocked:
-            return self.failure(f"{path}{store.blocked}", Fault("not-a-file", "a directory of that name"), "blocked")
-        return None
+        return self.blocked(store, store.blocked) if store.blocked else None
+
+    def blocked(self, store: StoreFiles, name: str) -> Failure:
+        return self.failure(f"{store.path}/{name}", Fault("not-a-file", "a directory of that name"), "blocked")
 
     def fault_met(self, store: StoreFiles, name: str) -> Fault | None:
         """The checksum beside a file is looked at when the file is closed, whatever went wrong in between. What stops
@@ -308,9 +277,34 @@ class _Judge:
             self.doubts.append(fault.message if path in fault.message else f"{path}: {fault.message}")
         return fault.kind != "unread"
 
-    def failure(self, path: str, fault: Fault, met: str | None = None) -> StateFailure:
+    def failure(self, path: str, fault: Fault, met: str | None = None) -> Failure:
         error, message = what_is_raised(fault, path, self.release, met)
-        return StateFailure(error, message, path, f"{path}: {fault.message}")
+        return Failure(
+            "batch",
+            error.class_name,
+            error.condition,
+            message,
+            f"{path}: {fault.message}",
+            self.files.version,
+            path=path,
+            expected=fault.expected,
+            position=fault.position,
+            law=_BROKEN.get(met or fault.kind, "state-file-corrupt"),
+        )
+
+    # -- whatever release comes to load them ---------------------------------------------------------------------------
+
+    def all_faults(self) -> Iterator[Failure]:
+        for operator in self.files.operators:
+            yield from self.plan_operator(operator)
+        for store in self.files.stores:
+            if missing := next(chains(store, self.files.version)).missing:
+                yield self.failure(f"{store.path}/{missing}", NO_FILE)
+            for name, fault in {**store.sidecar_faults, **store.faults}.items():
+                if fault.kind != "unread":
+                    yield self.failure(f"{store.path}/{name}", fault)
+            if store.blocked:
+                yield self.blocked(store, store.blocked)
 
 
 # -- findings ----------------------------------------------------------------------------------------------------------
@@ -319,36 +313,16 @@ class _Judge:
 def check_state_files(files: StateFiles) -> Iterator[Finding]:
     """What is wrong with the files, whatever release comes to load them; the errors named are the newest one's. Of what
     is in a directory that nobody could list, nothing is said."""
-    for finding in _check(files):
+    told = [finding_of(_LAW[failure.law], failure) for failure in _Loading(files, Start(NEWEST)).all_faults()]
+    stores = [finding for store in files.stores for finding in (*_damaged_tables(store), *_stale_files(store, files))]
+    for finding in (*told, *stores):
         if not any(finding.path.startswith(f"{directory}/") for directory in files.unreachable):
             yield finding
 
 
-def _check(files: StateFiles) -> Iterator[Finding]:
-    judge = _Judge(files, NEWEST, {})
-    for operator in files.operators:
-        for failure in judge.plan(operator):
-            yield _finding("state-file-corrupt", failure, None)
-    for store in files.stores:
-        yield from _missing_files(judge, store)
-        yield from _corrupt_files(judge, store)
-        yield from _damaged_tables(store)
-        yield from _stale_files(store, files.version)
-
-
-def _missing_files(judge: _Judge, store: StoreFiles) -> Iterator[Finding]:
-    chain = next(chains(store, judge.files.version))
-    if chain.missing:
-        yield _finding("state-file-missing", judge.failure(f"{store.path}/{chain.missing}", NO_FILE), None)
-    for name, fault in store.faults.items():
-        if fault.kind == "missing":
-            yield _finding("state-file-missing", judge.failure(f"{store.path}/{name}", fault), fault)
-
-
-def _corrupt_files(judge: _Judge, store: StoreFiles) -> Iterator[Finding]:
-    for name, fault in {**store.sidecar_faults, **store.faults}.items():
-        if fault.kind not in ("missing", "unread"):
-            yield _finding("state-file-corrupt", judge.failure(f"{store.path}/{name}", fault), fault)
+def _look(scene: Scene) -> Iterator[Finding]:
+    if scene.needed_state:
+        yield from check_state_files(scene.needed_state)
 
 
 def _damaged_tables(store: StoreFiles) -> Iterator[Finding]:
@@ -359,27 +333,15 @@ def _damaged_tables(store: StoreFiles) -> Iterator[Finding]:
             path=store.path,
             message=store.damage,
             expected="tables as Spark left them",
-            next_step=_NEXT_STEPS["state-file-corrupt"],
+            next_step=_RESTORE,
         )
 
 
-def _finding(id: str, failure: StateFailure, fault: Fault | None) -> Finding:
-    return Finding(
-        id=id,
-        severity="error",
-        path=failure.path,
-        message=failure.why.removeprefix(f"{failure.path}: "),
-        expected=fault.expected if fault else None,
-        next_step=_NEXT_STEPS[id],
-        position=fault.position if fault else None,
-        spark=failure.error,
-    )
-
-
-def _stale_files(store: StoreFiles, version: int) -> Iterator[Finding]:
+def _stale_files(store: StoreFiles, files: StateFiles) -> Iterator[Finding]:
     """Files beyond the version that the next batch writes: what an abandoned timeline left. Names with ids are safe."""
     if store.unique_id is not None:
         return
+    version = files.version
     suffixes = ("snapshot", "delta") if store.provider == "hdfs" else ("zip", "changelog")
     numbers = {name: parse_long(name.rpartition(".")[0]) for name in store.names if name.rpartition(".")[2] in suffixes}
     stale = sorted((number, name) for name, number in numbers.items() if number is not None and number > version + 1)
@@ -390,22 +352,84 @@ def _stale_files(store: StoreFiles, version: int) -> Iterator[Finding]:
             path=f"{store.path}/{stale[0][1]}",
             message=f"{len(stale)} files of versions beyond {version + 1}, which the next batch writes",
             expected=f"nothing beyond version {version + 1}",
-            next_step=_NEXT_STEPS["stale-state-after-rewind"],
+            next_step="move them away before the query starts: a later load would take them for its own",
         )
 
 
-_NEXT_STEPS = {
-    "state-file-missing": "restore the file from a backup, or rewind to a batch whose state is whole",
-    "state-file-corrupt": "restore it; a damaged snapshot may also go, if all changes since an older one are there",
-    "stale-state-after-rewind": "move them away before the query starts: a later load would take them for its own",
-}
+# -- laws --------------------------------------------------------------------------------------------------------------
 
+_RESTORE = "restore it; a damaged snapshot may also go, if all changes since an older one are there"
+_TOLD = ("state-directory-missing", "state-without-batches", "operator-metadata-corrupt", "state-schema-corrupt")
 
-LAWS = (
-    Law("state-file-missing", "a file of the state is gone", needs="state"),
-    Law("state-file-corrupt", "a file of the state cannot be read", needs="state"),
-    Law("state-unreadable", "rows of a partition cannot be read", needs="state"),
-    Law("stale-state-after-rewind", "state of batches that were undone", severities=("warning",), needs="state"),
+# The first is the one that leaves it open whether the state can be loaded.
+LOADED = (
+    Law(
+        "state-unreadable",
+        "Every row of a table that the batch comes to must be readable.",
+        "StateStore, RocksDB",
+        _load,
+        symptom="rows of a partition cannot be read",
+        look=_look,
+        needs="state",
+        tells=(*_TOLD, "state-file-missing", "state-file-corrupt"),
+    ),
+    Law(
+        "state-file-missing",
+        "Each store is made of a whole copy and all changes since.",
+        "HDFSBackedStateStoreProvider, RocksDBFileManager, StateStoreChangelog",
+        _load,
+        symptom="a file of the state is gone",
+        look=_look,
+        needs="state",
+        tells=_TOLD,
+        next_step="restore the file from a backup, or rewind to a batch whose state is whole",
+    ),
+    Law(
+        "state-file-corrupt",
+        "Each file that the state is made of is read to its end; since 4.2 an older copy is tried.",
+        "HDFSBackedStateStoreProvider, RocksDBFileManager, StateSchemaCompatibilityChecker",
+        _load,
+        symptom="a file of the state cannot be read",
+        look=_look,
+        needs="state",
+        tells=(*_TOLD, "state-unreadable"),
+        next_step=_RESTORE,
+    ),
+    Law(
+        "state-file-misnamed",
+        "Where copies of the state are listed, each name must be a number, and spelled as Spark spells it.",
+        "HDFSBackedStateStoreProvider, RocksDBFileManager",
+        _load,
+        since=since.CHANGELOGS,
+        symptom="a copy of the state has a name that is no version",
+        needs="state",
+        next_step="set the file aside: Spark did not write it under this name",
+    ),
+    Law(
+        "state-write",
+        "A stale checksum, or a directory, in the place of what the batch writes to its state stops it.",
+        "CheckpointFileManager, Hadoop's ChecksumFs",
+        _load,
+        symptom="something lies where the batch writes its state",
+        look=_look,
+        needs="state",
+        tells=("orphan-crc",),
+        next_step=OUT_OF_THE_WAY,
+    ),
+)
+_LAW = {law.id: law for law in LOADED}
+
+STALE = (
+    Law(
+        "stale-state-after-rewind",
+        "state of batches that were undone",
+        look=_look,
+        severities=("warning",),
+        needs="state",
+    ),
+)
+# Of what is inside, `state verify` tells.
+OF_ROWS = (
     Law(
         "state-keys-miscounted",
         "a snapshot has another number of keys than it says",
