@@ -93,7 +93,7 @@ FIRST_BATCH = (
 
 def check_holes(scene: Scene) -> Iterator[Finding]:
     """Holes that no restart looks into; the one just below the newest offsets has its own finding."""
-    if scene.evidence.mode in ("async", "continuous"):
+    if scene.mode in ("async", "continuous"):
         return
     for directory, names in _two_logs(scene.checkpoint):
         gaps = [gap for gap in holes(names.ids) if directory == "commits" or gap.stop != names.last]

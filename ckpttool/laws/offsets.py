@@ -69,7 +69,7 @@ NEWEST = (
 def check_heads(scene: Scene) -> Iterator[Finding]:
     checkpoint = scene.checkpoint
     planned, committed = checkpoint.last_offset_batch, checkpoint.last_commit_batch
-    if committed is None or scene.evidence.mode == "continuous" or scene.fault(layout.OFFSETS):
+    if committed is None or scene.is_continuous or scene.fault(layout.OFFSETS):
         return
     if planned is None:
         yield Finding(
@@ -99,7 +99,7 @@ def check_heads(scene: Scene) -> Iterator[Finding]:
             expected=f"{committed} or {committed + 1} as the highest number",
             next_step="find out who wrote it; if it was not Spark, set it aside",
         )
-    elif planned > committed + 1 and scene.evidence.mode == "microbatch":
+    elif planned > committed + 1 and scene.mode == "microbatch":
         yield Finding(
             id="offset-ahead-by-two-or-more",
             severity="error",
@@ -172,7 +172,7 @@ def _epoch_offsets(scene: Scene) -> Failure | None:
 
 def check_previous_offset(scene: Scene) -> Iterator[Finding]:
     names = scene.checkpoint.offset_names
-    if scene.evidence.mode not in ("microbatch", "realtime") or not names.last or names.last - 1 in names.ids:
+    if scene.mode not in ("microbatch", "realtime") or not names.last or names.last - 1 in names.ids:
         return
     yield Finding(
         id="previous-offset-missing",

@@ -225,7 +225,7 @@ def check_steps(scene: Scene) -> Iterator[Finding]:
                 continue
             if type(start.offset) is not type(source.offset):
                 yield _kind_changed(batch, source, start.offset, source.offset)
-            elif scene.evidence.mode == "microbatch" and not source.offset.problems():
+            elif scene.mode == "microbatch" and not source.offset.problems():
                 yield from _backwards(batch, source, start.offset, source.offset)
                 yield from _parts_gone(batch, source)
 

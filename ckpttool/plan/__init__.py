@@ -78,7 +78,7 @@ def plan_recovery(scene: Scene, restart: Restart, wish: Wish | None = None) -> P
     names; without them, state is judged by names alone."""
     refused: list[Refusal] = []
     if scene.evidence.mode == "dstreams" or scene.is_continuous:
-        return Plan((), (Refusal("edit-files", f"no way out is known for the mode {scene.evidence.mode}"),))
+        return Plan((), (Refusal("edit-files", f"no way out is known for the mode {scene.mode}"),))
     if unfinished := standing(scene.checkpoint):
         return Plan((), (Refusal("edit-files", unfinished),))
     if wish:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from ckpttool.formats.names import parse_long
-from ckpttool.model import Checkpoint, Finding, LogNames, OffsetLogEntry, Position, SparkError
+from ckpttool.model import Checkpoint, Finding, LogNames, Mode, OffsetLogEntry, Position, SparkError
 from ckpttool.releases import Release
-from ckpttool.scene.batches import Batch
+from ckpttool.scene.batches import Batch, SourceProgress
 from ckpttool.scene.evidence import Evidence
 from ckpttool.scene.sinks import Logs, SinkEvidence, SinkView
 from ckpttool.scene.state_chain import StateFiles
@@ -58,6 +58,10 @@ class Doubt(Struct, frozen=True):
     why: str
 
 
+_OWN_LOG = ("file", "rate")
+_OF_MANY = ("integer", "python", "unknown")  # what sources of several kinds write, or a damaged line looks like
+
+
 class Start(Struct, frozen=True):
     """Under what the query is started again; what is not given is assumed to be as it was, or Spark's default."""
 
@@ -70,6 +74,10 @@ class Start(Struct, frozen=True):
     def async_progress(self) -> bool | None:
         given = self.option(ASYNC_OPTION)
         return None if given is None else given.strip().lower() == "true"
+
+    @property
+    def reads_kafka(self) -> bool:
+        return self.option("kafka.bootstrap.servers") is not None
 
     def option(self, name: str) -> str | None:
         return option(self.options, name)
@@ -148,6 +156,18 @@ class Scene(Struct, frozen=True):
         return self.evidence.mode == "realtime" if trigger is None else trigger == "real-time"
 
     @property
+    def mode(self) -> Mode:
+        """How the query runs when it is started again, where the files may show how it ran before."""
+        if self.evidence.mode == "dstreams":
+            return "dstreams"
+        modes: dict[Mode, bool] = {
+            "continuous": self.is_continuous,
+            "realtime": self.is_realtime,
+            "async": self.is_async,
+        }
+        return next((mode for mode, holds in modes.items() if holds), "microbatch")
+
+    @property
     def is_stateful(self) -> bool:
         return self.evidence.is_stateful
 
@@ -221,9 +241,25 @@ class Scene(Struct, frozen=True):
 
     @property
     def kinds(self) -> set[str]:
-        """Of the sources, as the newest offsets show them."""
+        """Of the sources that the newest offsets have a line for; before there are any, by the options."""
         newest = self.evidence.newest
-        return {source.offset.kind for source in newest.sources if source.offset} if newest else set()
+        if newest is None:
+            return {"kafka"} if self.start.reads_kafka else set()
+        return {kind for source in newest.sources if (kind := self.kind_of(source))}
+
+    def kind_of(self, source: SourceProgress) -> str | None:
+        """A kind that was known once is kept: a damaged line changes nothing. By the log that the source itself keeps,
+        else by the newest of its offsets that only one kind writes, else by the options of a query that has no other
+        source."""
+        logs = [log.kind for log in self.checkpoint.source_logs if log.name == source.key and log.kind in _OWN_LOG]
+        batches = reversed(self.evidence.batches)
+        lines = [
+            line.offset.kind for batch in batches for line in batch.sources if line.key == source.key and line.offset
+        ]
+        told = next((kind for kind in (*logs, *lines) if kind not in _OF_MANY), None)
+        if told is None and self.start.reads_kafka and self.evidence.newest and len(self.evidence.newest.sources) == 1:
+            return "kafka"
+        return told or next(iter(lines), None)
 
     # -- the sinks -----------------------------------------------------------------------------------------------------
 

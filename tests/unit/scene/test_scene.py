@@ -79,3 +79,45 @@ def test_of_two_spellings_of_an_option_spark_takes_the_one_that_was_given_last()
     options = {"maxFilesPerTrigger": "1", "PATH": "/first", "path": "/last"}
     assert Start((4, 2, 0), options=options).option("Path") == "/last"
     assert Start((4, 2, 0), options=options).option("startingVersion") is None
+
+
+def test_a_kind_that_was_known_is_kept_where_the_newest_line_is_damaged(tmp_path: Path) -> None:
+    scene = scene_of(tmp_path, "k0-10 c | k10-20 c")
+    assert scene.kinds == {"kafka"}
+    newest = tmp_path / "offsets" / "1"
+    newest.write_text("\n".join([*newest.read_text().splitlines()[:2], '{"damaged":1}']))
+    damaged = Scene(gather_evidence(open_checkpoint(str(tmp_path))), scene.start)
+    assert damaged.evidence.newest
+    assert damaged.evidence.newest.sources[0].text == '{"damaged":1}'
+    assert damaged.kinds == {"kafka"}
+
+
+def test_a_kind_is_known_by_the_log_that_the_source_keeps(tmp_path: Path) -> None:
+    log = tmp_path / "sources" / "0"
+    log.mkdir(parents=True)
+    (log / "0").write_text('v1\n{"path":"file:///in/a","timestamp":1,"batchId":0}')
+    scene_of(tmp_path, "k0-10 c")
+    newest = tmp_path / "offsets" / "0"
+    newest.write_text("\n".join([*newest.read_text().splitlines()[:2], "{}"]))
+    assert Scene(gather_evidence(open_checkpoint(str(tmp_path))), Start((4, 2, 0))).kinds == {"file"}
+
+
+def test_a_kind_is_known_by_the_options_before_there_are_offsets(tmp_path: Path) -> None:
+    kafka = {"kafka.bootstrap.servers": "broker:9092"}
+    assert scene_of(tmp_path / "given", "", options=kafka).kinds == {"kafka"}
+    assert scene_of(tmp_path / "not", "").kinds == set()
+
+
+@pytest.mark.parametrize(
+    ("start", "mode"),
+    [
+        ({}, "async"),
+        ({"options": {"asyncProgressTrackingEnabled": "false"}}, "microbatch"),
+        ({"trigger": "continuous"}, "continuous"),
+        ({"trigger": "real-time"}, "realtime"),
+    ],
+)
+def test_the_mode_is_the_one_that_is_asked_for_and_else_the_one_that_the_files_show(
+    tmp_path: Path, start: dict[str, object], mode: str
+) -> None:
+    assert scene_of(tmp_path, "b0 k0-10 c | b5 k10-60 c | b9 k60-90 c", **start).mode == mode
