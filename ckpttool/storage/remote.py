@@ -17,7 +17,7 @@ from threading import Thread
 from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
-from ckpttool.errors import CkptError, LeftUnread, MalformedFile
+from ckpttool.errors import CkptError, LeftUnread, MalformedFile, Refused
 from ckpttool.formats.layout import kind_of
 from ckpttool.limits import PIECE_BYTES, OverLimit, check, most
 from ckpttool.storage.buckets import BUCKETS, TooLong, silence_clients
@@ -86,7 +86,8 @@ def _arguments(target: str, protocol: str, options: Options) -> Options:
     if protocol == "s3":
         options["config_kwargs"] = {**_S3_CLIENT, **options.get("config_kwargs", {})}
     if protocol in ("http", "https"):
-        options["client_kwargs"] = {**_HTTP_CLIENT, "timeout": _http_timeout(), **options.get("client_kwargs", {})}
+        ours = {**_HTTP_CLIENT, "timeout": _http_timeout(), "trace_configs": [_staying()]}
+        options["client_kwargs"] = {**ours, **options.get("client_kwargs", {})}
     return {protocol: options} if "::" in target else options
 
 
@@ -94,6 +95,23 @@ def _http_timeout() -> Any:
     from aiohttp import ClientTimeout
 
     return ClientTimeout(total=PATIENCE_S, sock_connect=CONNECT_S, sock_read=3 * CONNECT_S)
+
+
+def _staying() -> Any:
+    """The server that was typed may lead on to another place of its own, or to its TLS, and to nobody else."""
+    from aiohttp import TraceConfig
+    from yarl import URL
+
+    async def stay(_session: Any, _context: Any, led: Any) -> None:
+        onward = led.url.join(URL(led.response.headers.get("Location", "")))
+        is_upgrade = (led.url.scheme, onward.scheme, onward.port) == ("http", "https", 443)
+        if onward.host != led.url.host or (onward.origin() != led.url.origin() and not is_upgrade):
+            where = f"{onward.scheme}://{onward.host}"
+            raise Refused(f"the server leads on to {where}, which was not given", "give the URL that it leads to")
+
+    trace = TraceConfig()
+    trace.on_request_redirect.append(stay)
+    return trace
 
 
 class Backend:

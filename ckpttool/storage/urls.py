@@ -14,6 +14,8 @@ from ckpttool.errors import NotFound, Refused
 
 Options = dict[str, Any]
 _WEBHDFS_PORT = 9870
+_SCHEME = r"[A-Za-z][A-Za-z0-9+.-]+"
+_LOCAL = ("file", "local")
 
 
 def parse_url(url: str) -> tuple[str | None, Options]:
@@ -25,10 +27,10 @@ def parse_url(url: str) -> tuple[str | None, Options]:
     if is_chain(url):
         return url, {}
     scheme, colon, rest = url.partition(":")
-    if not colon or not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]+", scheme):
+    if not colon or not re.fullmatch(_SCHEME, scheme):
         return None, {"path": url}
     scheme = scheme.lower()
-    if scheme in ("file", "local"):
+    if scheme in _LOCAL:
         return None, {"path": "/" + rest.lstrip("/") if rest.startswith("/") else rest or "."}
     return _SPELLINGS.get(scheme, _as_is)(scheme, rest)
 
@@ -122,7 +124,10 @@ def walk(url: str, segments: Sequence[str], path: str, top: int = 0) -> tuple[st
 def _redact_link(url: str) -> str:
     scheme, separator, rest = url.partition("://")
     if not separator:
-        return url
+        found = re.fullmatch(rf"({_SCHEME})(:/?)(.*)", url, re.DOTALL)  # `s3:KEY:SECRET@bucket` is a URL to Hadoop
+        if found is None or found[1].lower() in _LOCAL:
+            return url
+        scheme, separator, rest = found.groups()
     rest = re.split("[?#]", rest, maxsplit=1)[0]
     secret = _secret_before_host(scheme.lower(), rest)
     if secret is not None:

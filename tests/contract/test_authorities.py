@@ -336,3 +336,34 @@ def test_offsets_of_other_kinds_of_sources_are_text(tmp_path: Path) -> None:
         body = (checkpoint / "offsets/1").read_text().split("\n")
         (checkpoint / f"offsets/{number + 2}").write_text("\n".join([*body[:2], json.dumps({"url": url}), offset(3)]))
     assert asked_by(["plan-recovery", str(checkpoint)]) == asked_by(["inspect", str(checkpoint)]) == []
+
+
+@pytest.fixture
+def leading_on(name_node: tuple[str, list[str]]) -> Iterator[str]:
+    """A web server that sends everybody to the one above."""
+    there = name_node[0].replace("webhdfs", "http")
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            onward = self.path.removeprefix("/own") if self.path.startswith("/own") else f"{there}{self.path}"
+            self.send_response(302)
+            self.send_header("Location", onward)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://user:TOKEN@127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("path", ["/ck", "/own/ck", "/own/own/ck"])
+def test_a_web_server_leads_on_to_nobody_else(leading_on: str, name_node: tuple[str, list[str]], path: str) -> None:
+    outcome = run_ckpt("inspect", f"{leading_on}{path}")
+    assert outcome.code == 6
+    assert "the server leads on to" in outcome.err
+    assert name_node[1] == []

@@ -18,6 +18,7 @@ from ckpttool.storage.urls import (
     redact_url,
     walk,
 )
+from tests.builders import build
 from tests.conftest import run_ckpt
 
 # -- spellings ---------------------------------------------------------------------------------------------------------
@@ -147,6 +148,11 @@ REDACTED = {
     "zip://ck::s3://key:secret@bucket/a.zip": "zip://ck::s3://key:***@bucket/a.zip",
     "abfss://container@acct.dfs.core.windows.net/p": "abfss://container@acct.dfs.core.windows.net/p",
     "hdfs://nn:8020/a@b": "hdfs://nn:8020/a@b",
+    "s3:key:secret@bucket/ck": "s3:key:***@bucket/ck",
+    "https:user:pass@host/ck?sig=secret": "https:user:***@host/ck",
+    "nosuch:user:pass@host": "nosuch:user:***@host",
+    "jdbc:db://user:pass@host/db?password=secret": "jdbc:db://user:***@host/db",
+    "file:/data/a?b@c": "file:/data/a?b@c",
     "/data/user:pass@x": "/data/user:pass@x",
 }
 
@@ -170,3 +176,30 @@ def test_nobody_walks_above_the_top() -> None:
         ["bucket", "a", "c", "d"],
     )
     assert walk("s3://bucket", ["bucket"], "..", top=1)[1] is None
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize(
+    "sink",
+    [
+        *("s3:KEY:hunter2@b/x", "s3a:/KEY:hunter2@b/x", "nosuch:user:hunter2@host", "viewfs://u:hunter2@h/x"),
+        *("jdbc:db://u:hunter2@h/db?password=hunter2", "zip://u:hunter2@h", "zip://x::nosuch://u:hunter2@h/x.zip"),
+    ],
+)
+def test_secrets_of_a_sink_are_not_shown_however_it_is_spelled(tmp_path: Path, sink: str, form: str) -> None:
+    outcome = run_ckpt("plan-recovery", str(build(tmp_path / "ck", "k0-10 c")), "--sink", sink, "--format", form)
+    assert "hunter2" not in outcome.out + outcome.err
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *(["--storage-option", "=hunter2"], ["--storage-option", "hunter2"]),
+        *(["--look-at", "ftp://u:hunter2@h"], ["--look-at", "zip://x::s3://u:hunter2@b"], ["--conf", "hunter2"]),
+        *(["-X", "hunter2"], ["-X", "sasl.password"], ["--option", "hunter2"]),
+    ],
+)
+def test_secrets_of_options_that_cannot_be_read_are_not_shown(tmp_path: Path, option: list[str]) -> None:
+    outcome = run_ckpt("plan-recovery", str(build(tmp_path / "ck", "k0-10 c")), *option)
+    assert outcome.code in (2, 6)
+    assert "hunter2" not in outcome.out + outcome.err
