@@ -12,9 +12,11 @@ from typing import Literal
 
 from msgspec import Struct
 
+from ckpttool.literals import shell_path
 from ckpttool.model import Json
 
 SCHEMA = "ckpt.crash-history/1"
+AGAIN = "ckpt crash-test replay "
 
 Fields = Mapping[str, Json]
 Mode = Literal["image", "kill", "torn", "executor", "none"]
@@ -256,6 +258,13 @@ class Case(Recorded, frozen=True, kw_only=True):
     image: str | None = None
     replay: str = ""
     seconds: float | None = None
+
+    @property
+    def again(self) -> str:
+        """`replay`, if it is that command: a history may be somebody else's, and so may be what is written there."""
+        words = self.replay.removeprefix(AGAIN)
+        is_ours = self.replay.startswith(AGAIN) and words in (shell_path(words), shell_path(self.image or ""))
+        return self.replay if is_ours else ""
 
 
 class Histories(Struct, frozen=True):

@@ -62,7 +62,7 @@ def _add_test(suite: ElementTree.Element, judgement: Judgement) -> None:
     kind = "failure" if judgement.verdict == "invalid" else "error"
     name = judgement.anomalies[0].name if judgement.anomalies else "unknown"
     trouble = ElementTree.SubElement(test, kind, message=_text(messages[0]), type=name)
-    trouble.text = _text("\n".join([*messages, f"again: {judgement.case.replay}"]))
+    trouble.text = _text("\n".join([*messages, f"again: {judgement.case.again}"]))
 
 
 def _text(text: str) -> str:

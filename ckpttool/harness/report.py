@@ -147,7 +147,7 @@ def _point_fields(judgement: Judgement) -> Fields:
         "witnesses": [_witness_fields(name, anomaly) for name, anomaly in _named(judgement)],
         "known_defect": _defect_fields(judgement.defect),
         "image": case.image,
-        "replay": case.replay,
+        "replay": case.again,
         "seconds": case.seconds,
     }
 
@@ -237,7 +237,7 @@ def _smallest_fields(smallest: Smallest) -> Fields:
         "tried": smallest.shrunk.tried,
         "finished": smallest.shrunk.finished,
         "image": smallest.case.image,
-        "replay": smallest.case.replay,
+        "replay": smallest.case.again,
     }
 
 
@@ -404,8 +404,8 @@ def _lines(number: int, alike: Sequence[Judgement]) -> Iterator[Line]:
             yield f"     {json.dumps(row, ensure_ascii=False)}"
         if len(found) > ROWS_IN_TEXT:
             yield f"     and {len(found) - ROWS_IN_TEXT} more"
-    if first.case.replay:
-        yield "   again: ", Toned(first.case.replay, "command")
+    if first.case.again:
+        yield "   again: ", Toned(first.case.again, "command")
 
 
 def _where(case: Case) -> str:
@@ -429,4 +429,4 @@ def _smaller_lines(smallest: Smallest) -> Iterator[Line]:
     )
     batches, rows, partitions = (f"{count} {one if count == 1 else more}" for count, one, more in sizes)
     yield f"   with an input of {batches}, {rows} in each, and {partitions} after a shuffle"
-    yield "   again: ", Toned(smallest.case.replay, "command")
+    yield "   again: ", Toned(smallest.case.again, "command")

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ckpttool.errors import Refused
 from ckpttool.harness.crashes import crash_of, name_of, never_reached
-from ckpttool.harness.history import Case, Crash, Disk, Run
+from ckpttool.harness.history import AGAIN, Case, Crash, Disk, Run
 from ckpttool.harness.history_json import encode_case, encode_run
 from ckpttool.harness.images import Image, Images, contents, remove_parts
 from ckpttool.harness.jdwp import Controller
@@ -132,7 +132,7 @@ class Trial:
 
     def _of_image(self, case: Case, image: Image) -> Case:
         path = self.images.path(image)
-        case = replace(case, image=str(path), replay=f"ckpt crash-test replay {shell_path(str(path))}")
+        case = replace(case, image=str(path), replay=f"{AGAIN}{shell_path(str(path))}")
         if self.victim is None:
             return case
         return replace(case, run_ids=(self.victim.run_id,), released=self.victim.released.get(image.number))
