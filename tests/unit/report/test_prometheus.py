@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from ckpttool.kafka.base import BrokerAnswer, BrokerFault
@@ -12,6 +15,7 @@ from ckpttool.kafka.moments import Moment, TimesAnswer, TopicSettings
 from ckpttool.kafka.when import with_times
 from ckpttool.laws.kafka.judge import KafkaVerdict
 from ckpttool.laws.restart import predict_restart
+from ckpttool.report.prometheus import escape_label
 from ckpttool.report.views.kafka import KafkaReport, kafka_document
 from tests.documents import shown
 from tests.unit.kafka.scenes import GONE, broker, look, query
@@ -76,3 +80,11 @@ def test_labels_are_what_they_were(text: str) -> None:
 @pytest.mark.parametrize(("text", "shown"), [("\x1b[31m", "\\x1b[31m"), ("\r", "\\r"), ("\ud800", "\\ud800")])
 def test_what_a_terminal_must_not_get(text: str, shown: str) -> None:
     assert metrics(query({text: {0: 10}}), broker({text: {0: (0, 50)}}))["ckpt_kafka_lag"] == {("0", shown, "0"): 40}
+
+
+@given(st.text())
+def test_a_label_is_one_line_that_a_terminal_may_get(text: str) -> None:
+    escaped = escape_label(text)
+    assert escaped.isprintable()
+    assert not re.search(r'(?<!\\)(?:\\\\)*"', escaped), "no quote ends it"
+    assert not re.search(r"(?<!\\)(?:\\\\)*\\(?:[^\\n\"]|$)", escaped), "no escape that the format does not know"
