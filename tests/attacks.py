@@ -7,11 +7,14 @@ import gzip
 import io
 import json
 import os
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from struct import pack
+from typing import NamedTuple
 
 from tests import state_builders
 from tests.samples.place import place_sample
@@ -121,6 +124,48 @@ def _twice_named(root: Path) -> Path:
     )(root)
 
 
+# -- what a command costs ----------------------------------------------------------------------------------------------
+
+MOST_BYTES = 512 * 2**20
+CKPT = [sys.executable, "-c", "from ckpttool.cli import main; main()"]
+GIVEN_UP_S = 60
+# From a small process, since a child begins with the peak of its parent; what goes on for ever is given up.
+_FROM_A_SMALL_ONE = """
+import os, resource, subprocess, sys
+def limit():
+    resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[1]), int(sys.argv[1])))
+    resource.setrlimit(resource.RLIMIT_DATA, (6 * 2**30, 6 * 2**30))
+process = subprocess.Popen(sys.argv[2:], stdout=sys.stderr, preexec_fn=limit)
+_, status, usage = os.wait4(process.pid, 0)
+print(os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
+"""
+
+
+class Cost(NamedTuple):
+    code: int
+    seconds: float
+    peak_bytes: int
+    said: str = ""
+
+    @property
+    def is_answered(self) -> bool:
+        """Neither by a bug nor by a signal, nor with more memory than any answer takes."""
+        return self.code in (0, 1, 3, 4, 5, 6) and self.peak_bytes <= MOST_BYTES
+
+
+def cost_of(command: Sequence[str], checkpoint: Path | str, given_up_s: int = GIVEN_UP_S) -> Cost:
+    words = [word.replace("{}", str(checkpoint)) for word in command]
+    ran = subprocess.run(
+        [sys.executable, "-c", _FROM_A_SMALL_ONE, str(given_up_s), *CKPT, *words],
+        capture_output=True,
+        check=True,
+        text=True,
+        timeout=10 * given_up_s,
+    )
+    code, seconds, peak = ran.stdout.split()
+    return Cost(int(code), float(seconds), int(peak) * (1 if sys.platform == "darwin" else 1024), ran.stderr)
+
+
 # -- contents ----------------------------------------------------------------------------------------------------------
 
 HEAD = b'{"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{}}'
@@ -222,7 +267,8 @@ def terabytes() -> Iterator[Attack]:
     }
     for sample, names in places.items():
         for name in names:
-            yield Attack(f"1 TB of holes as {name}", _sparse(sample, name))
+            commands = [JOINED_ROWS if sample == HDFS and one is ROWS else one for one in COMMANDS]
+            yield Attack(f"1 TB of holes as {name}", _sparse(sample, name), commands)
     yield Attack(
         "1 TB of holes as a commit in _spark_metadata", _sparse(FILE, "../output/_spark_metadata/7"), (INSPECT, TO_SINK)
     )
