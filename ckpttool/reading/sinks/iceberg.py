@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ckpttool.errors import NotFound
 from ckpttool.formats.iceberg import (
@@ -51,10 +51,9 @@ def _ledger(history: IcebergHistory) -> Iterator[LedgerEntry]:
 
 
 def _writes(snapshots: Sequence[IcebergSnapshot]) -> Iterator[SinkWrite]:
-    for index in reversed(range(len(snapshots))):
-        snapshot = snapshots[index]
+    fates = list(_fates(snapshots))
+    for snapshot, (lost, unsure) in zip(reversed(snapshots), reversed(fates), strict=True):
         app_id, batch = snapshot.batch or (None, None)
-        lost, unsure = _fate(snapshot, snapshots[:index])
         yield SinkWrite(
             place=f"snapshot {snapshot.id}",
             timestamp_ms=snapshot.timestamp_ms,
@@ -69,15 +68,31 @@ def _writes(snapshots: Sequence[IcebergSnapshot]) -> Iterator[SinkWrite]:
         )
 
 
-def _fate(snapshot: IcebergSnapshot, later: Sequence[IcebergSnapshot]) -> tuple[str | None, str | None]:
-    """Summaries count the rows that went, not whose they were. In complete mode a batch replaces the one before."""
-    unsure = None
-    for change in reversed(later):
-        if change.summary.get("operation") not in ("overwrite", "delete"):
-            continue
-        if change.batch and snapshot.batch and change.batch[0] == snapshot.batch[0]:
-            continue
-        if change.count("total-records") == (change.count("added-records") or 0):
-            return f"the {change.summary['operation']} of snapshot {change.id} replaced all rows", None
-        unsure = f"the {change.summary['operation']} of snapshot {change.id} may have removed its rows"
-    return None, unsure
+def _fates(snapshots: Iterable[IcebergSnapshot]) -> Iterator[tuple[str | None, str | None]]:
+    """Of each, newest first. Summaries count the rows that went, not whose they were. In complete mode a batch replaces
+    the one before: so of the later changes two are kept, of different queries, of which one is not a snapshot's own."""
+    replaced: tuple[IcebergSnapshot, ...] = ()  # all rows; the nearest ones
+    touched: tuple[IcebergSnapshot, ...] = ()  # some rows; the newest ones
+    for one in snapshots:
+        lost = next((change for change in replaced if not _is_own(change, one)), None)
+        unsure = next((change for change in touched if not _is_own(change, one)), None)
+        if lost:
+            yield f"the {lost.summary['operation']} of snapshot {lost.id} replaced all rows", None
+        elif unsure:
+            yield None, f"the {unsure.summary['operation']} of snapshot {unsure.id} may have removed its rows"
+        else:
+            yield None, None
+        if one.summary.get("operation") in ("overwrite", "delete"):
+            touched = _of_two_queries((*touched, one))
+            if one.count("total-records") == (one.count("added-records") or 0):
+                replaced = _of_two_queries((one, *replaced))
+
+
+def _is_own(change: IcebergSnapshot, snapshot: IcebergSnapshot) -> bool:
+    return bool(change.batch and snapshot.batch and change.batch[0] == snapshot.batch[0])
+
+
+def _of_two_queries(changes: tuple[IcebergSnapshot, ...]) -> tuple[IcebergSnapshot, ...]:
+    """The first, and the next one that is not its query's."""
+    first = changes[0]
+    return (first, *[one for one in changes[1:] if not _is_own(one, first)][:1])
