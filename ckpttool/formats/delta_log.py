@@ -122,10 +122,7 @@ def staged_versions(names: Iterable[str]) -> list[int]:
 def parse_transaction(data: bytes, app_id: str) -> int | None:
     """The version that this commit's `txn` records for `app_id`, whatever else is wrong in the file."""
     found = None
-    for line in _lines(data):
-        # The lines with files can be large and many; only those that can be a transaction are worth decoding.
-        if b'"txn"' not in line:
-            continue
+    for line in _lines_with(b'"txn"', data):
         try:
             action = parse_json(line.decode("utf-8", "replace"))
         except MalformedFile:
@@ -134,6 +131,17 @@ def parse_transaction(data: bytes, app_id: str) -> int | None:
             if txn.app_id == app_id:
                 found = txn.version
     return found
+
+
+def _lines_with(word: bytes, data: bytes) -> Iterator[bytes]:
+    """The lines with files can be large and many: only those that can be a transaction are looked at."""
+    end, at = 0, data.find(word)
+    while at >= 0:
+        begin = max(data.rfind(b"\n", end, at) + 1, end)
+        end = data.find(b"\n", at)
+        end = len(data) if end < 0 else end
+        yield data[begin:end]
+        at = data.find(word, end)
 
 
 def parse_commit(data: bytes, version: int) -> DeltaCommit:

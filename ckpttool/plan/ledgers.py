@@ -19,6 +19,8 @@ from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkView, SinkWrite
 from ckpttool.storage.urls import is_local
 from ckpttool.words import listed
 
+_SET_ASIDE_AT_MOST = 10_000  # entries of a log: each is a step or two to be taken, and to be read before
+
 
 class Rewound(Struct, frozen=True):
     steps: tuple[Step, ...]
@@ -141,6 +143,8 @@ def _rewound_file_log(scene: Scene, sink: SinkEvidence, batch: int) -> Rewound |
         return error.message
     if lacking:
         return f"entry {lacking[0]} of its log is only kept in a compact file that would have to go"
+    if len(plain) + len(compact) > _SET_ASIDE_AT_MOST:
+        return f"{len(plain) + len(compact):,} entries of its log would have to go, which no query leaves"
     steps: list[Step] = []
     for number in sorted({*plain, *compact}, reverse=True):
         for name in filter(None, (compact.get(number), plain.get(number))):
