@@ -10,9 +10,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # `typing` is much to load for the child of the jail, which comes through here
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from ckpttool.api import Restarted as Restarted
     from ckpttool.api import inspect_checkpoint as inspect_checkpoint
     from ckpttool.api import plan_restart as plan_restart

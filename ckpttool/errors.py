@@ -103,12 +103,17 @@ class LeftUnread(MalformedFile):
     """A file that we chose not to read (too large, or a link that leads out), so nothing is known about it."""
 
 
+class Deadly(MalformedFile):
+    """Bytes that native code died over, or came to no end with. What Spark makes of them is not known."""
+
+
 class InFile(MalformedFile):
     """Damage of which the file is known."""
 
     def __init__(self, path: str, error: MalformedFile) -> None:
         super().__init__(error.message, expected=error.expected, position=error.position, spark=error.spark)
         self.path = path
+        self.is_deadly = isinstance(error, Deadly)
 
 
 @contextmanager

@@ -34,6 +34,7 @@ LAYERS = (
     Layer(("laws",), "a scene in, answers out", pure=True),
     Layer(("diagnosis",), "the answers of the laws, drawn together", pure=True),
     Layer(("plan",), "values", pure=True),
+    Layer(("jail",), "a child process, in which native code works"),
     Layer(("storage",), "file systems; only `remote`, `objects` and `hdfs` know fsspec, local paths do without it"),
     Layer(
         ("reading", "state", "report", "kafka", "fleet", "api"),

@@ -117,7 +117,7 @@ def test_reading_never_opens_for_writing(path: Path) -> None:
     if name_of(path) == "ckpttool.state.rocksdb":
         assert source.count('"wb"') == 1
         assert "with temporary_directory(" in source
-        source = source.replace('"wb"', "")
+        source = source.replace('"wb"', "").replace("os.unlink(target)", "")
     if name_of(path) == "ckpttool.state.export":
         assert "is inside the checkpoint" in source
         source = source.replace("unfinished.unlink()", "").replace("os.O_WRONLY | os.O_CREAT | os.O_EXCL", "", 1)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any
 from urllib.parse import unquote
 
 from msgspec import Struct
 
 from ckpttool.connectors.base import is_long
-from ckpttool.errors import MalformedFile, Refused
+from ckpttool.errors import MalformedFile
 from ckpttool.formats.envelope import parse_json, parse_json_object
 from ckpttool.model import Json
 
@@ -25,7 +24,8 @@ _CHECKSUM = re.compile(r"([0-9]{20})\.crc")
 _STAGED = re.compile(r"([0-9]{20})\.[0-9a-f-]{36}\.json")
 _CHECKPOINT = re.compile(r"([0-9]{20})\.checkpoint(?:\.([0-9]{10})\.([0-9]{10})|\.[0-9a-f-]{36})?\.(parquet|json)")
 _NO_FILES = ("commitInfo", "metaData", "txn")
-_CAN_TELL = (b'"txn"', b'"metaData"')
+CAN_TELL = ("txn", "metaData")  # the actions that matter here
+_CAN_TELL = tuple(f'"{one}"'.encode() for one in CAN_TELL)
 _Action = tuple[str, dict[str, Json]]  # its kind, and what it says
 
 
@@ -201,30 +201,8 @@ def parse_last_checkpoint(data: bytes) -> tuple[int, DeltaState] | None:
 
 
 def parse_checkpoint(data: bytes) -> DeltaState:
-    """A checkpoint file, or a part of one: JSON lines or Parquet. Sidecars hold files only, and are not asked."""
-    if data.startswith(b"PAR1"):
-        return _parse_parquet(data)
+    """A checkpoint file, or a part of one, as JSON lines. Sidecars hold files only, and are not asked."""
     return _state(_actions(data, only=_CAN_TELL))
-
-
-def _parse_parquet(data: bytes) -> DeltaState:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise Refused(
-            "the table's checkpoint is a Parquet file, and pyarrow is not installed", "pip install 'ckpttool[delta]'"
-        ) from None
-    try:
-        file = parquet.ParquetFile(pyarrow.BufferReader(data))
-        wanted = [name for name in ("txn", "metaData") if name in file.schema_arrow.names]
-        table: Any = file.read(columns=wanted)
-        rows = {name: table.column(name).drop_null().to_pylist() for name in wanted}
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise MalformedFile(f"not Parquet: {error}", expected="a checkpoint of a Delta table") from None
-    for metadata in rows.get("metaData", []):
-        metadata["configuration"] = dict(metadata.get("configuration") or ())  # a map comes as a list of pairs
-    return _state((kind, value) for kind, values in rows.items() for value in values)
 
 
 # -- intervals ---------------------------------------------------------------------------------------------------------

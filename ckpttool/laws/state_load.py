@@ -272,10 +272,10 @@ class _Loading:
         return self.files.version - chain.base_version > (int(told) if told.isdecimal() else REPLAY_DEFAULT)
 
     def is_known(self, path: str, fault: Fault) -> bool:
-        """Whether the file was looked at; what was not may be anything."""
-        if fault.kind == "unread":
+        """Whether the file was looked at to its end; what was not may be anything."""
+        if fault.kind in ("unread", "deadly"):
             self.doubts.append(fault.message if path in fault.message else f"{path}: {fault.message}")
-        return fault.kind != "unread"
+        return fault.kind not in ("unread", "deadly")
 
     def failure(self, path: str, fault: Fault, met: str | None = None) -> Failure:
         error, message = what_is_raised(fault, path, self.release, met)
@@ -301,7 +301,7 @@ class _Loading:
             if missing := next(chains(store, self.files.version)).missing:
                 yield self.failure(f"{store.path}/{missing}", NO_FILE)
             for name, fault in {**store.sidecar_faults, **store.faults}.items():
-                if fault.kind != "unread":
+                if fault.kind not in ("unread", "deadly"):
                     yield self.failure(f"{store.path}/{name}", fault)
             if store.blocked:
                 yield self.blocked(store, store.blocked)
@@ -314,7 +314,7 @@ def check_state_files(files: StateFiles) -> Iterator[Finding]:
     """What is wrong with the files, whatever release comes to load them; the errors named are the newest one's. Of what
     is in a directory that nobody could list, nothing is said."""
     told = [finding_of(_LAW[failure.law], failure) for failure in _Loading(files, Start(NEWEST)).all_faults()]
-    stores = [finding for store in files.stores for finding in (*_damaged_tables(store), *_stale_files(store, files))]
+    stores = [finding for store in files.stores for finding in (*_damaged_inside(store), *_stale_files(store, files))]
     for finding in (*told, *stores):
         if not any(finding.path.startswith(f"{directory}/") for directory in files.unreachable):
             yield finding
@@ -325,16 +325,12 @@ def _look(scene: Scene) -> Iterator[Finding]:
         yield from check_state_files(scene.needed_state)
 
 
-def _damaged_tables(store: StoreFiles) -> Iterator[Finding]:
-    if store.damage:
-        yield Finding(
-            id="state-unreadable",
-            severity="error",
-            path=store.path,
-            message=store.damage,
-            expected="tables as Spark left them",
-            next_step=_RESTORE,
-        )
+def _damaged_inside(store: StoreFiles) -> Iterator[Finding]:
+    """What was met by us alone, or what we died over: no error of Spark's is known for it."""
+    met = [("state-unreadable", store.path, store.damage)] if store.damage else []
+    deadly = [(name, fault.message) for name, fault in store.faults.items() if fault.kind == "deadly"]
+    for id, path, message in (*met, *(("state-file-corrupt", f"{store.path}/{name}", why) for name, why in deadly)):
+        yield Finding(id, "error", path, message, expected="tables as Spark left them", next_step=_RESTORE)
 
 
 def _stale_files(store: StoreFiles, files: StateFiles) -> Iterator[Finding]:

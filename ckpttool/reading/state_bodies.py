@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from ckpttool.errors import CkptError, LeftUnread, MalformedFile, NotFound, Unavailable
+from ckpttool.errors import CkptError, Deadly, LeftUnread, MalformedFile, NotFound, Unavailable
 from ckpttool.formats import layout
 from ckpttool.formats.checksums import parse_hadoop_crc, parse_spark_checksum, verify_hadoop_crc
 from ckpttool.formats.state.changelog import TYPED_VERSIONS, parse_changelog
@@ -133,7 +133,9 @@ def _fault(error: CkptError) -> Fault:
     if isinstance(error, LeftUnread | Unavailable) or not isinstance(error, MalformedFile):
         return Fault("unread", error.message)
     kind: FaultKind = "stream"
-    if isinstance(error, BadSize):
+    if isinstance(error, Deadly):
+        kind = "deadly"
+    elif isinstance(error, BadSize):
         kind = "key-size" if error.of == "key" else "value-size"
     elif isinstance(error, NoMetadata):
         kind = "no-metadata"

@@ -33,6 +33,7 @@ FaultKind = Literal[
     "schema",  # no schema that Spark can read
     "schema-version",  # a schema file that does not begin with a version
     "sidecar",  # not what Spark's own checksum file says
+    "deadly",  # whoever was to decode it died
     "unread",  # not looked at: too large, or out of reach
 ]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ckpttool.errors import CkptError, MalformedFile
+from ckpttool.errors import CkptError, InFile, MalformedFile
 from ckpttool.formats.state.rocksdb import read_zip_entries
-from ckpttool.scene.state_chain import StateFiles, StoreFiles, chains, is_doubtful
+from ckpttool.scene.state_chain import Fault, StateFiles, StoreFiles, chains, is_doubtful
 from ckpttool.state import rocksdb
 from ckpttool.storage.store import Store, read_whole
 
@@ -25,14 +25,15 @@ def with_tables_read(store: Store, files: StateFiles) -> StateFiles:
 def _read_through(store: Store, files: StoreFiles, version: int) -> StoreFiles:
     base = next(chains(files, version)).base
     snapshot = files.snapshots.get(base or "")
-    if snapshot is None or not snapshot.files or is_doubtful(files, base):
+    if base is None or snapshot is None or not snapshot.files or is_doubtful(files, base):
         return files
     try:
         entries = read_zip_entries(read_whole(store, f"{files.path}/{base}"))
-        with rocksdb.opened_snapshot(store, files.path, snapshot, entries, _DELIMITER) as database:
-            for _ in rocksdb.pairs(database):
-                pass
+        with rocksdb.opened_snapshot(store, files.path, base, snapshot, entries, _DELIMITER) as database:
+            rocksdb.count(database)
     except MalformedFile as error:
+        if isinstance(error, InFile) and error.is_deadly:
+            return replace(files, faults={**files.faults, base: Fault("deadly", error.message, error.expected)})
         return replace(files, damage=error.message)
     except rocksdb.MissingRocksdict:
         raise

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ckpttool.errors import CkptError, InFile, MalformedFile, NotFound, Refused, Unavailable
+from ckpttool.errors import CkptError, Deadly, InFile, MalformedFile, NotFound, Refused, Unavailable
 from ckpttool.formats import layout
 from ckpttool.formats.state.operator import parse_operator_metadata
 from ckpttool.formats.state.schema import parse_state_schema
@@ -273,6 +273,8 @@ def unread(path: str, error: CkptError) -> Finding:
     """What could not be read, or could not be asked for."""
     malformed = error if isinstance(error, MalformedFile) else None
     kind = "state-file-missing" if isinstance(error, NotFound) else "state-unreadable"
+    if isinstance(error, Deadly) or (isinstance(error, InFile) and error.is_deadly):
+        kind = "state-file-corrupt"
     return Finding(
         id=OUT_OF_REACH if isinstance(error, Unavailable) else kind,
         severity="warning" if isinstance(error, Unavailable) else "error",

@@ -1,30 +1,51 @@
-"""A RocksDB snapshot as a database that can be read: its files put together in a temporary directory and opened there.
+"""A RocksDB snapshot as a database that can be read: its files put together in a temporary directory and opened there,
+in the jail.
 
-The only module that writes, and only below a temporary directory, which is gone when the reading is over: opening a
-database, even to read it, leaves a file beside it, so it must not be opened in the checkpoint.
+The only module that writes, and only below a temporary directory, which is gone when the reading is over. Of the
+snapshot's small files the database gets those that say which tables there are, never its options: with those a file
+would choose directories and classes for us. What Spark sets is known, and written anew.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from itertools import accumulate, pairwise
+from typing import NamedTuple
 
-from ckpttool.errors import MalformedFile, Refused
+from ckpttool.errors import Deadly, InFile, MalformedFile, NotFound, Refused, Unavailable
 from ckpttool.formats.state.names import LOG_DIRECTORY
 from ckpttool.formats.state.rocksdb import Snapshot
+from ckpttool.jail.cell import DONE, MORE, TAKEN
+from ckpttool.jail.warden import JAIL, Child, LibraryError, is_installed, wrong_answer
 from ckpttool.model import SparkError
-from ckpttool.storage.store import LocalStore, Store, read_pieces
+from ckpttool.storage.store import LocalStore, Store, not_a_file, read_pieces
 from ckpttool.storage.temporary import temporary_directory
 
 _TEMPORARY = "ckpt-state-"
 # Compiled by `re` when first used.
-_SMALL_FILES = r"(?:CURRENT|IDENTITY|(?:MANIFEST|OPTIONS)-[0-9]{1,20}|[0-9]{1,20}\.log)\Z"
+_SMALL_FILES = r"(?:CURRENT|IDENTITY|MANIFEST-[0-9]{1,20}|[0-9]{1,20}\.log)\Z"
 _TABLES = r"[0-9]{1,20}\.(?:sst|log)\Z"
-_MERGE_OPERATOR = rb"(?m)^([ \t]*merge_operator=).*$"
-_ELSEWHERE = rb"(?m)^[ \t]*(?:wal_dir|db_log_dir)=.*$"  # directories of the machine that wrote it
+_LOCAL_FILES = "/proc/self/fd"  # the descriptors of whoever looks
+_CONFIGURATION = "rocksdict-config.json"  # which rocksdict writes wherever it opens, and may write nothing
+
+# Keys are in the order of their bytes, and all in one family: Spark's own are in front of the keys. Values that
+# were appended are joined. All else is RocksDB's default, as it is Spark's, or is told by the tables themselves.
+_OPTIONS = """[Version]
+  rocksdb_version=8.11.4
+  options_file_version=1.1
+[DBOptions]
+  max_open_files=256
+  max_file_opening_threads=1
+[CFOptions "default"]
+  comparator=leveldb.BytewiseComparator
+  merge_operator={{id=StringAppendOperator;delimiter={delimiter};}}
+[TableOptions/BlockBasedTable "default"]
+"""
 
 
 class MissingRocksdict(Refused):
@@ -37,79 +58,149 @@ class MissingRocksdict(Refused):
         )
 
 
+class _Table(NamedTuple):
+    """A file of the local disk that the database is to see under a name; `path` is what people know it by."""
+
+    name: str
+    path: str
+    real_path: str
+    size_bytes: int
+
+
 @contextmanager
 def opened_snapshot(
-    store: Store, path: str, snapshot: Snapshot, entries: Mapping[str, bytes], delimiter: bytes
-) -> Iterator[Any]:
-    """The database of a zip in the store directory `path`; `entries` are the zip's."""
-    rocksdict = _rocksdict()
+    store: Store, path: str, base: str, snapshot: Snapshot, entries: Mapping[str, bytes], delimiter: bytes
+) -> Iterator[Database]:
+    """The database of the zip `base` in the store directory `path`; `entries` are the zip's."""
+    if not is_installed("rocksdict"):
+        raise MissingRocksdict
     with temporary_directory(_TEMPORARY, store) as directory:
         for name, content in entries.items():
             if re.match(_SMALL_FILES, name):
-                fixed = _fitting(content, delimiter) if name.startswith("OPTIONS-") else content
-                _place(f"{directory}/{name}", [fixed])
-        for file in snapshot.files:
-            _place_table(store, f"{path}/{file.path}", directory, file.local_name, file.size_bytes)
-        try:
-            database = rocksdict.Rdict(directory, access_type=rocksdict.AccessType.read_only())
-        except Exception as error:  # rocksdict's own class is private
-            raise _damaged(error) from None
+                _place(f"{directory}/{name}", [content])
+        _place(f"{directory}/OPTIONS-000001", [_OPTIONS.format(delimiter=delimiter.decode()).encode()])
+        os.symlink(os.devnull, f"{directory}/{_CONFIGURATION}")
+        tables = [
+            table
+            for file in snapshot.files
+            for table in _placed(store, f"{path}/{file.path}", directory, file.local_name, file.size_bytes)
+        ]
+        database = Database(directory, tables, f"{path}/{base}")
         try:
             yield database
         finally:
             database.close()
 
 
-def pairs(database: Any, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
-    """All entries whose keys begin so. The iterators that rocksdict calls `items` end without a word at a damaged
-    place; this one is asked how it fared."""
-    iterator = database.iter()
-    if prefix:
-        iterator.seek(prefix)
-    else:
-        iterator.seek_to_first()
-    while iterator.valid():
-        key = iterator.key()
-        if not key.startswith(prefix):
-            break
-        yield key, iterator.value()
-        iterator.next()
-    try:
-        iterator.status()
-    except Exception as error:
-        raise _damaged(error) from None
+class Database:
+    """An open one. It is opened anew, and read on from where it was, if the child that had it open has died."""
+
+    def __init__(self, directory: str, tables: Sequence[_Table], path: str) -> None:
+        self._path = path
+        self._directory = directory
+        self._tables = tables
+        self._size = sum(table.size_bytes for table in tables)
+        self._opened_in: Child | None = None
+
+    def ask(self, operation: str, prefix: bytes, after: bytes | None) -> list[memoryview]:
+        def conversation(child: Child) -> list[memoryview]:
+            if child is not self._opened_in:
+                self._hand_over(child)
+            known = (os.fsencode(self._directory), prefix, *(() if after is None else (after,)))
+            return child.ask(operation, *known, about=self._size)
+
+        try:
+            return JAIL.talk(conversation)
+        except LibraryError as error:
+            raise _damaged(error.message) from None
+        except Deadly as error:
+            raise InFile(self._path, error) from None
+
+    def close(self) -> None:
+        if self._opened_in is not None:
+            JAIL.tell(self._opened_in, "close", os.fsencode(self._directory))
+
+    def _hand_over(self, child: Child) -> None:
+        """The child opens the tables itself, looks at what it has opened, and keeps it open under a number."""
+        paths = [os.fsencode(table.real_path) for table in self._tables]
+        taken = child.ask("take", os.fsencode(self._directory), *paths)
+        if len(taken) != len(self._tables):
+            raise wrong_answer("pairs of keys and values")
+        for table, found in zip(self._tables, taken, strict=True):
+            _link(f"{self._directory}/{table.name}", table, *TAKEN.unpack(found))
+        self._opened_in = child
 
 
-def _rocksdict() -> Any:
-    try:
-        import rocksdict
-    except ImportError:
-        raise MissingRocksdict() from None
-    return rocksdict
+def pairs(database: Database, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+    """All entries whose keys begin so."""
+    after, ended = None, MORE
+    while ended == MORE:
+        sizes, content, ended = _three(database.ask("pairs", prefix, after))
+        pieces = _pieces(sizes, content)
+        if len(pieces) % 2 or (ended == MORE and not pieces):
+            raise wrong_answer("pairs of keys and values")
+        yield from zip(pieces[::2], pieces[1::2], strict=True)
+        after = pieces[-2] if pieces else after
+    if ended != DONE:
+        raise _damaged(ended.decode("utf-8", "replace"))
 
 
-def _fitting(options: bytes, delimiter: bytes) -> bytes:
-    """Spark 4.2 joins merged values without a delimiter, and its file of options does not say so. That of 3.3 and
-    before says where the log of its RocksDB was."""
-    operator = b"{id=StringAppendOperator;delimiter=" + delimiter + b";}"
-    return re.sub(_ELSEWHERE, b"", re.sub(_MERGE_OPERATOR, lambda found: found[1] + operator, options))
+def count(database: Database, prefix: bytes = b"") -> int:
+    """How many there are, by reading all of them."""
+    total, after, ended = 0, None, MORE
+    while ended == MORE:
+        number, after, ended = _three(database.ask("count", prefix, after))
+        total += int.from_bytes(number, "little")
+    if ended != DONE:
+        raise _damaged(ended.decode("utf-8", "replace"))
+    return total
 
 
-def _place_table(store: Store, path: str, directory: str, name: str, size: int) -> None:
+def _three(answer: Sequence[memoryview]) -> tuple[bytes, bytes, bytes]:
+    if len(answer) != 3:
+        raise wrong_answer("pairs of keys and values")
+    one, other, ended = map(bytes, answer)
+    return one, other, ended
+
+
+def _pieces(sizes: bytes, content: bytes) -> list[bytes]:
+    ends = list(accumulate(array("I", sizes), initial=0))
+    if ends[-1] != len(content):
+        raise wrong_answer("pairs of keys and values")
+    return [content[start:end] for start, end in pairwise(ends)]
+
+
+def _placed(store: Store, path: str, directory: str, name: str, size: int) -> Iterator[_Table]:
+    """Those of the local disk, which are not copied."""
     if not re.match(_TABLES, name):
         raise MalformedFile(f"a table with the name {name[:60]!r}", expected="a number and `.sst`")
-    target = f"{directory}/{name}"
     if f"/{LOG_DIRECTORY}/" in path:
         os.makedirs(f"{directory}/archive", exist_ok=True)
-        target = f"{directory}/archive/{name}"
+        name = f"archive/{name}"
     if isinstance(store, LocalStore):
-        source = store.real_path(path)
-        found = os.path.getsize(source)
-        os.symlink(source, target)
-    else:
-        found = _place(target, read_pieces(store, path))
-    if found != size:
-        raise MalformedFile(f"{path} has {found} bytes", expected=f"{size} bytes, as the snapshot says")
+        yield _Table(name, path, store.real_path(path), size)
+        return
+    _check_size(path, _place(f"{directory}/{name}", read_pieces(store, path)), size)
+
+
+def _link(target: str, table: _Table, error: int, size: int, descriptor: int) -> None:
+    if error:
+        raise NotFound(f"{table.path} does not exist") if error == errno.ENOENT else _unavailable(table.path, error)
+    if size < 0:
+        raise InFile(table.path, not_a_file())
+    _check_size(table.path, size, table.size_bytes)
+    if os.path.lexists(target):  # of a child that has died
+        os.unlink(target)
+    os.symlink(f"{_LOCAL_FILES}/{descriptor}" if os.path.isdir(_LOCAL_FILES) else table.real_path, target)
+
+
+def _check_size(path: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise MalformedFile(f"{path} has {found} bytes", expected=f"{expected} bytes, as the snapshot says")
+
+
+def _unavailable(path: str, error: int) -> Unavailable:
+    return Unavailable(f"{path} cannot be read: {os.strerror(error)}")
 
 
 def _place(target: str, pieces: Iterable[bytes]) -> int:
@@ -117,8 +208,8 @@ def _place(target: str, pieces: Iterable[bytes]) -> int:
         return sum(file.write(piece) for piece in pieces)
 
 
-def _damaged(error: Exception) -> MalformedFile:
-    first = next(iter(str(error).splitlines()), type(error).__name__)
+def _damaged(text: str) -> MalformedFile:
+    first = next(iter(text.splitlines()), "no reason given")
     message = re.sub(rf"\S*/{_TEMPORARY}[^/]*/", "", first)[:200]  # where we have put it together is nobody's concern
     return MalformedFile(
         f"RocksDB: {message}", expected="a database as Spark left it", spark=SparkError("org.rocksdb.RocksDBException")

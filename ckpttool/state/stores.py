@@ -108,7 +108,9 @@ class Stores(Struct, frozen=True):
         if not snapshot.files and not any(name.endswith(".log") and body for name, body in entries.items()):
             yield self._plain(changes.over((), prefix), family)  # a snapshot of nothing
             return
-        with rocksdb.opened_snapshot(self.store, files.path, snapshot, entries, self.conf.delimiter) as database:
+        with rocksdb.opened_snapshot(
+            self.store, files.path, chain.base, snapshot, entries, self.conf.delimiter
+        ) as database:
             yield self._plain(changes.over(rocksdb.pairs(database, prefix), prefix), family)
 
     def _plain(self, pairs: Iterator[Pair], family: str | None) -> Iterator[Pair]:

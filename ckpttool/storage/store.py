@@ -16,8 +16,10 @@ from typing import BinaryIO, Protocol
 
 from msgspec import Struct
 
+from ckpttool import jail
 from ckpttool.errors import CkptError, MalformedFile, NotFound, Unavailable
 from ckpttool.formats.layout import kind_of
+from ckpttool.formats.state.native import hand_over
 from ckpttool.limits import PIECE_BYTES, OverLimit, check, most
 from ckpttool.storage.beneath import Beneath, LeadsOut, stat_itself
 from ckpttool.storage.urls import parse_url
@@ -112,6 +114,7 @@ def portions(paths: Sequence[str], size_of: Callable[[str], int], most_files: in
 
 def open_store(url: str, storage_options: Mapping[str, str] | None = None) -> Store:
     """The store behind a path or URL, in fsspec's or Hadoop's spelling."""
+    hand_over(jail.unpack)  # what is read from a store may be anybody's
     target, options = parse_url(url)
     if target is None:
         return LocalStore(options["path"])

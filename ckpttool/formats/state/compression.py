@@ -8,12 +8,14 @@ reads no further than it needs, as Spark does, does not meet it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from struct import Struct, unpack_from
 from typing import Literal, NamedTuple
 
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.state.digests import xxh32
+from ckpttool.formats.state.lz4_block import decompressed
+from ckpttool.formats.state.native import unpack
 from ckpttool.limits import OverLimit, check, most
 from ckpttool.model import Position, SparkError
 
@@ -33,6 +35,7 @@ IO = SparkError("java.io.IOException")
 
 _PIECE_BYTES = 2**20
 _LARGEST_GROWTH = 32  # times; rows that are mostly zeros are compressed so
+_SMALL_BYTES = 320  # stored ones, which Python has decompressed before another process could be asked
 _LZ4_HEADER = Struct("<8sBiiI")  # magic, token, compressed size, size, checksum
 _LZ4_SEED = 0x9747B28C
 _LZ4_STORED, _LZ4_COMPRESSED = 0x10, 0x20
@@ -68,13 +71,6 @@ def check_growth(stored: int, total: int) -> None:
         check("unpacked", total)
 
 
-def _cramjam_error() -> type[Exception]:
-    import cramjam
-
-    error: type[Exception] = cramjam.DecompressionError
-    return error
-
-
 def _ended(at: int, what: str, spark: SparkError = EOF) -> MalformedFile:
     return MalformedFile(
         f"the file ends inside {what}", expected="the rest of it", position=Position(byte=at), spark=spark
@@ -90,20 +86,24 @@ def _corrupt(at: int, message: str, spark: SparkError | None = IO) -> MalformedF
 
 def _lz4(data: bytes) -> Iterator[bytes]:
     """Blocks, gathered up to the size of a piece. What comes before a bad block is handed out first."""
-    blocks: list[bytes | memoryview] = []
-    at, gathered, fault = 0, 0, None
-    while fault is None and len(data) - at >= _LZ4_HEADER.size:  # Spark takes the end of the file for the end
+    left = _lz4_headers(data)
+    fault: MalformedFile | None = None
+    while fault is None:
+        blocks: list[Lz4Block] = []
+        gathered = 0
         try:
-            block, at = _lz4_block(data, at)
+            for block in left:  # Spark takes the end of the file for the end
+                blocks.append(block)
+                gathered += block.size
+                if gathered >= _PIECE_BYTES:
+                    break
         except MalformedFile as error:
             fault = error
+        plain, damage = lz4_contents(data, blocks)
+        yield b"".join(plain)
+        fault = damage or fault
+        if gathered < _PIECE_BYTES:
             break
-        blocks.append(block)
-        gathered += len(block)
-        if gathered >= _PIECE_BYTES:
-            yield b"".join(blocks)
-            blocks, gathered = [], 0
-    yield b"".join(blocks)
     if fault:
         raise fault
 
@@ -120,44 +120,53 @@ class Lz4Block(NamedTuple):
 
 def lz4_blocks(data: bytes) -> list[Lz4Block]:
     """All of a file, without the empty ones that end streams; their contents are not looked at."""
-    blocks = []
+    return list(_lz4_headers(data))
+
+
+def _lz4_headers(data: bytes) -> Iterator[Lz4Block]:
     at = 0
     while len(data) - at >= _LZ4_HEADER.size:
         method, stored, size, checksum = _lz4_header(data, at)
         start, at = at + _LZ4_HEADER.size, at + _LZ4_HEADER.size + stored
         if at > len(data):
-            raise _ended(start, "a block")
+            raise _ended(start - _LZ4_HEADER.size, "a block")
         if size:
-            blocks.append(Lz4Block(start, at, size, checksum, method == _LZ4_STORED))
-    return blocks
+            yield Lz4Block(start, at, size, checksum, method == _LZ4_STORED)
 
 
-def lz4_contents(data: bytes, block: Lz4Block) -> bytes | memoryview:
-    return _lz4_block(data, block.start - _LZ4_HEADER.size)[0]
+def lz4_contents(
+    data: bytes, blocks: Sequence[Lz4Block], place: memoryview | None = None
+) -> tuple[list[memoryview], MalformedFile | None]:
+    """The contents of these blocks, and what is wrong with the first one that has none. `place`: where they may be."""
+    if sum(block.end - block.start for block in blocks) <= _SMALL_BYTES:
+        small = [_small_contents(data, block) for block in blocks]
+        if None not in small:
+            return [memoryview(one) for one in small if one is not None], None
+    view = memoryview(data)
+    packed = [block for block in blocks if not block.is_plain]
+    parts, sizes = [view[one.start : one.end] for one in packed], [one.size for one in packed]
+    unpacked = iter(unpack("lz4", parts, sizes, place) if packed else ())
+    contents: list[memoryview] = []
+    for block in blocks:
+        at = block.start - _LZ4_HEADER.size
+        plain = view[block.start : block.end] if block.is_plain else next(unpacked, None)
+        if plain is None:
+            return contents, _corrupt(at, "a block cannot be decompressed", LZ4_ERROR)
+        if len(plain) != block.size or not is_lz4_content(plain, block.checksum):
+            return contents, _corrupt(at, "the checksum of a block is not that of its contents")
+        contents.append(plain)
+    return contents, None
+
+
+def _small_contents(data: bytes, block: Lz4Block) -> bytes | None:
+    """None of what is damaged: how, the library shall say."""
+    stored = data[block.start : block.end]
+    plain = stored if block.is_plain else decompressed(stored, block.size)
+    return plain if plain is not None and is_lz4_content(memoryview(plain), block.checksum) else None
 
 
 def is_lz4_content(plain: memoryview, checksum: int) -> bool:
     return xxh32(plain, _LZ4_SEED) & 0x0FFFFFFF == checksum
-
-
-def _lz4_block(data: bytes, at: int) -> tuple[bytes | memoryview, int]:
-    """The contents of the block at `at`, and where the next one begins."""
-    from cramjam import lz4
-
-    method, stored, size, checksum = _lz4_header(data, at)
-    start = at + _LZ4_HEADER.size
-    end = start + stored
-    if end > len(data):
-        raise _ended(at, "a block")
-    plain: bytes | memoryview = memoryview(data)[start:end]
-    if method == _LZ4_COMPRESSED and size:
-        try:
-            plain = memoryview(lz4.decompress_block(plain, output_len=size))
-        except _cramjam_error():
-            raise _corrupt(at, "a block cannot be decompressed", LZ4_ERROR) from None
-    if len(plain) != size or (size and not is_lz4_content(memoryview(plain), checksum)):
-        raise _corrupt(at, "the checksum of a block is not that of its contents")
-    return plain, end
 
 
 LZ4_ERROR = SparkError("net.jpountz.lz4.LZ4Exception")
@@ -186,8 +195,6 @@ def _lz4_header(data: bytes, at: int) -> tuple[int, int, int, int]:
 
 def _zstd(data: bytes) -> Iterator[bytes]:
     """One frame, as far as its blocks are there: a frame that is cut off is closed after its last whole block."""
-    from cramjam import zstd
-
     if not data:
         return
     blocks, whole = _zstd_blocks(data)
@@ -195,15 +202,15 @@ def _zstd(data: bytes) -> Iterator[bytes]:
     for count in (len(blocks), len(blocks) - 1):  # the last one may be damaged, and not be needed
         if count <= 0:
             break
-        plain = memoryview(bytearray(min(count * _ZSTD_BLOCK_BYTES, largest)))
-        try:
-            size = zstd.decompress_into(_zstd_prefix(data, blocks, count), plain)
-        except _cramjam_error():
+        room = min(count * _ZSTD_BLOCK_BYTES, largest)
+        found = unpack("zstd", [_zstd_prefix(data, blocks, count)], [room])
+        if not found:
             if count * _ZSTD_BLOCK_BYTES > largest:
-                raise OverLimit("unpacked") from None
+                raise OverLimit("unpacked")
             whole = False
             continue
-        yield from (bytes(plain[at : min(at + _PIECE_BYTES, size)]) for at in range(0, size, _PIECE_BYTES))
+        plain = found[0]
+        yield from (bytes(plain[at : at + _PIECE_BYTES]) for at in range(0, len(plain), _PIECE_BYTES))
         break
     if not whole:
         yield _zstd_cut_raw_block(data, blocks)
@@ -292,13 +299,22 @@ SNAPPY_ERROR = SparkError("org.xerial.snappy.SnappyIOException")
 
 
 def _snappy_block(block: bytes, at: int) -> bytes:
-    from cramjam import snappy
+    size = _snappy_size(block)
+    check("unpacked", size)
+    found = unpack("snappy", [block], [size])
+    if not found or len(found[0]) != size:
+        raise _corrupt(at, "a block cannot be decompressed")
+    return bytes(found[0])
 
-    try:
-        check("unpacked", snappy.decompress_raw_len(block))
-        return bytes(snappy.decompress_raw(block))
-    except _cramjam_error():
-        raise _corrupt(at, "a block cannot be decompressed") from None
+
+def _snappy_size(block: bytes) -> int:
+    """How large a block says to become: seven bits in each of its first bytes, the last of which has no eighth."""
+    size = 0
+    for number, byte in enumerate(block[:5]):
+        size |= (byte & 0x7F) << 7 * number
+        if byte < 0x80:
+            break
+    return size
 
 
 # -- LZF ---------------------------------------------------------------------------------------------------------------

@@ -32,7 +32,10 @@ def count_rows_of_one_size(data: bytes) -> int | None:
         return None
     try:
         blocks = lz4_blocks(data)
-        first, last = lz4_contents(data, blocks[0]), lz4_contents(data, blocks[-1])
+        ends, damage = lz4_contents(data, [blocks[0], blocks[-1]])
+        if damage:
+            return None
+        first, last = ends
         (key,) = unpack_from(">i", first, 0)
         (value,) = unpack_from(">i", first, 4 + key) if key >= 0 else (0,)
     except (MalformedFile, IndexError, StructError):

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ckpttool.errors import CkptError, MalformedFile, NotFound
 from ckpttool.formats import layout
 from ckpttool.formats.delta_log import (
+    CAN_TELL,
     DeltaCommit,
     DeltaLogNames,
     DeltaMetadata,
@@ -27,6 +28,7 @@ from ckpttool.formats.delta_log import (
     staged_versions,
 )
 from ckpttool.formats.layout import DELTA_LOG
+from ckpttool.jail.warden import parquet_lines
 from ckpttool.limits import Room, weigh_lines
 from ckpttool.model import Finding
 from ckpttool.scene.lineage import follow_rows
@@ -151,10 +153,15 @@ def read_checkpoint(store: Store, names: DeltaLogNames, window: Sequence[DeltaCo
         if isinstance(body, CkptError):
             raise body
         room.take(body, weigh_lines)
-        part = parse_checkpoint(body)
+        part = _parsed(body)
         transactions += part.transactions or ()
         metadata = part.metadata or metadata
     return DeltaState(transactions, metadata)
+
+
+def _parsed(body: bytes) -> DeltaState:
+    """Parquet is read in the jail, and comes out as the JSON that other checkpoints are."""
+    return parse_checkpoint(parquet_lines(body, CAN_TELL) if body.startswith(b"PAR1") else body)
 
 
 def waiting_commits(store: Store, listed: Collection[str], names: DeltaLogNames) -> str | None:

@@ -118,43 +118,6 @@ def test_a_checkpoint_in_json() -> None:
     assert state == DeltaState((DeltaTransaction("q", 5, 1),), properties({}))
 
 
-def parquet_of(rows: list[dict[str, Any]], columns: tuple[str, ...] = ("txn", "add", "metaData")) -> bytes:
-    import pyarrow
-    from pyarrow import parquet
-
-    types = {
-        "txn": pyarrow.struct(
-            {"appId": pyarrow.string(), "version": pyarrow.int64(), "lastUpdated": pyarrow.int64()}.items()
-        ),
-        "add": pyarrow.struct([("path", pyarrow.string())]),
-        "metaData": pyarrow.struct([("configuration", pyarrow.map_(pyarrow.string(), pyarrow.string()))]),
-    }
-    schema = pyarrow.schema([(name, types[name]) for name in columns])
-    sink = pyarrow.BufferOutputStream()
-    parquet.write_table(pyarrow.Table.from_pylist(rows, schema=schema), sink)
-    return bytes(sink.getvalue())
-
-
-@pytest.mark.extras
-def test_a_classic_checkpoint() -> None:
-    rows: list[dict[str, Any]] = [
-        {"add": {"path": "a"}},
-        {"txn": {"appId": "q", "version": 5, "lastUpdated": None}},
-        {"metaData": {"configuration": [(RETENTION, "1 day")]}},
-    ]
-    assert parse_checkpoint(parquet_of(rows)) == DeltaState(
-        (DeltaTransaction("q", 5),), properties({RETENTION: "1 day"})
-    )
-    assert parse_checkpoint(parquet_of([{"add": {"path": "a"}}], ("add",))) == DeltaState((), None)
-
-
-@pytest.mark.extras
-@pytest.mark.parametrize("body", [b"PAR1", b"PAR1" + b"\0" * 50 + b"PAR1", b"PAR1\xff\xff\xff\x7fPAR1"])
-def test_damaged_parquet_is_malformed(body: bytes) -> None:
-    with pytest.raises(MalformedFile):
-        parse_checkpoint(body)
-
-
 @pytest.mark.parametrize(
     ("text", "ms"),
     [

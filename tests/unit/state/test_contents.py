@@ -1,13 +1,14 @@
-"""The contents of several files in one buffer: the same by both ways, and left to others where something is wrong."""
+"""The contents of several files in one buffer: with Arrow and without, and left to others where something is wrong."""
 
 from __future__ import annotations
 
+import sys
 from random import Random
 
 import pytest
 
-from ckpttool.formats.state.compression import Codec, lz4_blocks
-from ckpttool.state.contents import PADDING, contents, filled_by_arrow, filled_by_cramjam
+from ckpttool.formats.state.compression import Codec
+from ckpttool.state.contents import PADDING, contents
 from tests.state_builders import lz4, snappy, zstd
 
 NOISE = Random(5).randbytes(40_000)  # what no codec makes smaller, so that every byte of the file counts
@@ -35,12 +36,17 @@ def test_a_file_of_nothing_has_no_place() -> None:
 
 
 @pytest.mark.parametrize("stored", [False, True])
-def test_both_ways_fill_the_buffer_alike(stored: bool) -> None:
-    bodies = [lz4(FIRST, stored=stored), lz4(SECOND)]
-    blocks = [(body, block) for body in bodies for block in lz4_blocks(body)]
-    size = len(FIRST) + len(SECOND) + len(PADDING)
-    ways = (filled_by_arrow(blocks, size), filled_by_cramjam(blocks, size))
-    assert [way and way.tobytes() for way in ways] == [FIRST + SECOND + PADDING] * 2
+def test_with_memory_of_arrow_and_without_the_buffer_is_filled_alike(
+    stored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow")
+    files: list[tuple[bytes, Codec]] = [(lz4(FIRST, stored=stored), "lz4"), (lz4(SECOND), "lz4")]
+    with_arrow = contents(files)
+    monkeypatch.delitem(sys.modules, "pyarrow")
+    without = contents(files)
+    assert with_arrow
+    assert without
+    assert with_arrow[0].tobytes() == without[0].tobytes() == FIRST + SECOND + PADDING
 
 
 @pytest.mark.parametrize("at", [-40, 40, 20_000])

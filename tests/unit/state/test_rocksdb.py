@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import shutil
 import zipfile
 from pathlib import Path
@@ -9,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from ckpttool.formats.state.rocksdb import read_zip_entries
-from ckpttool.state.reader import Row, open_state
-from ckpttool.storage.store import open_store
-from tests.samples.place import REPOSITORY
+from ckpttool.jail.warden import JAIL
+from ckpttool.storage.store import LocalStore
 from tests.state_builders import ROCKSDB
-from tests.unit.state.made import placed, read, rocks_snapshot, rows_of
+from tests.unit.state.made import placed, read, rocks_key, rocks_snapshot, rocks_value, rows_of
 
 
 @pytest.mark.extras
@@ -59,23 +60,106 @@ def test_damage_inside_a_table_is_noticed(tmp_path: Path) -> None:
     assert "RocksDB" in reader.findings[0].message
 
 
+# As the file of options has them: in the section of the database, or in that of its keys.
+OF_DATABASE = (
+    "wal_dir=/gone/workingDir",  # as RocksDB had them in Spark 3.2 and 3.3
+    "db_log_dir=/gone",
+    "db_paths={{path=/gone;target_size=1}}",
+    "env={id=EncryptedEnv}",
+    "max_file_opening_threads=-1",
+    "table_cache_numshardbits=62",
+)
+OF_KEYS = ("num_levels=-5", "memtable_factory={id=SkipListRepFactory;lookahead=18446744073709551615}",
+           "memtable_factory=nullptr", "comparator=rocksdb.Uint64Comparator", "compaction_filter=nonsense")  # fmt: skip
+
+
+def with_options(files: dict[str, bytes], section: str, option: str) -> dict[str, bytes]:
+    """A snapshot whose options say this too."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as written:
+        for name, body in read_zip_entries(files["3.zip"]).items():
+            head = f"[{section}]\n".encode()
+            assert not name.startswith("OPTIONS-") or head in body
+            said = head + f"  {option}\n".encode()
+            written.writestr(name, body.replace(head, said) if name.startswith("OPTIONS-") else body)
+    return files | {"3.zip": out.getvalue()}
+
+
 @pytest.mark.extras
-def test_options_that_name_directories_of_another_machine(tmp_path: Path) -> None:
-    """As RocksDB had them in Spark 3.2 and 3.3."""
-    sample = REPOSITORY / "4.2.0-dedup-rocksdb-sound" / "checkpoint"
-    root = tmp_path / "checkpoint"
-    shutil.copytree(sample, root)
-    for path in root.glob("state/0/*/*.zip"):
-        entries = read_zip_entries(path.read_bytes())
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as written:
-            for name, body in entries.items():
-                place = b"[DBOptions]\n  wal_dir=/gone/workingDir\n  db_log_dir=/gone\n"
-                written.writestr(name, body.replace(b"[DBOptions]\n", place) if name.startswith("OPTIONS-") else body)
-    assert rows_of_all(root) == rows_of_all(sample) != []
+@pytest.mark.parametrize(
+    ("section", "option"),
+    [("DBOptions", one) for one in OF_DATABASE] + [('CFOptions "default"', one) for one in OF_KEYS],
+)
+def test_the_options_of_a_snapshot_have_no_say(tmp_path: Path, section: str, option: str) -> None:
+    files = rocks_snapshot(3, {"a": 1, "b": 2})
+    reader = read(placed(tmp_path, with_options(files, section, option), ROCKSDB))
+    assert (rows_of(reader), reader.findings) == ({"a": 1, "b": 2}, [])
 
 
-def rows_of_all(root: Path) -> list[Row]:
-    reader = open_state(open_store(str(root)))
-    found = [row for table in reader.tables for row in reader.rows(table)]
-    assert reader.findings == []
-    return found
+@pytest.mark.extras
+def test_the_log_of_another_database_is_not_replayed(tmp_path: Path) -> None:
+    from rocksdict import Options, Rdict
+
+    other = tmp_path / "other"
+    database = Rdict(str(other), Options(raw_mode=True))
+    for number in range(100):
+        database[rocks_key(f"theirs {number}")] = rocks_value(number)
+    database.flush_wal(sync=True)
+    theirs = tmp_path / "theirs"
+    shutil.copytree(other, theirs)
+    database.close()
+    assert list(theirs.glob("*.log"))
+    files = with_options(rocks_snapshot(3, {"ours": 1}), "DBOptions", f"wal_dir ={theirs}")
+    reader = read(placed(tmp_path / "checkpoint", files, ROCKSDB))
+    assert (rows_of(reader), reader.findings) == ({"ours": 1}, [])
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("kind", ["fifo", "directory", "link out", "link to itself", "nothing"])
+def test_only_regular_files_are_tables(tmp_path: Path, kind: str) -> None:
+    root = placed(tmp_path / "checkpoint", rocks_snapshot(3, {"a": 1}), ROCKSDB)
+    (table,) = root.glob("state/0/0/SSTs/*.sst")
+    table.rename(tmp_path / "elsewhere.sst")
+    if kind == "fifo":
+        os.mkfifo(table)
+    elif kind == "directory":
+        table.mkdir()
+    elif kind != "nothing":
+        table.symlink_to(tmp_path / "elsewhere.sst" if kind == "link out" else table)
+    reader = read(root)
+    assert rows_of(reader) == {}
+    (found,) = reader.findings
+    assert found.severity == "error"
+    assert "RocksDB" not in found.message
+
+
+@pytest.mark.extras
+def test_a_table_is_judged_by_what_was_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not by what stood there when it was looked for."""
+    root = placed(tmp_path / "checkpoint", rocks_snapshot(3, {"a": 1}), ROCKSDB)
+    (table,) = root.glob("state/0/0/SSTs/*.sst")
+    look = LocalStore.real_path
+
+    def swapped(store: LocalStore, path: str) -> str:
+        real = look(store, path)
+        table.rename(tmp_path / "elsewhere.sst")
+        table.symlink_to(tmp_path / "elsewhere.sst")
+        return real
+
+    monkeypatch.setattr(LocalStore, "real_path", swapped)
+    reader = read(root)
+    assert rows_of(reader) == {}
+    assert len(reader.findings) == 1
+
+
+@pytest.mark.extras
+def test_a_database_is_read_on_where_a_child_has_died(tmp_path: Path) -> None:
+    many: dict[str, int | None] = {f"key {at:06}": at for at in range(50_000)}
+    reader = read(placed(tmp_path, rocks_snapshot(3, many), ROCKSDB))
+    (table,) = reader.tables
+    found: dict[str, int] = {}
+    for row in reader.rows(table):
+        if len(found) % 20_000 == 10_000:
+            JAIL.close()
+        found[row.values[0][0]] = row.values[1][0]
+    assert (found, reader.findings) == (many, [])

@@ -13,7 +13,7 @@ import pytest
 from ckpttool.formats.delta_log import RETENTION
 from ckpttool.reading.sinks import load_sink
 from ckpttool.scene.sinks import LedgerEntry, SinkEvidence
-from tests.unit.formats.test_delta_log import parquet_of
+from tests.unit.jail.test_warden import parquet_of
 
 Q = "q"
 
