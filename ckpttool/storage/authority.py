@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from ckpttool.errors import NotPointedAt, Refused
+from ckpttool.literals import shell_path
 from ckpttool.storage.urls import canonical, is_chain, options_for, over_http, parse_url, protocol_of, redact_url
 
 # A file may lead to these; to others only who types them, as PATH or `--sink`.
@@ -125,7 +125,7 @@ def _start(url: str) -> str:
 
 
 def _look_at(place: str) -> str:
-    return f"--look-at {shlex.quote(place)}"
+    return f"--look-at {shell_path(place)}"
 
 
 def refuse_what_is_not_followed(url: str) -> None:

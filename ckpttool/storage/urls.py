@@ -88,7 +88,7 @@ def over_http(target: str, options: Options, *, has_hadoop: bool) -> tuple[str, 
 
 def redact_url(url: str) -> str:
     """The URL as it may be shown: without a password in the authority, and without a query or a fragment, which may
-    hold a signature."""
+    hold a signature. Where these may be part of a name, the name is not cut to one that may be another's."""
     return "::".join(map(_redact_link, url.split("::")))
 
 
@@ -122,13 +122,12 @@ def walk(url: str, segments: Sequence[str], path: str, top: int = 0) -> tuple[st
 
 
 def _redact_link(url: str) -> str:
-    scheme, separator, rest = url.partition("://")
-    if not separator:
-        found = re.fullmatch(rf"({_SCHEME})(:/?)(.*)", url, re.DOTALL)  # `s3:KEY:SECRET@bucket` is a URL to Hadoop
-        if found is None or found[1].lower() in _LOCAL:
-            return url
-        scheme, separator, rest = found.groups()
-    rest = re.split("[?#]", rest, maxsplit=1)[0]
+    found = re.match(rf"({_SCHEME})(:/*)", url)  # `s3:KEY:SECRET@bucket` is a URL to Hadoop, too
+    if not found or found[1].lower() in _LOCAL:
+        return url
+    scheme, separator, rest = found[1], found[2], url[found.end() :]
+    if mark := re.search("[?#]", rest):
+        rest = rest[: mark.start()] + ("" if scheme.lower() in ("http", "https") else f"{mark[0]}***")
     secret = _secret_before_host(scheme.lower(), rest)
     if secret is not None:
         user, colon, _ = secret.partition(":")

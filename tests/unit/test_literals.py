@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import ckpttool
 from ckpttool.literals import (
     hadoop_path,
     python_literal,
@@ -85,3 +86,12 @@ def test_an_identifier_is_one_or_none(text: str) -> None:
         assert found[1:-1].replace("``", "`") == text
         assert "`" not in found[1:-1].replace("``", "")
         assert not re.search(r"""[;'"$\\\n]|--|/\*""", found)
+
+
+def test_nobody_else_quotes() -> None:
+    """`words.quote` is for sentences."""
+    package = Path(ckpttool.__file__).parent
+    texts = {path.name: path.read_text(encoding="utf-8") for path in package.rglob("*.py")}
+    assert [name for name, text in texts.items() if re.search(r"shlex\.quote|from shlex import", text)] == [
+        "literals.py"
+    ]
