@@ -122,12 +122,14 @@ def walk(url: str, segments: Sequence[str], path: str, top: int = 0) -> tuple[st
 
 
 def _redact_link(url: str) -> str:
-    found = re.match(rf"({_SCHEME})(:/*)", url)  # `s3:KEY:SECRET@bucket` is a URL to Hadoop, too
-    if not found or found[1].lower() in _LOCAL:
-        return url
-    scheme, separator, rest = found[1], found[2], url[found.end() :]
+    scheme, separator, rest = url.partition("://")
+    if not separator or scheme.lower() in _LOCAL:
+        found = re.fullmatch(rf"({_SCHEME})(:/?)(.*)", url, re.DOTALL)  # `s3:KEY:SECRET@bucket` is a URL to Hadoop
+        if found is None or found[1].lower() in _LOCAL:
+            return url
+        scheme, separator, rest = found.groups()
     if mark := re.search("[?#]", rest):
-        rest = rest[: mark.start()] + ("" if scheme.lower() in ("http", "https") else f"{mark[0]}***")
+        rest = rest[: mark.start()] + (f"{mark[0]}***" if scheme.lower() in _SPELLINGS else "")
     secret = _secret_before_host(scheme.lower(), rest)
     if secret is not None:
         user, colon, _ = secret.partition(":")
