@@ -15,6 +15,7 @@ from ckpttool.model import Json, Position
 
 T = TypeVar("T")
 DEEPEST = 100  # deeper values than any row has would break what walks through them
+_LONGEST_MESSAGE = 300  # characters
 
 
 class _Head(Struct):
@@ -97,4 +98,5 @@ def _parse(kind: type[T], value: Json, number: int) -> T:
 
 
 def _malformed(number: int, message: str, expected: str) -> MalformedFile:
-    return MalformedFile(f"line {number}: {message}", expected=expected, position=Position(line=number))
+    text = f"line {number}: {message[:_LONGEST_MESSAGE]}"
+    return MalformedFile(text, expected=expected, position=Position(line=number))

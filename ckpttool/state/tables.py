@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ckpttool.errors import MalformedFile
 from ckpttool.formats.state.types import BINARY, LONG, DataType, Field, parse_type
 from ckpttool.model import ColumnFamilySchema, Json, Operator, OperatorStore, StateSchema
 from ckpttool.scene.state_chain import Provider
@@ -143,10 +144,11 @@ def _pairs(
     shape: Shape = "pairs",
     is_internal: bool = False,
 ) -> StateTable:
-    key, value = parse_type(family.key), parse_type(family.value)
+    key, value = _row_type(family.key), _row_type(family.value)
+    _check_key(shape, key)
     has_families = schemas.newest.version >= 3
     by_id = {
-        one.value_schema_id: parse_type(one.value)
+        one.value_schema_id: _row_type(one.value)
         for schema in (*schemas.every, schemas.newest)
         for one in schema.column_families
         if one.name == family.name
@@ -165,6 +167,22 @@ def _pairs(
         is_internal=is_internal,
         is_multi_valued=shape == "list" or (operator.name == JOIN and name.partition("-")[2] in _MULTI_VALUED),
     )
+
+
+def _row_type(schema: Json) -> DataType:
+    """Keys and values are rows, whatever a schema says."""
+    found = parse_type(schema)
+    if found.kind != "struct":
+        raise MalformedFile(f"rows of the type {found.name[:60]}", expected="a struct")
+    return found
+
+
+def _check_key(shape: Shape, key: DataType) -> None:
+    """The parts of these keys are columns."""
+    kinds = [field.type.kind for field in key.fields]
+    if (shape == "map" and len(kinds) != 2) or (shape == "timers" and (len(kinds) != 2 or kinds[1] != "long")):
+        found = ", ".join(kinds)[:60] or "nothing"
+        raise MalformedFile(f"a key of {found} for {shape}", expected="the grouping key and one thing more")
 
 
 def _table(operator: Operator, store: OperatorStore, conf: StateConf, **fields: Any) -> StateTable:

@@ -37,7 +37,8 @@ def parse_given_schema(content: bytes) -> StateSchema:
     whole = parse_json_object(text) if text.startswith("{") else parse_ddl(text)
     columns = {field.name: field.type.kind for field in parse_type(whole).fields}
     if columns != {"key": "struct", "value": "struct"}:
-        raise MalformedFile(f"a schema with the columns {', '.join(columns) or 'none'}", expected=_EXPECTED)
+        found = ", ".join(columns)[:60] or "none"
+        raise MalformedFile(f"a schema with the columns {found}", expected=_EXPECTED)
     key, value = (next(one["type"] for one in whole["fields"] if one["name"] == name) for name in ("key", "value"))
     return StateSchema(2, (ColumnFamilySchema(DEFAULT_FAMILY, key, value),))
 
@@ -84,7 +85,7 @@ class _Parser:
 
     def wrong(self, expected: str) -> MalformedFile:
         rest = " ".join(word or mark for word, mark in self.tokens[self.at : self.at + 5]) or "nothing"
-        return MalformedFile(f"{rest} in the schema, instead of {expected}", expected=_EXPECTED)
+        return MalformedFile(f"{rest[:60]} in the schema, instead of {expected}", expected=_EXPECTED)
 
     def fields(self, depth: int) -> list[Json]:
         found: list[Json] = []

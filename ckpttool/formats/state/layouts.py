@@ -144,19 +144,39 @@ def rocksdb_key(schema: DataType, encoder: Mapping[str, Json] | None, encoding: 
     kind = str(encoder.get("keyStateEncoderType", ""))
     whole, part = (_avro_row, _avro_part) if encoding == "avro" else (versioned_row, versioned_row)
     if kind.startswith("PrefixKeyScan"):
-        count = int(encoder.get("numColsPrefixKey") or 0)
+        count = _ordinal(encoder.get("numColsPrefixKey") or 0, len(schema.fields))
         prefix = part(_some(schema, range(count)))
         rest = whole(_some(schema, range(count, len(schema.fields))))
         return lambda data: _joined(*_split(data), prefix, rest)
     if kind.startswith("RangeKeyScan"):
-        return _range_key(schema, [int(one) for one in encoder.get("orderingOrdinals") or ()], encoding)
+        return _range_key(schema, _ordinals(encoder.get("orderingOrdinals") or [], schema), encoding)
     if kind.startswith("TimestampAsPrefix"):
-        row = whole(_some(schema, range(len(schema.fields) - 1)))
+        row = whole(_without_timestamp(schema))
         return lambda data: (*row(data[8:]), _timestamp(data[:8]))
     if kind.startswith("TimestampAsPostfix"):
-        row = whole(_some(schema, range(len(schema.fields) - 1)))
+        row = whole(_without_timestamp(schema))
         return lambda data: (*row(data[:-8]), _timestamp(data[-8:]))
     return whole(schema)
+
+
+def _without_timestamp(schema: DataType) -> DataType:
+    """It is the last column."""
+    if not schema.fields or schema.fields[-1].type.kind != "long":
+        raise BadRow("a key that has no column for its time stamp")
+    return _some(schema, range(len(schema.fields) - 1))
+
+
+def _ordinals(values: Json, schema: DataType) -> list[int]:
+    if not isinstance(values, list):
+        raise BadRow(f"`orderingOrdinals` of a key are {str(values)[:60]}")
+    return [_ordinal(one, len(schema.fields) - 1) for one in values]
+
+
+def _ordinal(value: Json, most: int) -> int:
+    """A place among the columns of a key, as its encoder has it."""
+    if not isinstance(value, int) or not 0 <= value <= most:
+        raise BadRow(f"the encoder of a key has {str(value)[:60]} where a column's place is at most {most}")
+    return value
 
 
 def _some(schema: DataType, ordinals: range | list[int]) -> DataType:

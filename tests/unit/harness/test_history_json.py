@@ -62,3 +62,11 @@ def test_half_of_a_surrogate_pair_is_refused_with_its_line(tmp_path: Path, sound
             assert "half of a surrogate pair" in outcome.err
     path.write_text(text.replace('"guarantee":"', '"guarantee":"\\ud83d\\ude00', 1))
     assert "half of a" not in run_ckpt("crash-test", "report", str(path)).err
+
+
+@pytest.mark.parametrize("name", ["\\ud800", "x" * 10_000], ids=["no text", "long"])
+def test_a_name_that_cannot_be_told_is_refused_in_a_line(sound: History, name: str) -> None:
+    text = encode_histories(Histories(sound.run, ()))
+    with pytest.raises(MalformedFile, match="line 1") as caught:
+        parse_histories(text.replace('"seed":', f'"{name}":1,"seed":', 1))
+    assert len(caught.value.message) < 400

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ckpttool.errors import MalformedFile
 from ckpttool.formats.state.types import parse_type
 from ckpttool.model import ColumnFamilySchema, Operator, OperatorMetadata, OperatorStore, StateSchema, StoreMetadata
 from ckpttool.state.tables import Schemas, StateConf, infer_operator, state_conf, tables_of
@@ -94,3 +95,24 @@ def test_what_is_pinned_tells_how_state_is_written() -> None:
     assert (conf.delimiter, conf.row_checksums, conf.encoding) == (b"", True, "unsaferow")
     conf = state_conf({f"{prefix}encodingFormat": "avro", "spark.sql.shuffle.partitions": "7"}, "rocksdb")
     assert (conf.delimiter, conf.row_checksums, conf.encoding, conf.partitions) == (b",", False, "avro", 7)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [
+        ("MapState", schema(("key", "long"))),
+        ("TimerState", schema(("key", "long"))),
+        ("TimerState", schema(("key", "long"), ("expiryTimestampMs", schema()))),
+        ("ValueState", "long"),
+    ],
+    ids=str,
+)
+def test_a_schema_that_the_variable_cannot_have_is_refused(kind: str, key: Any) -> None:
+    variables = [{"stateName": "seen", "stateVariableType": kind}]
+    of = operator(
+        "transformWithStateExec",
+        family("seen", key, schema(("n", "long"))),
+        properties={"stateVariables": variables},
+    )
+    with pytest.raises(MalformedFile):
+        tables(of)

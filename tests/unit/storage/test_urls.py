@@ -153,7 +153,6 @@ REDACTED = {
     "zip://ck::s3://key:secret@bucket/a.zip": "zip://ck::s3://key:***@bucket/a.zip",
     "abfss://container@acct.dfs.core.windows.net/p": "abfss://container@acct.dfs.core.windows.net/p",
     "hdfs://nn:8020/a@b": "hdfs://nn:8020/a@b",
-    "s3:key:secret@bucket/ck": "s3:key:***@bucket/ck",
     "https:user:pass@host/ck?sig=secret": "https:user:***@host/ck",
     "nosuch:user:pass@host": "nosuch:user:***@host",
     "jdbc:db://user:pass@host/db?password=secret": "jdbc:db://user:***@host/db",

@@ -74,3 +74,10 @@ def test_a_schema_is_given_as_ddl_as_json_or_as_a_file_of_spark() -> None:
     for other in ("key INT, value STRUCT<a: INT>", "key STRUCT<a: INT>", "{}", "{", '{"type":"struct","fields":[]}'):
         with pytest.raises(MalformedFile):
             parse_given_schema(other.encode())
+
+
+@pytest.mark.parametrize("text", ["x " * 3000, "9" * 3000, f"{'x' * 3000} int"])
+def test_a_refusal_does_not_repeat_all_of_a_schema(text: str) -> None:
+    with pytest.raises(MalformedFile) as caught:
+        parse_given_schema(text.encode())
+    assert len(caught.value.message) < 200

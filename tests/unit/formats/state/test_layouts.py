@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ckpttool.errors import MalformedFile
@@ -31,3 +33,20 @@ def test_row_checksums_are_taken_off_and_held_against_the_row() -> None:
         checked_hdfs_value(key, bytes(4) + value)
     with pytest.raises(MalformedFile, match="checksum"):
         checked_key(bytes(4) + key)
+
+
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        {"keyStateEncoderType": "PrefixKeyScanStateEncoderSpec", "numColsPrefixKey": "two"},
+        {"keyStateEncoderType": "PrefixKeyScanStateEncoderSpec", "numColsPrefixKey": 3},
+        {"keyStateEncoderType": "RangeKeyScanStateEncoderSpec", "orderingOrdinals": 1},
+        {"keyStateEncoderType": "RangeKeyScanStateEncoderSpec", "orderingOrdinals": [{}]},
+        {"keyStateEncoderType": "RangeKeyScanStateEncoderSpec", "orderingOrdinals": [-1]},
+        {"keyStateEncoderType": "TimestampAsPostfixKeyStateEncoderSpec"},
+    ],
+    ids=str,
+)
+def test_an_encoder_that_does_not_fit_its_key_is_refused(encoder: dict[str, Any]) -> None:
+    with pytest.raises(MalformedFile, match="key"):
+        rocksdb_key(parse_type(schema(("a", "long"), ("b", "string"))), encoder, "unsaferow")
