@@ -1,7 +1,8 @@
 """A `variant` value as the JSON that Spark shows it as: `Variant.toJson`, times in UTC.
 
 A value is a header byte and its content; names of object fields stand once, in the metadata. Fields and elements are
-found by offsets, so a damaged value could go round in circles: depth and length are bounded.
+found by offsets, so those of a damaged value could go round in circles, or a hundred times to the same place, where a
+hundred lead on: there are no more values than bytes, nesting is bounded, and so is what names are repeated to.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from uuid import UUID
 from ckpttool.formats.state.text import date_text, java_number, java_text, quoted, sql_timestamp
 from ckpttool.formats.state.unsafe import BadRow, Variant
 
-_DEEPEST = 500
-_LONGEST = 2**28  # characters; Spark bounds a variant itself to 128 MiB
+_DEEPEST = 300  # a level takes two of the thousand calls that Python has in each other
+_LARGEST_GROWTH = 64  # times; a name stands once, and is written for each object that has it
+_SMALL = 2**20  # characters, which any variant may have
 _INTEGERS = {3: 1, 4: 2, 5: 4, 6: 8}
 _DECIMALS = {8: 4, 9: 8, 10: 16}
 _EXACT = Context(prec=100)
@@ -36,24 +38,30 @@ class _Reader:
             raise BadRow("a variant whose metadata is not of version 1")
         self.value = value
         self.metadata = metadata
-        self.written = 0
+        self.values = len(value)  # that may still come
+        self.characters = max(_SMALL, _LARGEST_GROWTH * (len(value) + len(metadata)))
 
     def text(self, at: int, depth: int) -> str:
-        if depth > _DEEPEST or self.written > _LONGEST:
+        if depth > _DEEPEST:
             raise BadRow("a variant that is nested too deeply")
+        self.values -= 1
+        if self.values < 0 or self.characters < 0:
+            raise BadRow("a variant of more values than its bytes can be")
         header = self.value[at]
         basic, info = header & 3, header >> 2
-        if basic == 1:
-            made = quoted(self.string(at + 1, info))
-        elif basic == 2:
-            fields = (f"{quoted(self.key(id))}:{self.text(place, depth + 1)}" for id, place in self.fields(at, info))
-            made = f"{{{','.join(fields)}}}"
-        elif basic == 3:
-            made = f"[{','.join(self.text(place, depth + 1) for place in self.elements(at, info))}]"
-        else:
-            made = self.primitive(at + 1, info)
-        self.written += len(made)
-        return made
+        if basic == 2:
+            fields = [f"{self.name(id)}:{self.text(place, depth + 1)}" for id, place in self.fields(at, info)]
+            return f"{{{','.join(fields)}}}"
+        if basic == 3:
+            return f"[{','.join([self.text(place, depth + 1) for place in self.elements(at, info)])}]"
+        return self.counted(quoted(self.string(at + 1, info)) if basic == 1 else self.primitive(at + 1, info))
+
+    def name(self, id: int) -> str:
+        return self.counted(quoted(self.key(id)))
+
+    def counted(self, text: str) -> str:
+        self.characters -= len(text)
+        return text
 
     def primitive(self, at: int, info: int) -> str:
         if info < 3:

@@ -48,3 +48,34 @@ def test_a_variant_that_holds_itself_is_refused() -> None:
     value = bytes.fromhex("0f01000000" + "fcffffff" + "00000000")
     with pytest.raises(MalformedFile):
         json_renderer(parse_type("variant"))(Variant(value, METADATA))
+
+
+def array(content: bytes, count: int) -> bytes:
+    """Of elements that all begin at the first place."""
+    return bytes([0x03, count]) + bytes(count + 1) + content
+
+
+def test_a_variant_that_unfolds_to_more_than_its_bytes_is_refused() -> None:
+    """A hundred elements that are the same array, of a hundred elements that are the same array, …"""
+    value = b"\x00"
+    for _ in range(40):
+        value = array(value, 100)
+    with pytest.raises(MalformedFile, match="more values"):
+        json_renderer(parse_type("variant"))(Variant(value, METADATA))
+
+
+def test_a_name_is_not_repeated_without_end() -> None:
+    name = b"x" * 60_000
+    metadata = b"\x41" + (1).to_bytes(2, "little") + bytes(2) + len(name).to_bytes(2, "little") + name
+    value = b"\x00"
+    fields = bytes([0x42]) + (60_000).to_bytes(4, "little") + bytes(60_000) + bytes(60_001) + value
+    with pytest.raises(MalformedFile, match="more values"):
+        json_renderer(parse_type("variant"))(Variant(fields, metadata))
+
+
+def test_nesting_ends_in_a_refusal_and_before_python_does() -> None:
+    value = b"\x00"
+    for _ in range(600):
+        value = b"\x0f\x01" + bytes(8) + value
+    with pytest.raises(MalformedFile, match="nested"):
+        json_renderer(parse_type("variant"))(Variant(value, METADATA))
