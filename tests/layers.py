@@ -20,7 +20,7 @@ PURE_OF_STATE = ("decoding", "joined", "replay", "tables")
 PURE_OF_HARNESS = ("fold", "history", "judge", "junit", "reading", "report", "shrink")
 
 LAYERS = (
-    Layer(("errors", "limits", "literals", "model", "words"), "nothing", pure=True),
+    Layer(("errors", "literals", "model", "words"), "nothing", pure=True),
     Layer(
         ("releases", "formats", "connectors", "storage.authority", "storage.urls"),
         "bytes and text in, values out",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ckpttool import limits
 from ckpttool.cli.output import Command, with_options
+from ckpttool.formats import limits
 
 if TYPE_CHECKING:
     from ckpttool.releases import Release

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from itertools import accumulate
 
 from ckpttool.errors import MalformedFile, UnsupportedVersion
-from ckpttool.limits import check
+from ckpttool.formats.limits import check
 from ckpttool.model import Json, Position, SparkError
 from ckpttool.words import quote
 

@@ -15,9 +15,9 @@ from msgspec import Struct
 from ckpttool.connectors.base import is_long
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.envelope import parse_json_object
+from ckpttool.formats.limits import OverLimit, most
 from ckpttool.formats.names import parse_long
 from ckpttool.formats.values import decode_utf8
-from ckpttool.limits import OverLimit, most
 from ckpttool.model import Json
 
 HINT = "version-hint.text"

@@ -19,7 +19,7 @@ from ckpttool.formats.envelope import (
     parse_lines,
     parse_version,
 )
-from ckpttool.limits import check
+from ckpttool.formats.limits import check
 from ckpttool.model import Json, OffsetLogEntry, OffsetMetadata, Position, SourceOffset, SparkError
 from ckpttool.words import quote
 

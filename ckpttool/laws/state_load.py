@@ -327,10 +327,13 @@ def _look(scene: Scene) -> Iterator[Finding]:
 
 def _damaged_inside(store: StoreFiles) -> Iterator[Finding]:
     """What was met by us alone, or what we died over: no error of Spark's is known for it."""
-    met = [("state-unreadable", store.path, store.damage)] if store.damage else []
-    deadly = [(name, fault.message) for name, fault in store.faults.items() if fault.kind == "deadly"]
-    for id, path, message in (*met, *(("state-file-corrupt", f"{store.path}/{name}", why) for name, why in deadly)):
-        yield Finding(id, "error", path, message, expected="tables as Spark left them", next_step=_RESTORE)
+    left = "tables as Spark left them"
+    if store.damage:
+        yield Finding("state-unreadable", "error", store.path, store.damage, expected=left, next_step=_RESTORE)
+    for name, fault in store.faults.items():
+        if fault.kind == "deadly":
+            path = f"{store.path}/{name}"
+            yield Finding("state-file-corrupt", "error", path, fault.message, expected=left, next_step=_RESTORE)
 
 
 def _stale_files(store: StoreFiles, files: StateFiles) -> Iterator[Finding]:

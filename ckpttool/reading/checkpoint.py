@@ -27,13 +27,13 @@ from ckpttool.formats import layout
 from ckpttool.formats.commits import parse_commit_log
 from ckpttool.formats.file_log import parse_source_log
 from ckpttool.formats.initial_offset import initial_offset_hint, parse_initial_offset
+from ckpttool.formats.limits import OverLimit, Room
 from ckpttool.formats.metadata import parse_metadata
 from ckpttool.formats.names import parse_log_names, without_directories
 from ckpttool.formats.offsets import parse_offset_log
 from ckpttool.formats.state.names import by_batch, parse_state_versions, provider_by_conf, provider_of
 from ckpttool.formats.state.operator import parse_operator_metadata
 from ckpttool.formats.state.schema import parse_state_schema
-from ckpttool.limits import OverLimit, Room
 from ckpttool.model import (
     Checkpoint,
     CommitLogEntry,

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from ckpttool.errors import MalformedFile
+from ckpttool.formats.limits import check, most
 from ckpttool.formats.state.compression import (
     Codec,
     Lz4Block,
@@ -17,7 +18,6 @@ from ckpttool.formats.state.compression import (
     lz4_blocks,
     lz4_contents,
 )
-from ckpttool.limits import check, most
 
 PADDING = bytes(4096)  # so that fields of a null struct can be gathered, from wherever
 MOST_BYTES = 2**31 - 2**16  # offsets of Arrow's texts are of 32 bits

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec import Struct
 
-from ckpttool.limits import most
+from ckpttool.formats.limits import most
 
 Numbers = Any  # an array of numpy
 Plain = bytes | bytearray | memoryview

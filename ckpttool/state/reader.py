@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from ckpttool.errors import CkptError, Deadly, InFile, MalformedFile, NotFound, Refused, Unavailable
 from ckpttool.formats import layout
+from ckpttool.formats.limits import PIECE_BYTES
 from ckpttool.formats.state.operator import parse_operator_metadata
 from ckpttool.formats.state.schema import parse_state_schema
 from ckpttool.formats.state.types import has_one_size
-from ckpttool.limits import PIECE_BYTES
 from ckpttool.model import Checkpoint, Finding, Operator, OperatorMetadata, OperatorStore, StateSchema
 from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
 from ckpttool.reading.io_plan import last_run

@@ -10,9 +10,9 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence, S
 from heapq import heappop, heappush
 from itertools import chain
 
+from ckpttool.formats.limits import check, most
 from ckpttool.formats.state.entries import Batch, Kind, Pairs
 from ckpttool.formats.state.layouts import checked_hdfs_value, checked_key, checked_rocksdb_value
-from ckpttool.limits import check, most
 
 Pair = tuple[bytes, bytes]
 

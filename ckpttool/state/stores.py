@@ -12,13 +12,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ckpttool.errors import MalformedFile, NotFound, told_of
+from ckpttool.formats.limits import most
 from ckpttool.formats.state.changelog import open_changelog
 from ckpttool.formats.state.compression import Codec, sniff_compression
 from ckpttool.formats.state.entries import Batch, changelog_entries, delta_entries, snapshot_entries
 from ckpttool.formats.state.hdfs import count_rows_of_one_size, sniffed
 from ckpttool.formats.state.layouts import checked_rocksdb_values
 from ckpttool.formats.state.rocksdb import METADATA, parse_snapshot_metadata, read_zip_entries
-from ckpttool.limits import most
 from ckpttool.scene.state_chain import Chain, StoreFiles, chains
 from ckpttool.state import rocksdb
 from ckpttool.state.replay import Changes, Pair, replay_map

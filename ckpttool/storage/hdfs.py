@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from ckpttool.errors import CkptError
 from ckpttool.formats.layout import kind_of
-from ckpttool.limits import largest_file, most
+from ckpttool.formats.limits import largest_file, most
 from ckpttool.storage.buckets import TRIES
 from ckpttool.storage.remote import CONNECT_S, FsspecStore
 from ckpttool.storage.remote_errors import remote_error

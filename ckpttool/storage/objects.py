@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 from ckpttool.errors import CkptError, NotFound
 from ckpttool.formats.layout import kind_of
+from ckpttool.formats.limits import check, most
 from ckpttool.formats.names import parse_log_names
-from ckpttool.limits import check, most
 from ckpttool.storage.buckets import Bucket, Entry, Page, TooLong
 from ckpttool.storage.remote import Backend
 from ckpttool.storage.remote_errors import remote_error

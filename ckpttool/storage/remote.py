@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote
 
 from ckpttool.errors import CkptError, LeftUnread, MalformedFile, Refused
 from ckpttool.formats.layout import kind_of
-from ckpttool.limits import PIECE_BYTES, OverLimit, check, most
+from ckpttool.formats.limits import PIECE_BYTES, OverLimit, check, most
 from ckpttool.storage.buckets import BUCKETS, TooLong, silence_clients
 from ckpttool.storage.remote_errors import opening_error, remote_error
 from ckpttool.storage.store import (

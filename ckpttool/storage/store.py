@@ -19,8 +19,8 @@ from msgspec import Struct
 from ckpttool import jail
 from ckpttool.errors import CkptError, MalformedFile, NotFound, Unavailable
 from ckpttool.formats.layout import kind_of
+from ckpttool.formats.limits import PIECE_BYTES, OverLimit, check, most
 from ckpttool.formats.state.native import hand_over
-from ckpttool.limits import PIECE_BYTES, OverLimit, check, most
 from ckpttool.storage.beneath import Beneath, LeadsOut, stat_itself
 from ckpttool.storage.urls import parse_url
 

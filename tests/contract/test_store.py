@@ -17,10 +17,10 @@ from uuid import uuid4
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from ckpttool import limits
 from ckpttool.api import inspect_checkpoint
 from ckpttool.errors import CkptError, MalformedFile, NotFound
-from ckpttool.limits import OverLimit
+from ckpttool.formats import limits
+from ckpttool.formats.limits import OverLimit
 from ckpttool.reading.checkpoint import load_checkpoint
 from ckpttool.report.views.inspect import inspection_document
 from ckpttool.storage import store as storage

@@ -13,10 +13,10 @@ from struct import Struct, unpack_from
 from typing import Literal, NamedTuple
 
 from ckpttool.errors import MalformedFile
+from ckpttool.formats.limits import OverLimit, check, most
 from ckpttool.formats.state.digests import xxh32
 from ckpttool.formats.state.lz4_block import decompressed
 from ckpttool.formats.state.native import unpack
-from ckpttool.limits import OverLimit, check, most
 from ckpttool.model import Position, SparkError
 
 Codec = Literal["lz4", "zstd", "snappy", "lzf"]

@@ -28,8 +28,8 @@ from ckpttool.formats.delta_log import (
     staged_versions,
 )
 from ckpttool.formats.layout import DELTA_LOG
+from ckpttool.formats.limits import Room, weigh_lines
 from ckpttool.jail.warden import parquet_lines
-from ckpttool.limits import Room, weigh_lines
 from ckpttool.model import Finding
 from ckpttool.scene.lineage import follow_rows
 from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkWrite

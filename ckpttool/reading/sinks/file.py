@@ -9,8 +9,8 @@ from urllib.parse import unquote
 from ckpttool.errors import CkptError
 from ckpttool.formats import layout
 from ckpttool.formats.file_log import parse_sink_log
+from ckpttool.formats.limits import Room
 from ckpttool.formats.names import parse_log_names, parse_long, without_directories
-from ckpttool.limits import Room
 from ckpttool.model import Finding, LogNames, SinkFileEntry
 from ckpttool.scene.compaction import LOG
 from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkWrite

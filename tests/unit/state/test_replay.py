@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckpttool import limits
+from ckpttool.formats import limits
+from ckpttool.formats.limits import OverLimit
 from ckpttool.formats.state.entries import Batch, Kind, changelog_entries
-from ckpttool.limits import OverLimit
 from ckpttool.state.replay import Changes, replay_map
 from tests.state_builders import lz4, plain, typed, utf
 

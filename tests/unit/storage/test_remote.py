@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from ckpttool import limits
 from ckpttool.errors import CkptError, LeftUnread, NotACheckpoint, NotFound, Unavailable
+from ckpttool.formats import limits
 from ckpttool.storage import hdfs, remote
 from ckpttool.storage.remote import Backend, FsspecStore, HttpStore
 from ckpttool.storage.store import FileStat, open_store

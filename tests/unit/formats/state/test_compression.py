@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from ckpttool import limits
 from ckpttool.errors import MalformedFile
+from ckpttool.formats import limits
+from ckpttool.formats.limits import OverLimit
 from ckpttool.formats.state.compression import Codec, decompress, sniff_compression
-from ckpttool.limits import OverLimit
 from tests import state_builders as made
 
 CONTENT = random.Random(7).randbytes(50_000) + bytes(60_000) + b"the end"
