@@ -14,7 +14,7 @@ from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE, SPARK_ILLEGAL_STATE
 from ckpttool.formats.state.datatypes import is_struct_type
 from ckpttool.formats.state.names import LOG_DIRECTORY, SST_DIRECTORY, provider_by_conf
-from ckpttool.model import Checkpoint, ColumnFamilySchema, Finding, Operator
+from ckpttool.model import Checkpoint, ColumnFamilySchema, Finding, Json, Operator
 from ckpttool.scene.state_chain import (
     NO_FILE,
     NOT_A_FILE,
@@ -243,9 +243,17 @@ def _count_directories(inside: Iterable[str]) -> int:
 
 def is_keyless(family: ColumnFamilySchema) -> bool:
     """Of an aggregation without a key, or of a global limit, whose key is a single null."""
-    keys, values = family.key.get("fields") or [], family.value.get("fields") or []
-    names = [[field.get("name") for field in fields if isinstance(field, dict)] for fields in (keys, values)]
-    return not keys or (names == [["key"], ["value"]] and keys[0].get("type") in ("void", "null"))
+    keys, values = _fields(family.key), _fields(family.value)
+    if not keys:
+        return not family.key.get("fields")
+    names = [[field.get("name") for field in fields] for fields in (keys, values)]
+    return names == [["key"], ["value"]] and keys[0].get("type") in ("void", "null")
+
+
+def _fields(schema: Mapping[str, Json]) -> list[dict[str, Json]]:
+    """Those that are what fields are: a schema file may say anything."""
+    found = schema.get("fields")
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
 def expected_stores(operator: Operator) -> tuple[str, ...]:

@@ -92,6 +92,8 @@ def typed_value(kind: DataType, value: Json) -> Any:
     if value is None:
         return None
     if kind.kind == "struct":
+        if not isinstance(value, dict):
+            raise TypeError
         return tuple(typed_value(field.type, value.get(field.name)) for field in kind.fields)
     if kind.kind == "array":
         assert kind.element

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -132,3 +133,10 @@ def test_what_has_no_key_has_one_partition(key: list[tuple[str, str]], value: li
     schema = StateSchema(2, (ColumnFamilySchema("default", keys, values),))
     operator = Operator(0, None, (OperatorStore("default", None, "hdfs", schema),))
     assert expected_partitions(operator, 3, ("0", "1", "2")) == range(1 if single else 3)
+
+
+@pytest.mark.parametrize("fields", [7, [7], ["key"], [[]], [{"name": {}}]], ids=str)
+def test_a_schema_of_other_things_than_fields_has_a_key(fields: Any) -> None:
+    schema = StateSchema(2, (ColumnFamilySchema("default", {"fields": fields}, {"fields": fields}),))
+    operator = Operator(0, None, (OperatorStore("default", None, "hdfs", schema),))
+    assert expected_partitions(operator, 3, ("0", "1", "2")) == range(3)
