@@ -93,8 +93,12 @@ coherence: dev ## hold the commands against each other on every recorded restart
 	$(BIN)/pytest tests/coherence $(SIDE_BY_SIDE)
 	$(BIN)/python -m tests.coherence.misses
 
-fuzz: dev ## byte-level fuzzing of the parsers for SECONDS=60
-	$(BIN)/python -m tests.fuzz.parsers --seconds $(or $(SECONDS),60)
+fuzz: dev ## whole commands over hostile checkpoints, and parsers led by coverage, for SECONDS=3600 (SEED=1)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat -e '.[fuzz]'
+	seconds=$(or $(SECONDS),3600) seed=$(or $(SEED),1); \
+	$(BIN)/python -m tests.fuzz.parsers --guided --seconds $$seconds --seed $$seed & guided=$$!; \
+	$(BIN)/python -m tests.fuzz.commands --seconds $$seconds --seed $$seed; ended=$$?; \
+	wait $$guided && exit $$ended
 
 golden: dev ## rewrite the golden files; review the diff
 	REWRITE_GOLDEN=1 $(BIN)/pytest tests/golden -q
