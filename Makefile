@@ -15,7 +15,7 @@ FAST += --ignore tests/property/test_column_laws.py
 # The tests of a file stay together: what they share is made once. Not for Spark, which takes all cores as it is.
 SIDE_BY_SIDE := -n auto --dist loadfile
 
-.PHONY: help demo test dev lint golden samples test-fast test-no-spark test-property test-spark kafka-truth fuzz bench docs sweep accuracy clean test-crash test-storage package changelog coherence
+.PHONY: help demo test dev lint golden samples test-fast test-no-spark test-property test-spark kafka-truth fuzz bench docs sweep accuracy clean test-crash test-storage package lock changelog coherence
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -23,11 +23,14 @@ help: ## list the targets
 dev: $(BIN)/.installed ## make the virtual environment with everything the tests need
 
 $(BIN)/.installed: EXTRA := dev
+$(BIN)/.installed: LOCK := dev.lock
+$(BIN)/.installed: dev.lock
 $(LIGHT)/bin/.installed: EXTRA := test-light
 
 %/bin/.installed: setup.cfg pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "ckpttool needs Python 3.11 or later; try make PYTHON=python3.11"; exit 1; }
 	$(PYTHON) -m venv $*
+	$(if $(LOCK),$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCK))
 	$*/bin/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat -e '.[$(EXTRA)]'
 	@touch $@
 
@@ -52,6 +55,11 @@ package: dev ## build sdist and wheel, check them, and try the wheel in an empty
 	$(BIN)/python -m build --quiet --outdir dist
 	$(BIN)/twine check --strict dist/*
 	$(BIN)/python -m tests.package dist
+	$(BIN)/python -m tests.bill > dist/ckpttool.cdx.json
+
+lock: dev ## choose the newest versions that setup.cfg allows for what developers install, and write dev.lock
+	$(BIN)/uv pip compile setup.cfg --extra dev --universal --python-version 3.11 --generate-hashes --upgrade \
+	    --no-annotate --quiet --custom-compile-command 'make lock' --output-file dev.lock
 
 test: lint package test-no-spark ## everything that gates; installs the Sparks it compares with
 	$(BIN)/python -m tests.parts.spark $(SPARK) --jars
