@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
 from ckpttool.errors import MalformedFile, NotFound, Unavailable
 from ckpttool.harness.history import Histories
 from ckpttool.harness.history_json import parse_histories
+from ckpttool.limits import weigh_json
 
 SUFFIX = ".jsonl"
+_MOST_BYTES, _MOST_VALUES = 2**26, 3_000_000  # a campaign of every scenario comes to a tenth of that
 
 
 def load_histories(paths: Iterable[str]) -> list[Histories]:
@@ -30,7 +34,7 @@ def _files(path: Path) -> list[Path]:
 
 def _load(path: Path) -> Histories:
     try:
-        return parse_histories(path.read_text(encoding="utf-8"))
+        return parse_histories(_content(path).decode("utf-8"))
     except FileNotFoundError:
         raise NotFound(f"{path} does not exist", "name a file that `ckpt crash-test run` has left") from None
     except OSError as error:
@@ -39,3 +43,16 @@ def _load(path: Path) -> Histories:
         raise NotFound(f"{path} is not a file of histories: it is not UTF-8") from None
     except MalformedFile as error:
         raise NotFound(f"{path} is not a file of histories: {error.message}", f"expected {error.expected}") from None
+
+
+def _content(path: Path) -> bytes:
+    """Histories are sent around, and may be pipes that nobody writes to, devices that never end, or built to cost."""
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise MalformedFile("it is no regular file", expected="a file")
+        content = file.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES or weigh_json(content) > _MOST_VALUES:
+        raise MalformedFile(
+            "it is larger than any run makes it", expected=f"{_MOST_BYTES:,} bytes and {_MOST_VALUES:,} values at most"
+        )
+    return content

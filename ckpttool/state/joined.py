@@ -16,17 +16,31 @@ Values = tuple[Any, ...]
 
 def joined_rows(indexed: Iterable[Values], numbers: Iterable[Values], has_matched: bool) -> Iterator[Values]:
     """`indexed`: key with index, and value; `numbers`: key and how many rows it has."""
-    left = {repr(key): count for key, (count,) in numbers}
+    left = {repr(key): _number(value) for key, value in numbers}
     expected = sum(left.values())
     found = 0
     for key, value in indexed:
-        if key[-1] < left.get(repr(key[:-1]), 0):
+        index = key[-1] if key else None
+        if not isinstance(index, int):
+            raise _no_number()
+        if index < left.get(repr(key[:-1]), 0):
             found += 1
             yield key[:-1], value[:-1] if has_matched else value
     if found != expected:
         raise MalformedFile(
             f"{expected - found} rows are not there", expected=f"{expected} rows, as the numbers of rows per key say"
         )
+
+
+def _number(columns: Any) -> int:
+    """The only one of these columns: of a table without a schema there are none, and a schema may say anything."""
+    if not isinstance(columns, tuple) or len(columns) != 1 or not isinstance(columns[0], int):
+        raise _no_number()
+    return columns[0]
+
+
+def _no_number() -> MalformedFile:
+    return MalformedFile("no number of rows, or of a row, where a join has one", expected="a whole number")
 
 
 def stamped_rows(rows: Iterable[Values]) -> Iterator[Values]:

@@ -221,7 +221,7 @@ TARGETS: Mapping[str, Target] = {
     "zip": read_zip_entries,
     "table": check_sst,
     "operator": parse_operator_metadata,
-    "histories": lambda data: parse_histories(text_of(data)),
+    "histories": lambda data: parse_histories(data.decode(errors="replace")),
     "earlier look": parse_earlier,
     "offsets": every_offset,
     "names": every_name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,16 @@ def test_nothing_there(tmp_path: Path, path: str) -> None:
     outcome = run_ckpt("crash-test", "report", path, cwd=tmp_path)
     assert outcome.code == 4
     assert outcome.err
+
+
+@pytest.mark.parametrize("kind", ["pipe", "holes", "commas"])
+def test_what_would_never_end_is_not_read(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "a.jsonl"
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.write_bytes(b"[" + b"[]," * 2**21 + b"[]]\n")
+        os.truncate(path, 2**40 if kind == "holes" else path.stat().st_size)
+    outcome = run_ckpt("crash-test", "report", str(path))
+    assert outcome.code == 4
+    assert ("no regular file" if kind == "pipe" else "larger than any run") in outcome.err

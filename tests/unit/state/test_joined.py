@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ckpttool.errors import MalformedFile
@@ -28,3 +30,11 @@ def test_a_row_that_was_lost_is_told_after_those_that_are_there() -> None:
 
 def test_rows_of_one_key_and_time_lose_what_was_matched() -> None:
     assert list(stamped_rows([(("a", 5), (1, 2, True))])) == [(("a", 5), (1, 2))]
+
+
+@pytest.mark.parametrize("value", [b"raw", (), (1, 2), ("1",), (None,)], ids=str)
+def test_a_number_that_is_none_is_told(value: Any) -> None:
+    with pytest.raises(MalformedFile, match="no number"):
+        list(joined_rows([], [((1,), value)], has_matched=False))
+    with pytest.raises(MalformedFile, match="no number"):
+        list(joined_rows([(("a", "no index"), (1,))], [(("a",), (1,))], has_matched=False))
