@@ -164,6 +164,8 @@ def _three(answer: Sequence[memoryview]) -> tuple[bytes, bytes, bytes]:
 
 
 def _pieces(sizes: bytes, content: bytes) -> list[bytes]:
+    if len(sizes) % array("I").itemsize:
+        raise wrong_answer("pairs of keys and values")
     ends = list(accumulate(array("I", sizes), initial=0))
     if ends[-1] != len(content):
         raise wrong_answer("pairs of keys and values")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from ckpttool.connectors import ALL
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.state.entries import delta_entries, snapshot_entries
 from ckpttool.formats.state.schema import parse_state_schema
+from ckpttool.jail.cell import DONE, MORE
 from tests import state_builders
 from tests.fuzz.targets import TARGETS, sized
 from tests.samples.place import REPOSITORY
@@ -60,6 +62,8 @@ def _made(files: Sequence[Path]) -> Iterator[bytes]:
     yield from _rows(files)
     yield state_builders.plain([(bytes(8), bytes(16))] * 9)
     yield state_builders.lzf(bytes(100))
+    pieces = array("I", (3, 2)).tobytes()
+    yield from (sized(pieces, sized(b"keyto", end)) for end in (DONE, MORE, b"it is damaged"))
     yield b"\x01\x01\x00\x00" + pack("<BB", 2 | 0, 0)
     yield b'<html><a href="a/">a/</a> <a class=x href=\'b?C=N\'>b</a><a href="/checkpoint/c">c</a>'
     partitions = b'[{"topic":"t","topic_id":"x","partitions":[{"partition":0,"earliest":1}]}]'

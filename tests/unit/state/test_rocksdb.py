@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from ckpttool.errors import MalformedFile
 from ckpttool.formats.state.rocksdb import read_zip_entries
 from ckpttool.jail.warden import JAIL
+from ckpttool.state.rocksdb import Database, pairs
 from ckpttool.storage.store import LocalStore
 from tests.state_builders import ROCKSDB
 from tests.unit.state.made import placed, read, rocks_key, rocks_snapshot, rocks_value, rows_of
@@ -163,3 +165,18 @@ def test_a_database_is_read_on_where_a_child_has_died(tmp_path: Path) -> None:
             JAIL.close()
         found[row.values[0][0]] = row.values[1][0]
     assert (found, reader.findings) == (many, [])
+
+
+@pytest.mark.parametrize("sizes", [b"12345", b"\xff\xff\xff\xff", b"\x02\x00\x00\x00"], ids=str)
+def test_an_answer_whose_sizes_are_none_is_refused(sizes: bytes) -> None:
+    """Whoever has taken over the child says what it likes."""
+
+    class Taken(Database):
+        def __init__(self) -> None:
+            pass
+
+        def ask(self, *_: object) -> list[memoryview]:
+            return [memoryview(sizes), memoryview(b"ab"), memoryview(b"")]
+
+    with pytest.raises(MalformedFile, match="answered what cannot be"):
+        list(pairs(Taken()))
