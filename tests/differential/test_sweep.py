@@ -72,7 +72,9 @@ def otherwise(version: str, keys: Iterable[str]) -> dict[str, Json]:
         Restarter(version, Sparks(version, Path(folder))) as restarter,
     ):
         for key, case in in_one_process([(key, kept[key]) for key in keys], made):
-            again = restarter.case(made[case["base"]], Surgery(tuple(case["surgery"]), *case["kind"]))
+            again = restarter.case(
+                made[case["base"]], Surgery(tuple(case["surgery"]), *case["kind"]), case.get("change")
+            )
             if verdict(again) != verdict(case):
                 different[key] = verdict(again)
     return different

@@ -46,19 +46,23 @@ SESSION = {f"{STATE}.maintenanceInterval": "1h", "spark.sql.streaming.numRecentP
 @dataclass(frozen=True)
 class Base:
     """`files`: how many input files there are; `starts`: how often the query is started, with one batch each where
-    the source decides nothing; `more`: how many files a restart gets besides."""
+    the source decides nothing; `grows`: how many files come between two of them; `more`: how many files a restart gets
+    besides; `changes`: what else a restart may be given; `suite`: whose cases are recorded together."""
 
     name: str
     query: Json
     conf: dict[str, str] = field(default_factory=dict)
     files: int = 4
     starts: int = 1
+    grows: int = 0
     more: int = 1
     drive: str = "available-now"
     make: str | None = None  # how the base is run, where that is not how it is restarted
     commits: int = 1  # for the drive "committed": how many batches to wait for
     kill: Kill | None = None
     checkpoint: str = "checkpoint"
+    changes: tuple[Json, ...] = ()
+    suite: str = "cases"
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -100,7 +104,9 @@ class Base:
 
 def bases(spark: str) -> list[Base]:
     """What this version can do, and nothing it cannot."""
-    found = [*_stateless(spark), *_stateful(spark), *_interrupted(spark), *_killed()]
+    from tests.differential.sweep.tables import table_bases
+
+    found = [*_stateless(spark), *_stateful(spark), *_interrupted(spark), *_killed(), *table_bases(spark)]
     return sorted(found, key=lambda base: base.name)
 
 
@@ -271,8 +277,9 @@ def make_bases(spark: str, chosen: Iterable[Base], sparks: Sparks) -> Iterator[t
 def _run(base: Base, spark: str, running: SparkProcess, log: Path) -> str | None:
     _clear(base, spark)
     answer: Json = {}
-    for _ in range(base.starts):
-        answer = running.run(request(base, spark, log, first=0, drive=base.make or base.drive) | {"timeout": 60})
+    for left in reversed(range(base.starts)):
+        asked = request(base, spark, log, first=0, more=-left * base.grows, drive=base.make or base.drive)
+        answer = running.run(asked | {"timeout": 60})
     told = [one["message"] or "" for one in answer["start"] or answer["error"] or []]
     expected = bool(base.query.get("fail_in"))
     if bool(told) != expected or answer["timeout"] or answer["said"]:

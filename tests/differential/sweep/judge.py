@@ -15,11 +15,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import convert
 from msgspec.structs import replace
 
 from ckpttool import load_checkpoint, open_store
 from ckpttool.api import look_at_states
 from ckpttool.diagnosis import Diagnosis, diagnose
+from ckpttool.kafka.base import BrokerAnswer
+from ckpttool.kafka.diff import KafkaEvidence, Knowledge
+from ckpttool.kafka.positions import subscription_of
 from ckpttool.laws.restart import GOES_ON, Restart
 from ckpttool.reading.inputs import load_inputs
 from ckpttool.reading.sinks import load_sink
@@ -28,7 +32,7 @@ from ckpttool.scene.evidence import Evidence, gather_evidence
 from ckpttool.scene.scene import Scene, Start, Trigger
 from ckpttool.scene.sinks import SinkEvidence, SinkKind
 from ckpttool.storage.doors import Doors
-from tests.differential.sweep.load import cases_in_turn, recorded_versions
+from tests.differential.sweep.load import CASES, SUITES, cases_in_turn, lay, read_cases, recorded_versions
 
 WITH_A_RECORD: dict[str, SinkKind] = {"json": "file", "parquet": "file", "delta": "delta"}
 NOW_MS = 1_795_000_000_000  # the day on which the cases were recorded
@@ -114,10 +118,10 @@ class Verdict:
         )
 
 
-def judge(version: str) -> Iterator[Verdict]:
+def judge(version: str, suite: str = CASES) -> Iterator[Verdict]:
     release = parse_release(version)
     with tempfile.TemporaryDirectory() as folder:
-        for case, lay in cases_in_turn(version, Path(folder)):
+        for case, lay in cases_in_turn(version, Path(folder), suite=suite):
             path = lay()
             if path.is_dir():  # a place that is not there yet is refused by every command
                 store = open_store(str(path))
@@ -129,10 +133,27 @@ def judge(version: str) -> Iterator[Verdict]:
                 yield Verdict(case, diagnose(scene))
 
 
+def judge_kafka(version: str, asked: bool) -> Iterator[Verdict]:
+    """`asked`: the broker was, and said what was recorded; else nobody named one."""
+    with tempfile.TemporaryDirectory() as folder:
+        for case in read_cases(version, "kafka"):
+            path = Path(folder) / case["id"].replace("/", "-")
+            lay(case["files"], path)
+            evidence = gather_evidence(load_checkpoint(open_store(str(path)), any_place=True))
+            given = case["restart"]
+            start = Start(parse_release(version), trigger_of(case), given["conf"], given["options"])
+            answers = convert(case["kafka"], dict[int, BrokerAnswer], strict=False)
+            knowledge = Knowledge({}, {}, subscription_of(given["options"]))
+            kafka = KafkaEvidence(answers, knowledge) if asked else None
+            yield Verdict(case, diagnose(Scene(evidence, start, now_ms=NOW_MS, kafka=kafka)))
+
+
 def options(case: dict[str, Any], path: Path) -> dict[str, str]:
-    """The Delta source's table is looked at, as with `--option path=`."""
+    """The Delta source's table is looked at, as with `--option path=`; and what else the restart was given."""
     table = path.parent / "source"
-    return {"path": str(table)} if case["group"].startswith("delta") and table.exists() else {}
+    named = {"path": str(table)} if case["group"].startswith("delta") and table.exists() else {}
+    reader = case["restart"].get("reader", {})
+    return named | {key: value.replace("{checkpoint}", str(path)) for key, value in reader.items()}
 
 
 def sink(case: dict[str, Any], path: Path, evidence: Evidence) -> SinkEvidence:
@@ -184,9 +205,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Judge the predictions by the recorded truths.")
     parser.add_argument("versions", nargs="*", metavar="VERSION")
     parser.add_argument("--show", action="store_true", help="print the cases that are not right")
+    parser.add_argument("--suite", default=CASES, choices=(*SUITES, "kafka-asked"), help="which recorded cases")
     options = parser.parse_args()
-    for version in options.versions or recorded_versions():
-        verdicts = list(judge(version))
+    for version in options.versions or recorded_versions(options.suite.removesuffix("-asked")):
+        if options.suite.startswith("kafka"):
+            verdicts = list(judge_kafka(version, asked=options.suite.endswith("-asked")))
+        else:
+            verdicts = list(judge(version, options.suite))
         print(version, *(f"{name} {count}" for name, count in asdict(score(verdicts)).items()), sep="  ")
         if options.show:
             print(*(_spell(verdict) for verdict in verdicts if not verdict.right), sep="\n")

@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
@@ -22,19 +22,34 @@ from tests.differential.sweep.bases import TRUTHS, facts, unpack
 from tests.differential.sweep.surgery import Edit, apply
 
 Json = dict[str, Any]
+CASES = "cases"  # the suite of what is done to checkpoints; the others have other sources
+SUITES = (CASES, "tables", "kafka")
 
 
-def load_cases(spark: str) -> Iterator[tuple[Json, Callable[[Path], Path]]]:
+def load_cases(spark: str, suite: str = CASES) -> Iterator[tuple[Json, Callable[[Path], Path]]]:
     """Each case with a function that lays its checkpoint (with input and output beside it) below a folder."""
-    for line in cases_file(spark).read_text().splitlines():
-        case = json.loads(line)
+    for case in read_cases(spark, suite):
         yield case, partial(materialise, spark, case["base"], case["surgery"])
 
 
-def cases_in_turn(spark: str, folder: Path, nth: int = 1) -> Iterator[tuple[Json, Callable[[], Path]]]:
+def read_cases(spark: str, suite: str) -> Iterator[Json]:
+    yield from map(json.loads, cases_file(spark, suite).read_text().split("\n")[:-1])
+
+
+def lay(files: Mapping[str, str], checkpoint: Path) -> None:
+    """A checkpoint that is recorded in words; of sources byte by byte, as Latin-1."""
+    for name, text in files.items():
+        path = checkpoint / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode("latin-1" if name.startswith("sources") else "utf-8"))
+
+
+def cases_in_turn(
+    spark: str, folder: Path, nth: int = 1, suite: str = CASES
+) -> Iterator[tuple[Json, Callable[[], Path]]]:
     """Each nth case with a function that lays its checkpoint below the folder, at a place that the cases of a base
     share: to lay out and remove all files for each of them takes several times as long as to judge it."""
-    for case, _ in islice(load_cases(spark), 0, None, nth):
+    for case, _ in islice(load_cases(spark, suite), 0, None, nth):
         yield case, partial(lay_again, spark, case["base"], case["surgery"], folder / case["base"])
 
 
@@ -72,12 +87,12 @@ def _entries(folder: Path) -> dict[str, tuple[int, int] | None]:
     return found
 
 
-def recorded_versions() -> list[str]:
-    return sorted(path.parent.name for path in TRUTHS.glob("*/cases.jsonl"))
+def recorded_versions(suite: str = CASES) -> list[str]:
+    return sorted(path.parent.name for path in TRUTHS.glob(f"*/{suite}.jsonl"))
 
 
-def cases_file(spark: str) -> Path:
-    return TRUTHS / spark / "cases.jsonl"
+def cases_file(spark: str, suite: str = CASES) -> Path:
+    return TRUTHS / spark / f"{suite}.jsonl"
 
 
 def materialise(spark: str, base: str, edits: list[Edit], target: Path) -> Path:

@@ -79,7 +79,12 @@ def identities(rows: list[Json] | None) -> Counter[str] | None:
 
 def lost_and_repeated(query: Json, files: int, rows: list[Json] | None) -> Json:
     """For a query that only copies: which ids of the input the sink has not, and which it has more than once."""
-    if rows is None or query["shape"] != "stateless" or query["source"] not in ("file", "python", "counter", "delta"):
+    if (
+        rows is None
+        or query.get("ops")
+        or query["shape"] != "stateless"
+        or query["source"] not in ("file", "python", "counter", "delta")
+    ):
         return {}
     seen = Counter(row["id"] for row in rows if "id" in row)
     per_file = {"delta": 1, "counter": 0}.get(query["source"], 2)

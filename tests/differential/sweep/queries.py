@@ -43,13 +43,73 @@ def rate_source(place: Place) -> DataFrame:
     return rate.selectExpr("value AS id", "timestamp AS at")
 
 
-def delta_source(place: Place, count: int, first: int = 0) -> DataFrame:
-    """A Delta table of one small file per version, read one file per batch."""
+def delta_source(place: Place, query: Json, count: int, first: int = 0) -> DataFrame:
+    """A Delta table of one small file per version where its `ops` do not say otherwise, read one file per batch."""
+    ops = query.get("ops", [])
     for version in range(first, count):
         if not (place.root / "source" / "_delta_log" / f"{version:020}.json").exists():
-            rows = place.spark.createDataFrame([(version, NAMES[version % len(NAMES)])], "id LONG, name STRING")
-            rows.coalesce(1).write.format("delta").mode("append").save(place.path("source"))
-    return place.spark.readStream.format("delta").option("maxFilesPerTrigger", 1).load(place.path("source"))
+            op, _, after = (ops[version] if version < len(ops) else "-").partition("+")
+            commit(place, op, version, query.get("properties", {}))
+            if after:
+                AFTERWARDS[after](place)
+    reader = {"maxFilesPerTrigger": "1"} | query.get("reader", {})
+    reader = {key: value.replace("{checkpoint}", place.path(place.checkpoint)) for key, value in reader.items()}
+    return place.spark.readStream.format("delta").options(**reader).load(place.path("source"))
+
+
+def commit(place: Place, op: str, version: int, properties: Json) -> None:
+    """One version of the table. The first one makes it."""
+    table = f"delta.`{place.path('source')}`"
+    if version == 0 and properties:
+        place.spark.conf.set("spark.databricks.delta.properties.defaults.autoOptimize.autoCompact", "false")
+        told = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
+        rows = "VALUES (0L, 'a'), (1L, 'b'), (2L, 'c')" if op == "three" else "VALUES (0L, 'a')"
+        select = f"SELECT /*+ COALESCE(1) */ col1 AS id, col2 AS name FROM {rows}"
+        place.spark.sql(f"CREATE TABLE {table} USING delta TBLPROPERTIES ({told}) AS {select}")
+        return
+    if op in OPERATIONS:
+        place.spark.sql(OPERATIONS[op].format(table=table, last=version - 1))
+        return
+    count = 3 if op == "three" else 1
+    named = [(version + 100 * more, NAMES[version % len(NAMES)]) for more in range(count)]
+    rows = place.spark.createDataFrame(named, "id LONG, name STRING")
+    rows.coalesce(1).write.format("delta").mode("append").save(place.path("source"))
+
+
+# Each makes one commit. `last`: the version before it, whose row has that number.
+OPERATIONS = {
+    "update": "UPDATE {table} SET name = 'other' WHERE id = {last}",
+    "delete": "DELETE FROM {table} WHERE id = {last}",
+    "one": "DELETE FROM {table} WHERE id = 1",
+    "truncate": "DELETE FROM {table}",
+    "merge": (
+        "MERGE INTO {table} t USING (SELECT {last}L AS id, 'merged' AS name UNION ALL SELECT 1000L, 'new') s"
+        " ON t.id = s.id WHEN MATCHED THEN UPDATE SET name = s.name"
+        " WHEN NOT MATCHED THEN INSERT (id, name) VALUES (s.id, s.name)"
+    ),
+    "overwrite": "INSERT OVERWRITE {table} SELECT 500L, 'anew'",
+    "replace": "CREATE OR REPLACE TABLE {table} USING delta AS SELECT 600L AS id, 'replaced' AS name",
+    "restore": "RESTORE TABLE {table} TO VERSION AS OF 1",
+    "optimize": "OPTIMIZE {table}",
+    "feed-on": "ALTER TABLE {table} SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')",
+    "feed-off": "ALTER TABLE {table} SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'false')",
+    "add-column": "ALTER TABLE {table} ADD COLUMNS (more STRING)",
+    "rename-column": "ALTER TABLE {table} RENAME COLUMN name TO renamed",
+    "drop-column": "ALTER TABLE {table} DROP COLUMN name",
+}
+
+
+def vacuum(place: Place) -> None:
+    place.spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    place.spark.sql(f"VACUUM delta.`{place.path('source')}` RETAIN 0 HOURS")
+
+
+def checkpoint_table(place: Place) -> None:
+    jvm: Any = place.spark._jvm
+    jvm.org.apache.spark.sql.delta.DeltaLog.forTable(place.spark._jsparkSession, place.path("source")).checkpoint()
+
+
+AFTERWARDS = {"vacuum": vacuum, "checkpoint": checkpoint_table}
 
 
 def python_source(place: Place, count: int) -> DataFrame:
@@ -106,7 +166,7 @@ def source(place: Place, query: Json, first: int, count: int) -> DataFrame:
     if kind == "empty":
         return file_source(place, 0).select("id", "at").union(counter_source(place))
     if kind == "delta":
-        return delta_source(place, count, first)
+        return delta_source(place, query, count, first)
     if kind == "python":
         return python_source(place, count)
     return {"counter": counter_source, "rate": rate_source}[kind](place)

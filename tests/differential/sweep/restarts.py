@@ -71,35 +71,39 @@ class Restarter:
         self.kill()
         return None
 
-    def case(self, base: Base, surgery: Surgery) -> Json:
+    def case(self, base: Base, surgery: Surgery, change: Json | None = None) -> Json:
         root = base.root(self.spark)
         shutil.rmtree(root, ignore_errors=True)
         try:
             materialise(self.spark, base.name, list(surgery.edits), root)
         except (OSError, LookupError, ValueError, TypeError) as error:
             raise Inapplicable(f"{type(error).__name__}: {error}") from None
-        truth = self.restart(base)
+        truth = self.restart(base, change)
         if truth["phase"] == "batch":
-            again = self.restart(base)
+            again = self.restart(base, change)
             told = {key: again[key] for key in ("outcome", "batch_id", "phase", "error", "ran")}
             truth["second"] = None if again["outcome"] == "timeout" else told
+        given = {"reader": reader_of(base, change)} if base.suite == "tables" else {}
         return {
-            "id": case_id(base.name, surgery),
+            "id": case_id(base.name, surgery, change),
             "base": base.name,
             "surgery": list(surgery.edits),
-            "told": surgery.name,
+            "told": surgery.name if change is None else f"{surgery.name} + restart {json.dumps(change)}",
             "group": f"{base.group}/{surgery.area}",
             "kind": [surgery.area, surgery.role, surgery.what],
-            "restart": {"trigger": base.drive, "more_files": base.more, "conf": base.conf},
+            **({} if change is None else {"change": change}),
+            "restart": {"trigger": base.drive, "more_files": base.more, "conf": base.conf, **given},
             "truth": truth,
         }
 
-    def restart(self, base: Base) -> Json:
+    def restart(self, base: Base, change: Json | None = None) -> Json:
         root = base.root(self.spark)
         checkpoint = root / base.checkpoint
         asked = request(base, self.spark, self.sparks.log, first=base.files, more=base.more)
         asked["commits"] = 1
         asked["query"] = {key: value for key, value in base.query.items() if key != "fail_in"}
+        if base.suite == "tables":
+            asked["query"]["reader"] = reader_of(base, change)
         before = Seen(base, root, self.rows_in_delta(base))
         answer = self.ask(base.needs, asked)
         after = Seen(base, root, self.rows_in_delta(base))
@@ -135,8 +139,15 @@ class Seen:
         return {"start": lines(self.checkpoint, batch - 1), "end": lines(self.checkpoint, batch)}
 
 
-def case_id(base: str, surgery: Surgery) -> str:
-    return f"{base}/{hashlib.sha256(json.dumps(surgery.edits, sort_keys=True).encode()).hexdigest()[:10]}"
+def case_id(base: str, surgery: Surgery, change: Json | None = None) -> str:
+    made = [surgery.edits, change] if change else surgery.edits
+    return f"{base}/{hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()[:10]}"
+
+
+def reader_of(base: Base, change: Json | None) -> dict[str, str]:
+    """The options of the source at the restart."""
+    reader = base.query.get("reader", {}) | (change or {}).get("reader", {})
+    return {key: value for key, value in reader.items() if value is not None}
 
 
 # -- what happened -----------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.differential.sweep.bases import Base, Sparks, archive, bases, make_bases
-from tests.differential.sweep.load import cases_file, checkpoint_of
+from tests.differential.sweep.load import CASES, cases_file, checkpoint_of
 from tests.differential.sweep.restarts import Inapplicable, Restarter, case_id
 from tests.differential.sweep.surgery import Surgery, choose, single_surgeries
 
@@ -31,15 +31,16 @@ Json = dict[str, Any]
 flatten = partial(json.dumps, separators=(",", ":"), ensure_ascii=False)
 
 
-def make_missing(spark: str, sparks: Sparks, only: str) -> None:
-    missing = [base for base in bases(spark) if only in base.name and not archive(spark, base.name).exists()]
+def make_missing(spark: str, sparks: Sparks, only: str, suite: str) -> None:
+    wanted = (base for base in bases(spark) if base.suite == suite and only in base.name)
+    missing = [base for base in wanted if not archive(spark, base.name).exists()]
     began = time.monotonic()
     for base, wrong in make_bases(spark, missing, sparks):
         print(f"{time.monotonic() - began:6.1f} s {base.name}: {wrong or 'made'}", flush=True)
 
 
-def chosen_cases(spark: str, made: list[Base], limit: int, seed: int) -> list[tuple[str, Surgery]]:
-    """The undamaged bases first, then the choice."""
+def chosen_cases(spark: str, made: list[Base], limit: int, seed: int) -> list[tuple[str, Surgery, Json | None]]:
+    """The undamaged bases first, started again as before and with what else they may be given; then the choice."""
 
     def other(name: str) -> Path:
         return checkpoint_of(spark, name)
@@ -48,8 +49,9 @@ def chosen_cases(spark: str, made: list[Base], limit: int, seed: int) -> list[tu
         base.name: single_surgeries(other(base.name), [name for name in FOREIGN if name != base.name], other)
         for base in made
     }
-    controls = [(base.name, NOTHING) for base in made]
-    return [*controls, *_capped(choose(offered, limit, seed))][:limit]
+    controls = [(base.name, NOTHING, change) for base in made for change in (None, *base.changes)]
+    damaged = ((name, surgery, None) for name, surgery in _capped(choose(offered, limit, seed)))
+    return [*controls, *damaged][:limit]
 
 
 def _capped(chosen: list[tuple[str, Surgery]]) -> Iterator[tuple[str, Surgery]]:
@@ -61,17 +63,17 @@ def _capped(chosen: list[tuple[str, Surgery]]) -> Iterator[tuple[str, Surgery]]:
             yield name, surgery
 
 
-def sweep(spark: str, sparks: Sparks, only: str, limit: int, seed: int) -> None:
-    made = {base.name: base for base in bases(spark) if archive(spark, base.name).exists()}
-    kept = read(spark)
+def sweep(spark: str, sparks: Sparks, only: str, suite: str, limit: int, seed: int) -> None:
+    made = {base.name: base for base in bases(spark) if base.suite == suite and archive(spark, base.name).exists()}
+    kept = read(spark, suite)
     chosen = chosen_cases(spark, list(made.values()), limit, seed)
-    todo = {case_id(name, surgery): (made[name], surgery) for name, surgery in chosen if only in name}
+    todo = {case_id(*case): (made[case[0]], *case[1:]) for case in chosen if only in case[0]}
     todo = {key: case for key, case in todo.items() if key not in kept}
     began, outcomes = time.monotonic(), Counter[str]()
-    with Restarter(spark, sparks) as restarter, cases_file(spark).open("a") as out:
-        for count, (base, surgery) in enumerate(_by_connector(todo.values()), 1):
+    with Restarter(spark, sparks) as restarter, cases_file(spark, suite).open("a") as out:
+        for count, (base, surgery, change) in enumerate(_by_connector(todo.values()), 1):
             try:
-                case = restarter.case(base, surgery)
+                case = restarter.case(base, surgery, change)
             except Inapplicable as reason:
                 print(f"left out, {reason}: {base.name}: {surgery.name}", flush=True)
                 continue
@@ -84,10 +86,10 @@ def sweep(spark: str, sparks: Sparks, only: str, limit: int, seed: int) -> None:
             if count % 25 == 0 or count == len(todo):
                 pace = 60 * count / (time.monotonic() - began)
                 print(f"{count} of {len(todo)}, {pace:.0f} a minute, {dict(outcomes)}", flush=True)
-    write(spark, read(spark))
+    write(spark, suite, read(spark, suite))
 
 
-def _by_connector(cases: Iterable[tuple[Base, Surgery]]) -> list[tuple[Base, Surgery]]:
+def _by_connector(cases: Iterable[tuple[Base, Surgery, Json | None]]) -> list[tuple[Base, Surgery, Json | None]]:
     return sorted(cases, key=lambda case: _turn(case[0]))
 
 
@@ -100,20 +102,20 @@ def _turn(base: Base) -> tuple[tuple[str, ...], bool]:
     return tuple(base.needs), "ids" in base.name
 
 
-def again(spark: str, sparks: Sparks, share: float, seed: int) -> None:
+def again(spark: str, sparks: Sparks, suite: str, share: float, seed: int) -> None:
     """Run some kept cases again, and drop those that come out otherwise."""
-    kept = read(spark)
+    kept = read(spark, suite)
     made = {base.name: base for base in bases(spark)}
     picked = random.Random(seed).sample(sorted(kept), int(share * len(kept)))
     different = []
     with Restarter(spark, sparks) as restarter:
         for key, case in in_one_process([(key, kept[key]) for key in picked], made):
             surgery = Surgery(tuple(case["surgery"]), *case["kind"])
-            second = restarter.case(made[case["base"]], surgery)
+            second = restarter.case(made[case["base"]], surgery, case.get("change"))
             if verdict(second) != verdict(case):
                 print(f"not the same again: {key} {case['told']}: {verdict(case)} then {verdict(second)}", flush=True)
                 different.append(key)
-    write(spark, {key: case for key, case in kept.items() if key not in different})
+    write(spark, suite, {key: case for key, case in kept.items() if key not in different})
     print(f"{len(picked)} cases run again, {len(different)} dropped")
 
 
@@ -127,15 +129,15 @@ def verdict(case: Json) -> Json:
     }
 
 
-def read(spark: str) -> dict[str, Json]:
-    if not cases_file(spark).exists():
+def read(spark: str, suite: str = CASES) -> dict[str, Json]:
+    if not cases_file(spark, suite).exists():
         return {}
-    cases = [json.loads(line) for line in cases_file(spark).read_text().splitlines() if line.endswith("}")]
+    cases = [json.loads(line) for line in cases_file(spark, suite).read_text().splitlines() if line.endswith("}")]
     return {case["id"]: case for case in cases}
 
 
-def write(spark: str, cases: dict[str, Json]) -> None:
-    cases_file(spark).write_text("".join(flatten(cases[key]) + "\n" for key in sorted(cases)))
+def write(spark: str, suite: str, cases: dict[str, Json]) -> None:
+    cases_file(spark, suite).write_text("".join(flatten(cases[key]) + "\n" for key in sorted(cases)))
 
 
 def main() -> None:
@@ -144,17 +146,18 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=500, help="how many cases there shall be")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", metavar="GROUP", help="only bases with this in their name")
+    parser.add_argument("--suite", default=CASES, choices=(CASES, "tables"))
     parser.add_argument("--bases", action="store_true", help="only make the bases")
     parser.add_argument("--again", type=float, metavar="SHARE", help="run this share of the kept cases again")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ckpttool-sweep-") as folder:
         sparks = Sparks(options.spark, Path(folder))
         if options.again:
-            again(options.spark, sparks, options.again, options.seed)
+            again(options.spark, sparks, options.suite, options.again, options.seed)
             return
-        make_missing(options.spark, sparks, options.only)
+        make_missing(options.spark, sparks, options.only, options.suite)
         if not options.bases:
-            sweep(options.spark, sparks, options.only, options.limit, options.seed)
+            sweep(options.spark, sparks, options.only, options.suite, options.limit, options.seed)
 
 
 if __name__ == "__main__":

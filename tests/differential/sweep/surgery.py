@@ -596,7 +596,32 @@ def _recipes(checkpoint: Path) -> list[Surgery]:
         *without(*(relative(checkpoint, path) for path in sources if path.is_file() and path.name[0] != ".")),
         *without(*([f"commits/{commits[-1]}"] if commits else [])),
     )
+    recipes |= _of_source_table(checkpoint.parent / "source")
     return [Surgery(edits, "recipe", "several", what) for what, edits in recipes.items() if edits or what == "nothing"]
+
+
+def _of_source_table(table: Path) -> dict[str, tuple[Edit, ...]]:
+    """What happens to a table that a query reads: old commits go, files are vacuumed, a backup is put back."""
+    log = sorted(path for path in (table / "_delta_log").glob("*.json") if path.stem.isdecimal())
+    if not log:
+        return {}
+
+    def without(*paths: Path) -> tuple[Edit, ...]:
+        return tuple({"op": "delete", "path": f"../{path.relative_to(table.parent)}"} for path in paths)
+
+    newest = int(log[-1].stem)
+    last = table / "_delta_log" / "_last_checkpoint"
+    found: dict[str, tuple[Edit, ...]] = {}
+    for count in range(1, len(log)):
+        found[f"commits expired up to {count - 1}"] = without(*log[:count])
+        found[f"put back to version {newest - count}"] = without(*log[-count:], *([last] if last.exists() else []))
+    for path in log[1:-1]:
+        found[f"commit {int(path.stem)} gone"] = without(path)
+    data = sorted(path for path in table.glob("*.parquet"))
+    found["all files gone"] = without(*data)
+    found["table gone"] = ({"op": "remove directory", "path": "../source"},)
+    found["log gone"] = ({"op": "remove directory", "path": "../source/_delta_log"},)
+    return found
 
 
 def _ahead(commits: Sequence[int], newest: int) -> tuple[Edit, ...]:

@@ -1,0 +1,154 @@
+"""Queries that read a Delta table, whose commits are of every kind: what each range of the query holds, and with which
+options it is started again.
+
+The table is data, too: `ops` has one word per version (see `queries.OPERATIONS`); a version that it does not name is an
+append. What stands behind a `+` comes after the commit and makes none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.differential.sweep.bases import Base, has_delta, query, since
+
+Json = dict[str, Any]
+IGNORES = ("ignoreChanges", "ignoreDeletes", "skipChangeCommits", "ignoreFileDeletion")
+CDF = {"delta.enableChangeDataFeed": "true"}
+MAPPED = {"delta.columnMapping.mode": "name", "delta.minReaderVersion": "2", "delta.minWriterVersion": "5"}
+VECTORS = {"delta.enableDeletionVectors": "true"}
+
+
+def reading(ops: str = "", sink: str = "each", *, fail_in: Any = None, **more: Any) -> Json:
+    """`ops`: blanks between them; a `-` for an append."""
+    asked = query("delta", "stateless", sink, ops=ops.split(), **more)
+    return asked if fail_in is None else asked | {"fail_in": fail_in}
+
+
+def given(**reader: str | None) -> Json:
+    """Another restart: with this option of the source, or (None) without one that it had."""
+    return {"reader": reader}
+
+
+def ignoring(*but: str) -> tuple[Json, ...]:
+    return tuple(given(**{name: "true"}) for name in IGNORES if name not in but)
+
+
+STARTING = (given(startingVersion="0"), given(startingVersion="2"), given(startingVersion="99"))
+CHANGES = (
+    *ignoring(),
+    *STARTING,
+    given(startingTimestamp="2001-01-01"),
+    given(failOnDataLoss="false"),
+    given(readChangeFeed="true"),
+    given(excludeRegex="part-00000"),
+    given(maxFilesPerTrigger="2"),
+    given(maxBytesPerTrigger="1"),
+)
+
+
+def live(name: str, asked: Json, *changes: Json, files: int = 4, **more: Any) -> Base:
+    """Started with one version and again after each, so every batch is one version."""
+    return Base(f"table-{name}", asked, files=files, starts=files, grows=1, changes=changes, suite="tables", **more)
+
+
+def loading(name: str, asked: Json, *changes: Json, **more: Any) -> Base:
+    """Stopped within the table's first snapshot, of one file a version."""
+    stopped: Json = {"make": "committed", "commits": 2}
+    return Base(f"table-{name}", asked, files=6, changes=changes, suite="tables", **(stopped | more))
+
+
+def table_bases(spark: str) -> Iterator[Base]:
+    if not has_delta(spark):
+        return
+    yield live("appends", reading(), *CHANGES)
+    yield live("appends-delta", reading(sink="delta"), given(failOnDataLoss="false"))
+    yield from _changed()
+    yield from _fed()
+    yield from _loading()
+    yield from _schemas()
+    yield from _old()
+    if since(spark, "4.2"):
+        v2 = {"spark.sql.streaming.offsetLog.formatVersion": "2"}
+        yield live("offsets-v2", reading(), given(failOnDataLoss="false"), conf=v2)
+        yield live("offsets-v2-replay", reading(fail_in=["before", 3]), conf=v2)
+
+
+def _changed() -> Iterator[Base]:
+    """Commits that take files: ahead of the query, in its last range, and in the range that it has to repeat."""
+    words = {"update": "ignoreChanges", "delete": "ignoreDeletes", "merge": "skipChangeCommits"}
+    for op, option in words.items():
+        reader = {option: "true"}
+        yield live(f"{op}-ahead", reading(f"- - - - {op}"), *ignoring())
+        yield live(f"{op}-last", reading(f"- - - {op}", reader=reader), given(**{option: None}), *ignoring(option))
+        replayed = reading(f"- - - {op}", reader=reader, fail_in=["before", 3])
+        yield live(f"{op}-replay", replayed, given(**{option: None}), *ignoring(option))
+    older = reading("- - update -", reader={"ignoreChanges": "true"})
+    yield live("update-older", older, given(ignoreChanges=None))
+    yield live("update-delta-replay", reading("- - - update", "delta", reader={"ignoreChanges": "true"}))
+    yield live("overwrite-ahead", reading("- - - - overwrite"), *ignoring())
+    heedless, heeding = {"ignoreChanges": "true"}, given(ignoreChanges=None)
+    yield live("overwrite-last", reading("- - - overwrite", reader=heedless), heeding)
+    yield live("optimize-ahead", reading("- - - - optimize"))
+    yield live("optimize-last", reading("- - - optimize"), given(failOnDataLoss="false"))
+    yield live("vector-ahead", reading("three - - - one", properties=VECTORS), *ignoring())
+    passed = reading("three - - one", properties=VECTORS, reader={"ignoreChanges": "true"})
+    yield live("vector-last", passed, given(ignoreChanges=None), given(skipChangeCommits="true"))
+    yield live("replace-ahead", reading("- - - - replace"), *ignoring())
+    yield live("restore-ahead", reading("- - - - restore"), *ignoring())
+    yield live("restore-last", reading("- - - restore", reader=heedless), heeding)
+    yield live("truncate-ahead", reading("- - - - truncate"), *ignoring())
+
+
+def _fed() -> Iterator[Base]:
+    """By the change feed."""
+    feed = {"readChangeFeed": "true"}
+    away = given(readChangeFeed=None)
+    yield live("feed", reading("- - update delete", properties=CDF, reader=feed), away, *STARTING)
+    yield live("feed-replay", reading("- - - update", properties=CDF, reader=feed, fail_in=["before", 3]), away)
+    yield live("feed-off-ahead", reading("- - - - feed-off", properties=CDF, reader=feed), away)
+    yield live("feed-off-on", reading("- - - - feed-off feed-on", properties=CDF, reader=feed), away, more=2)
+    stopped = reading("- - - - feed-off", properties=CDF, reader=feed, fail_in=["before", 3])
+    yield live("feed-off-replay", stopped, away)
+    yield live("feed-never", reading(), given(readChangeFeed="true"), given(readChangeData="true"))
+    late = reading("- - update -", properties=CDF, reader={"ignoreChanges": "true"})
+    yield live("feed-gone-on", late, given(readChangeFeed="true"))
+
+
+def _loading() -> Iterator[Base]:
+    one_by_one = {"maxFilesPerTrigger": "1"}
+    yield loading("loading", reading(reader=one_by_one), *CHANGES)
+    yield loading("loading-optimized", reading("- - - - - - optimize+vacuum", reader=one_by_one), *ignoring())
+    yield loading("loading-compacted", reading("- - - - - - optimize", reader=one_by_one))
+    yield loading("loading-deleted", reading("- - - - - - delete+vacuum", reader=one_by_one), *ignoring())
+    yield loading("loading-updated", reading("- - - - - - update", reader=one_by_one), *ignoring())
+    yield loading("loading-checkpointed", reading("- - - -+checkpoint - -", reader=one_by_one))
+    failed = reading(reader=one_by_one, fail_in=["before", 2])
+    yield loading("loading-replay", failed, make=None, commits=1)
+    vacuumed = reading("- - - - - - optimize+vacuum", reader=one_by_one, fail_in=["before", 2])
+    yield loading("loading-replay-vacuumed", vacuumed, make=None, commits=1)
+    yield loading("loading-feed", reading(properties=CDF, reader=one_by_one | {"readChangeFeed": "true"}))
+
+
+def _schemas() -> Iterator[Base]:
+    yield live("column-ahead", reading("- - - - add-column"), given(failOnDataLoss="false"))
+    yield live("column-later", reading("- - - - add-column -"), more=2)
+    yield live("rename-ahead", reading("- - - - rename-column", properties=MAPPED), *ignoring())
+    yield live("drop-ahead", reading("- - - - drop-column", properties=MAPPED))
+    tracked = {"schemaTrackingLocation": "{checkpoint}/_schemas"}
+    untracked = given(schemaTrackingLocation=None)
+    yield live("tracked", reading(properties=MAPPED, reader=tracked), untracked)
+    yield live("tracked-rename", reading("- - - - rename-column", properties=MAPPED, reader=tracked), untracked)
+    yield live("tracked-drop", reading("- - - - drop-column", properties=MAPPED, reader=tracked), untracked)
+    yield live("property-ahead", reading("- - - - feed-on"), given(failOnDataLoss="false"))
+
+
+def _old() -> Iterator[Base]:
+    """With a checkpoint of the log, so that older commits can go as they do with time."""
+    keep_on = given(failOnDataLoss="false")
+    yield live("old-checkpointed", reading("- - -+checkpoint - -"), keep_on, files=5)
+    yield live("old-checkpointed-last", reading("- - - -+checkpoint -"), keep_on)
+    replayed = reading("- - -+checkpoint - -", fail_in=["before", 4])
+    yield live("old-checkpointed-replay", replayed, keep_on, files=5)
+    yield live("old-vacuumed", reading("- - - - optimize+vacuum"), keep_on)
+    yield live("old-vacuumed-replay", reading("- - - - optimize+vacuum", fail_in=["before", 3]), keep_on)
