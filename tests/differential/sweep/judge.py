@@ -22,8 +22,7 @@ from ckpttool import load_checkpoint, open_store
 from ckpttool.api import look_at_states
 from ckpttool.diagnosis import Diagnosis, diagnose
 from ckpttool.kafka.base import BrokerAnswer
-from ckpttool.kafka.diff import KafkaEvidence, Knowledge
-from ckpttool.kafka.positions import subscription_of
+from ckpttool.kafka.diff import KafkaEvidence
 from ckpttool.laws.restart import GOES_ON, Restart
 from ckpttool.reading.inputs import load_inputs
 from ckpttool.reading.sinks import load_sink
@@ -143,8 +142,7 @@ def judge_kafka(version: str, asked: bool) -> Iterator[Verdict]:
             given = case["restart"]
             start = Start(parse_release(version), trigger_of(case), given["conf"], given["options"])
             answers = convert(case["kafka"], dict[int, BrokerAnswer], strict=False)
-            knowledge = Knowledge({}, {}, subscription_of(given["options"]))
-            kafka = KafkaEvidence(answers, knowledge) if asked else None
+            kafka = KafkaEvidence(answers) if asked else None
             yield Verdict(case, diagnose(Scene(evidence, start, now_ms=NOW_MS, kafka=kafka)))
 
 
