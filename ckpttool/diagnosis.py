@@ -152,8 +152,9 @@ def diagnose(scene: Scene, chosen: Choice = "given") -> Diagnosis:
     sinks = _judge_sinks(scene, prediction)
     if chosen == "any":
         prediction = _agreed(prediction, others)
+    told_there = {(finding.id, finding.path) for finding in judged.findings}
     findings = [
-        *_as_raised(prediction, list(told_by_files(scene))),
+        *_as_raised(prediction, [one for one in told_by_files(scene) if (one.id, one.path) not in told_there]),
         *_about_a_skipped_batch(scene, prediction),
         *judged.findings,
         *(finding for verdict in sinks for finding in verdict.findings),
@@ -213,7 +214,8 @@ def _judge_sources(scene: Scene) -> _Sources:
     failures = [one for one in spoken if isinstance(one, Failure)]
     first = min(failures, key=lambda one: PHASES.index(one.phase)) if failures else next(iter(spoken), None)
     law = kafka.stopped_by if kafka and first is kafka.obstacle else None
-    return _Sources(first, law, (*findings, *(kafka.findings if kafka else ())), kafka)
+    told = (*findings, *(kafka.findings if kafka else ()))
+    return _Sources(first, law, told, kafka if scene.kafka is not None else None)
 
 
 def _judge_inputs(scene: Scene) -> tuple[Failure | Doubt | None, tuple[Finding, ...]]:
@@ -225,7 +227,7 @@ def _judge_inputs(scene: Scene) -> tuple[Failure | Doubt | None, tuple[Finding, 
 
 
 def _judge_kafka(scene: Scene) -> KafkaVerdict | None:
-    if scene.kafka is None:
+    if scene.kafka is None and KAFKA not in scene.kinds:
         return None
     from ckpttool.laws.kafka.judge import judge_kafka
 

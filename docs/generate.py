@@ -86,7 +86,11 @@ def _screen(command: str) -> str:
 
 def with_laws(page: str) -> str:
     """The page of findings with its index, of the laws that tell something."""
-    told = [law for law in every() if law.look or law.next_step or law.needs != "logs" or law in OF_THE_PREDICTION]
+    told = [
+        law
+        for law in every()
+        if law.look or law.judge or law.next_step or law.needs != "logs" or law in OF_THE_PREDICTION
+    ]
     laws = [law for law in told if law.severities]
     rows = [
         f"| [`{law.id}`](#{law.id.lower()}) | {', '.join(law.severities)} | {law.symptom or law.title} |"

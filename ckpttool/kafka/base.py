@@ -7,7 +7,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-EARLIEST = -2  # a word of `startingOffsets`, which belongs in no checkpoint
+from ckpttool.model import SparkError
+
+EARLIEST, LATEST = -2, -1  # words of `startingOffsets`, which belong in no checkpoint
 
 Offsets = Mapping[str, Mapping[int, int]]  # topic → partition → the next offset
 Status = Literal[
@@ -61,6 +63,17 @@ class SourcePosition(Struct, frozen=True):
     @property
     def topics(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*(self.start or ()), *(self.end or ()))))
+
+
+class RefusedText(Struct, frozen=True):
+    """A text that a source does not take for its offsets: where it lies, and what its parser raises. `before_batches`:
+    when the source is prepared, before any batch."""
+
+    index: int
+    path: str
+    why: str
+    spark: SparkError
+    before_batches: bool = False
 
 
 class Subscription(Struct, frozen=True):

@@ -25,8 +25,8 @@ from ckpttool.kafka.base import (
     TopicAnswer,
     TopicView,
 )
-from ckpttool.kafka.positions import is_subscribed, meant_for, positions, subscription_of
-from ckpttool.scene.scene import Scene
+from ckpttool.kafka.positions import beginning_by_options, is_subscribed, meant_for, positions, subscription_of
+from ckpttool.scene.scene import Scene, option
 
 KnownIds = Mapping[tuple[int, str], str]  # source and topic → the id that it had
 
@@ -44,7 +44,25 @@ class KafkaEvidence(Struct, frozen=True):
 def views_of(scene: Scene, kafka: KafkaEvidence) -> tuple[SourceView, ...]:
     """Each Kafka source of the query as the checkpoint has it now, beside what its brokers said."""
     sources, given = positions(scene), subscription_of(scene.start.options)
-    return tuple(_compare(one, kafka, meant_for(one, given, several=len(sources) > 1)) for one in sources)
+    return tuple(
+        _compare(_begun(one, scene, kafka, given), kafka, meant_for(one, given, several=len(sources) > 1))
+        for one in sources
+    )
+
+
+def _begun(position: SourcePosition, scene: Scene, kafka: KafkaEvidence, given: Subscription) -> SourcePosition:
+    """A source that has not written down where it begins works that out of its options, at the broker. Those are known
+    if it is known what it subscribes to."""
+    answer = kafka.answers.get(position.index, BrokerAnswer(""))
+    if position.start is not None or not given.is_given or answer.fault is not None:
+        return position
+    if position.index not in kafka.answers:
+        from_earliest = (option(scene.start.options, "startingOffsets") or "").lower() == "earliest"
+        return replace(position, start={}) if from_earliest else position
+    there = {
+        topic: told.partitions for topic, told in answer.topics.items() if told.exists and is_subscribed(given, topic)
+    }
+    return replace(position, start=beginning_by_options(scene.start.options, there))
 
 
 def _compare(position: SourcePosition, kafka: KafkaEvidence, wanted: Subscription) -> SourceView:
@@ -56,7 +74,7 @@ def _compare(position: SourcePosition, kafka: KafkaEvidence, wanted: Subscriptio
     return SourceView(
         index=position.index,
         servers=answer.servers,
-        topics=topics or tuple(_unasked(position)),
+        topics=topics or tuple(_unasked(position, wanted)),
         is_replay=position.end is not None,
         subscription=wanted,
         fault=answer.fault,
@@ -76,10 +94,14 @@ def _topics_to_show(
         yield from (topic for topic in answer.topics if topic not in read_as and is_subscribed(wanted, topic))
 
 
-def _unasked(position: SourcePosition) -> Iterator[TopicView]:
+def _unasked(position: SourcePosition, wanted: Subscription) -> Iterator[TopicView]:
     """The checkpoint's half, where the broker's is not to be had."""
     for topic in position.topics:
-        yield TopicView(topic, topic, partitions=_untold(position, topic))
+        parts, subscribed = _untold(position, topic), is_subscribed(wanted, topic)
+        if position.end is None:
+            assigned = None if wanted.assigned is None else wanted.assigned.get(topic)
+            parts = tuple(part if subscribed and _in(assigned, part.partition) else _unread(part) for part in parts)
+        yield TopicView(topic, topic, partitions=parts, is_subscribed=subscribed)
 
 
 def _topic(

@@ -3,62 +3,134 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ckpttool.connectors import recognise_offset
+from msgspec.structs import replace
+
 from ckpttool.connectors.base import is_partition_number
-from ckpttool.connectors.kafka import KIND, KafkaOffset
+from ckpttool.connectors.kafka import KIND, REFUSED, deserialize, deserialize_beginning, has_beginning
 from ckpttool.errors import MalformedFile
+from ckpttool.formats import layout
 from ckpttool.formats.envelope import parse_json
-from ckpttool.kafka.base import Isolation, Offsets, Question, SourcePosition, Subscription
-from ckpttool.scene.batches import Batch, beside
+from ckpttool.kafka.base import (
+    EARLIEST,
+    LATEST,
+    Isolation,
+    Offsets,
+    PartitionAnswer,
+    Question,
+    RefusedText,
+    SourcePosition,
+    Subscription,
+)
+from ckpttool.releases import since
+from ckpttool.scene.batches import Batch, SourceProgress, beside
 from ckpttool.scene.scene import Scene, option
+
+_SENTINELS = {"earliest": EARLIEST, "latest": LATEST}
 
 
 def positions(scene: Scene) -> tuple[SourcePosition, ...]:
     """The Kafka sources of the query, in their order: where the next batch begins, and where a replay ends."""
+    return tuple(read for read in _sources(scene) if isinstance(read, SourcePosition))
+
+
+def refusals(scene: Scene) -> tuple[RefusedText, ...]:
+    """What the sources read of the checkpoint, and cannot."""
+    early = _prepared(scene) if _reads_beginnings(scene) else ()
+    return (*early, *(read for read in _sources(scene) if isinstance(read, RefusedText)))
+
+
+def _sources(scene: Scene) -> Iterator[SourcePosition | RefusedText]:
     if scene.planned is None and not scene.is_continuous:
-        return tuple(_beginnings(scene))
-    if scene.is_replay and not scene.is_realtime and not scene.is_continuous:
-        return tuple(_replayed(scene))
-    last = scene.committed if scene.is_continuous or scene.is_realtime else scene.planned
-    return tuple(_reached(scene.batch(last), scene.batch(scene.previous)))
+        yield from _beginnings(scene)
+    elif scene.is_replay and not scene.is_realtime and not scene.is_continuous:
+        yield from _replayed(scene)
+    else:
+        last = scene.committed if scene.is_continuous or scene.is_realtime else scene.planned
+        yield from _reached(scene, scene.batch(last), scene.batch(scene.previous))
 
 
-def _beginnings(scene: Scene) -> Iterator[SourcePosition]:
+def _beginnings(scene: Scene) -> Iterator[SourcePosition | RefusedText]:
     """No batch was ever planned, or the logs are gone: a source goes back to where it once began, if it kept that."""
-    for log in scene.checkpoint.source_logs:
-        start = _initial(scene, log.name)
-        if start is not None and log.name.isdecimal():
-            yield SourcePosition(int(log.name), None, start, None, None)
+    kept = [log.name for log in scene.checkpoint.source_logs if log.name.isdecimal() and log.kind in (KIND, None)]
+    for name in kept or (["0"] if scene.start.subscribes else []):
+        start = _initial(scene, name, int(name))
+        if isinstance(start, RefusedText):
+            if scene.start.subscribes or has_beginning(scene.checkpoint.raw.get(start.path)):
+                yield start  # else it is the beginning of another kind of source
+        elif start is not None or scene.start.subscribes:
+            yield SourcePosition(int(name), None, start, None, None)
 
 
-def _replayed(scene: Scene) -> Iterator[SourcePosition]:
+def _replayed(scene: Scene) -> Iterator[SourcePosition | RefusedText]:
     newest, before = scene.batch(scene.planned), scene.batch(scene.previous)
     for source, begun in beside(newest, before):
-        if not isinstance(source.offset, KafkaOffset):
+        if source.text is None or scene.kind_of(source) != KIND:
             continue
-        start = begun.offset if begun else None
-        # The time of the batch itself holds for what the source began with.
-        known_by = before if isinstance(start, KafkaOffset) else newest
-        first = start.topics if isinstance(start, KafkaOffset) else _initial(scene, source.key)
+        begun = begun if begun and begun.text is not None else None
+        first = _of_batch(before, begun) if begun else _initial(scene, source.key, source.index)
+        end = _of_batch(newest, source)
+        if refused := next((one for one in (first, end) if isinstance(one, RefusedText)), None):
+            if begun is None or begun.text != source.text:  # of a source that did not move nothing is planned
+                yield refused
+            continue
+        known_by = before if begun else newest  # the time of the batch itself holds for what the source began with
         reached_ms = known_by.planned_ms if known_by else None
-        yield SourcePosition(source.index, source.name, first, source.offset.topics, reached_ms)
+        yield SourcePosition(source.index, source.name, _offsets(first), _offsets(end), reached_ms)
 
 
-def _reached(newest: Batch | None, before: Batch | None) -> Iterator[SourcePosition]:
+def _reached(scene: Scene, newest: Batch | None, before: Batch | None) -> Iterator[SourcePosition | RefusedText]:
+    """A source without an offset in the newest batch goes on from the one before."""
     for source, earlier in beside(newest, before):
-        reached = source if source.text is not None else earlier or source
-        if newest and isinstance(reached.offset, KafkaOffset):
-            yield SourcePosition(source.index, source.name, reached.offset.topics, None, newest.planned_ms)
+        batch, reached = (before, earlier) if source.text is None and earlier else (newest, source)
+        if newest is None or reached.text is None or scene.kind_of(source) != KIND:
+            continue
+        start = _of_batch(batch, reached)
+        if isinstance(start, RefusedText):
+            yield start
+        else:
+            yield SourcePosition(source.index, source.name, start, None, newest.planned_ms)
 
 
-def _initial(scene: Scene, name: str) -> Offsets | None:
+def _offsets(read: Offsets | RefusedText | None) -> Offsets | None:
+    return None if isinstance(read, RefusedText) else read
+
+
+def _of_batch(batch: Batch | None, source: SourceProgress) -> Offsets | RefusedText | None:
+    path = layout.offsets(batch.id if batch else 0)
+    return _parsed(source.index, path, lambda: deserialize(source.text or ""))
+
+
+def _initial(scene: Scene, name: str, index: int) -> Offsets | RefusedText | None:
+    """Where a source began. What is not there it works out from its options again."""
     log = next((log for log in scene.checkpoint.source_logs if log.name == name), None)
-    if log is None or log.initial is None or log.kind not in (KIND, None):
-        return None
-    offset = recognise_offset(log.initial.text, KIND)
-    return offset.topics if isinstance(offset, KafkaOffset) else None
+    path = layout.source_entry(name, 0)
+    is_there = log is not None and log.kind in (KIND, None) and 0 in log.names.ids
+    data = scene.checkpoint.raw.get(path) if is_there else None
+    return None if data is None else _parsed(index, path, lambda: deserialize_beginning(data))
+
+
+def _parsed(index: int, path: str, parse: Callable[[], Offsets]) -> Offsets | RefusedText:
+    try:
+        return parse()
+    except MalformedFile as error:
+        return RefusedText(index, path, error.message, error.spark or REFUSED)
+
+
+def _reads_beginnings(scene: Scene) -> bool:
+    """Some releases prepare Trigger.AvailableNow by reading where each source began, at every start."""
+    reads = any(first <= scene.release < mended for first, mended in since.KAFKA_BEGINNING_READ)
+    return reads and scene.start.trigger == "available-now"
+
+
+def _prepared(scene: Scene) -> Iterator[RefusedText]:
+    newest = scene.evidence.newest
+    known = [source for source in newest.sources if scene.kind_of(source) == KIND] if newest else []
+    for source in known:
+        start = _initial(scene, source.key, source.index)
+        if isinstance(start, RefusedText):
+            yield replace(start, before_batches=True)
 
 
 # -- what the options say ----------------------------------------------------------------------------------------------
@@ -72,6 +144,35 @@ def subscription_of(options: Mapping[str, str]) -> Subscription:
     if (topics := option(options, "subscribe")) is not None:
         return Subscription(topics=tuple(name.strip() for name in topics.split(",") if name.strip()))
     return Subscription()
+
+
+Partitions = Mapping[str, Mapping[int, PartitionAnswer]]
+
+
+def beginning_by_options(options: Mapping[str, str], there: Partitions) -> Offsets | None:
+    """Where a new source begins, of what a broker has; None if that takes more than what it said."""
+    if any(option(options, name) is not None for name in ("startingTimestamp", "startingOffsetsByTimestamp")):
+        return None
+    given = option(options, "startingOffsets") or "latest"
+    named = _named_beginning(given)
+    found: dict[str, dict[int, int]] = {topic: dict(parts) for topic, parts in (named or {}).items()}
+    if named is not None and all(position >= 0 for parts in named.values() for position in parts.values()):
+        return found
+    for topic, parts in there.items():
+        for number, told in parts.items():
+            wanted = _SENTINELS.get(given.lower(), (named or {}).get(topic, {}).get(number))
+            at = told.earliest if wanted == EARLIEST else told.latest if wanted == LATEST else wanted
+            if at is None:
+                return None
+            found.setdefault(topic, {})[number] = at
+    return found if there else None
+
+
+def _named_beginning(given: str) -> Offsets | None:
+    try:
+        return None if given.lower() in _SENTINELS else deserialize(given)
+    except MalformedFile:
+        return None
 
 
 def meant_for(position: SourcePosition, wanted: Subscription, *, several: bool) -> Subscription:

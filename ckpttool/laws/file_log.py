@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from ckpttool.connectors.file import read_position
+from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE, INT_MAX, LONG_MAX, MAPPING
@@ -231,7 +232,7 @@ def range_missing(scene: Scene, phase: Literal["init", "batch"]) -> Failure | No
     for source in newest.sources if newest else ():
         start, end = position_in(before, source), file_log_position(source)
         log = log_of(scene, source)
-        if end is None or start >= end or (log is None and has_unmatched_logs(scene)):
+        if end is None or start >= end or scene.kind_of(source) == KAFKA or (log is None and has_unmatched_logs(scene)):
             continue
         gone = [number for number in range(start + 1, min(end, start + 10_000) + 1) if not is_kept(log, number)]
         if gone:
@@ -307,7 +308,7 @@ def _offset_ahead_of_log(scene: Scene) -> Failure | Doubt | None:
     newest = scene.batch(scene.planned)
     for source in newest.sources if newest else ():
         end, log = file_log_position(source), log_of(scene, source)
-        if log is None and has_unmatched_logs(scene):
+        if scene.kind_of(source) == KAFKA or (log is None and has_unmatched_logs(scene)):
             continue
         last = newest_entry(log) if log else None
         begun = -1 if last is None else last

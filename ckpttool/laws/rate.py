@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE
 from ckpttool.laws.base import ASSERTION, RESTORE, Law, error_of
@@ -14,7 +15,12 @@ def _rate_beginning(scene: Scene) -> Failure | Doubt | None:
     newest = scene.batch(scene.planned)
     for source in newest.sources if newest else ():
         path = layout.source_entry(source.key, 0)
-        if source.offset and source.offset.kind in ("rate", "integer") and _is_no_beginning(scene, path):
+        if (
+            scene.kind_of(source) != KAFKA
+            and source.offset
+            and source.offset.kind in ("rate", "integer")
+            and _is_no_beginning(scene, path)
+        ):
             fault = scene.fault(path)
             if fault is None:
                 return Failure(
@@ -58,7 +64,12 @@ def _beginning_lost(scene: Scene) -> Failure | Doubt | None:
     newest = scene.batch(scene.planned)
     for source in newest.sources if newest else ():
         log = log_of(scene, source)
-        if source.offset is None or source.offset.kind not in ("rate", "integer") or source.text == "0":
+        if (
+            scene.kind_of(source) == KAFKA
+            or source.offset is None
+            or source.offset.kind not in ("rate", "integer")
+            or source.text == "0"
+        ):
             continue
         if log is not None and not log.names.ids:
             message = f"assertion failed: startSeconds({source.text}) > endSeconds"

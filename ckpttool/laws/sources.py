@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Literal
 
 from ckpttool.connectors.base import Offset, Order
+from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.connectors.kafka import KafkaOffset
 from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
@@ -23,9 +24,13 @@ def _initial_offset(scene: Scene) -> Doubt | None:
     """Where batch 0 begins, for as long as it is not committed."""
     if scene.committed is not None or scene.planned not in (None, 0):
         return None
+    newest = scene.evidence.newest
+    kafkas = {source.key for source in newest.sources if _is_kafkas(scene, source)} if newest else set()
     for log in scene.checkpoint.source_logs:
         path = layout.source_entry(log.name, 0)
-        if log.kind != "file" and _is_unusable(scene, path):
+        if newest is None and KAFKA in scene.kinds:
+            return None
+        if log.kind != "file" and log.name not in kafkas and _is_unusable(scene, path):
             return Doubt(f"{path}, where batch 0 begins, cannot be used")
     return None
 
@@ -119,8 +124,8 @@ def _offset_texts(scene: Scene) -> Failure | Doubt | None:
 
 
 def _is_kafkas(scene: Scene, source: SourceProgress) -> bool:
-    """Whether `laws.kafka` judges the numbers."""
-    return scene.kafka is not None and isinstance(source.offset, KafkaOffset) and any(source.offset.topics.values())
+    """Whether `laws.kafka` judges its lines, and where it began."""
+    return scene.kind_of(source) == KAFKA
 
 
 def _another_source(scene: Scene) -> Failure | Doubt | None:
@@ -129,7 +134,7 @@ def _another_source(scene: Scene) -> Failure | Doubt | None:
     for source, earlier in beside(newest, before):
         start, end = earlier.offset if earlier else None, source.offset
         log = log_of(scene, source)
-        if log is not None and log.kind in ("file", "rate"):
+        if _is_kafkas(scene, source) or (log is not None and log.kind in ("file", "rate")):
             continue
         if start and source.text and start.kind == "rate-micro-batch" and end and end.kind in ("python", "unknown"):
             return _no_position(scene, source)

@@ -12,6 +12,7 @@ from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, NO_FILES, compact_interval, is_compaction_id
 from ckpttool.formats.offsets import encode_offset_log
+from ckpttool.kafka.positions import refusals
 from ckpttool.laws.restart import predict_restart
 from ckpttool.model import LogNames, SourceLog, SourceOffset
 from ckpttool.plan.cost import UNKNOWN, Cost
@@ -226,9 +227,10 @@ def _mended(source: SourceProgress, start: object) -> str | None:
 
 def initial_offset_unusable(scene: Scene) -> Proposals:
     """Until batch 0 is committed a source asks this file where it begins, and without it its options."""
+    refused = {one.path for one in refusals(scene)}
     for log in scene.checkpoint.source_logs:
         path = layout.source_entry(log.name, 0)
-        if log.kind != "file" and scene.fault(path):
+        if log.kind != "file" and (scene.fault(path) or path in refused):
             yield Repair(
                 "forget-beginning",
                 f"Set {path} aside, and let the source begin where its options say",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.formats import layout
 from ckpttool.formats.offsets import encode_offset_log
 from ckpttool.plan.cost import Cost, total
@@ -35,6 +36,16 @@ def is_in_trouble(scene: Scene) -> bool:
     """Whether a Kafka source stops the restart, or goes on in the middle of another topic."""
     judged = _judged(scene)
     return judged is not None and (isinstance(judged.obstacle, Failure) or _is_overtaken(judged))
+
+
+def law_that_stops(scene: Scene) -> str | None:
+    """What of the two logs, the sources' beginnings and the options stops a Kafka source, whatever its brokers say."""
+    if KAFKA not in scene.kinds:
+        return None
+    from ckpttool.laws.kafka.judge import judge_kafka
+
+    law = judge_kafka(scene).stopped_by
+    return law.id if law and (law.needs != "brokers" or scene.kafka is None) else None
 
 
 def go_past_lost_rows(scene: Scene) -> Proposals:

@@ -31,6 +31,12 @@ BY_LAW: Mapping[str, tuple[Proposer, ...]] = {
     "file-source-log": (log_repairs.file_for_directory, file_repairs.file_source_log),
     "rate-source-beginning": (file_repairs.restore_from_backup,),
     "initial-offset-unusable": (file_repairs.initial_offset_unusable,),
+    "kafka-beginning-refused": (file_repairs.initial_offset_unusable,),
+    "kafka-offsets-refused": (file_repairs.impossible_offsets,),
+    "kafka-option-refused": (file_repairs.no_edit_helps,),
+    "offset-below-zero": (file_repairs.impossible_offsets,),
+    "partitions-deleted": (file_repairs.impossible_offsets,),
+    "topic-recreated-lower-end": (file_repairs.impossible_offsets,),
     "offset-not-of-its-source": (file_repairs.impossible_offsets,),
     "rate-offset-malformed": (file_repairs.impossible_offsets,),
     "source-name-impossible": (file_repairs.impossible_offsets,),
@@ -73,6 +79,8 @@ def first_trouble(scene: Scene, restart: Restart) -> str | None:
     """The law that stops the restart, else what it would do without a word; None if all is well."""
     if restart.law and restart.law.needs != "brokers":
         return restart.law.id
+    if stopping := kafka_repairs.law_that_stops(scene):
+        return stopping
     if kafka_repairs.is_in_trouble(scene):
         return "kafka"
     if restart.outcome in ("unknown", "error"):

@@ -97,6 +97,8 @@ KAFKA_IDLES: Release = (3, 3, 2)  # SPARK-41375: before, an offset without parti
 KAFKA_ADMIN: Release = (3, 4, 0)  # offsets are asked of an admin client, not of a consumer
 # In either line from SPARK-41387 to SPARK-53560: a batch that runs again is held against offsets fetched at the start.
 KAFKA_REPLAY_VERIFIED: tuple[tuple[Release, Release], ...] = (((3, 4, 0), (3, 5, 7)), ((4, 0, 0), (4, 0, 2)))
+# In either line as long as Trigger.AvailableNow prepares by reading where the source began, at every start.
+KAFKA_BEGINNING_READ: tuple[tuple[Release, Release], ...] = (((3, 3, 0), (3, 5, 7)), ((4, 0, 0), (4, 0, 2)))
 KAFKA_LOSS_CONDITIONS: Release = (4, 0, 0)  # losses of data have conditions, KAFKA_DATA_LOSS
 
 # -- Delta, by the Spark that it is built for --------------------------------------------------------------------------

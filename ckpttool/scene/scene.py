@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from ckpttool.connectors.kafka import has_beginning
+from ckpttool.formats import layout
 from ckpttool.formats.names import parse_long
 from ckpttool.model import Checkpoint, Finding, LogNames, Mode, OffsetLogEntry, Position, SparkError
 from ckpttool.releases import Release
@@ -24,6 +26,7 @@ Phase = Literal["start", "init", "batch"]
 Trigger = Literal["default", "once", "available-now", "continuous", "real-time"]
 
 ASYNC_OPTION = "asyncProgressTrackingEnabled"
+SUBSCRIPTIONS = ("assign", "subscribe", "subscribePattern")
 # What a scene may hold, or nobody has looked at. `state`: names and sizes of its files, `rows`: what is inside them.
 Part = Literal["logs", "clock", "state", "rows", "sinks", "inputs", "brokers"]
 
@@ -77,7 +80,13 @@ class Start(Struct, frozen=True):
 
     @property
     def reads_kafka(self) -> bool:
-        return self.option("kafka.bootstrap.servers") is not None
+        """By the options alone; a query that only writes to Kafka has those of the client too."""
+        return self.subscribes or any(key.lower().startswith("kafka.") for key in self.options)
+
+    @property
+    def subscribes(self) -> bool:
+        """Only Kafka sources have these options."""
+        return any(self.option(name) is not None for name in SUBSCRIPTIONS)
 
     def option(self, name: str) -> str | None:
         return option(self.options, name)
@@ -244,22 +253,29 @@ class Scene(Struct, frozen=True):
         """Of the sources that the newest offsets have a line for; before there are any, by the options."""
         newest = self.evidence.newest
         if newest is None:
-            return {"kafka"} if self.start.reads_kafka else set()
+            began = any(self._began_in_kafka(log.name) for log in self.checkpoint.source_logs)
+            return {"kafka"} if self.start.reads_kafka or began else set()
         return {kind for source in newest.sources if (kind := self.kind_of(source))}
 
     def kind_of(self, source: SourceProgress) -> str | None:
         """A kind that was known once is kept: a damaged line changes nothing. By the log that the source itself keeps,
         else by the newest of its offsets that only one kind writes, else by the options of a query that has no other
-        source."""
+        source. What subscribes, or began as Kafka's sources do, is Kafka's whatever its lines look like."""
+        alone = self.evidence.newest is not None and len(self.evidence.newest.sources) == 1
+        if self._began_in_kafka(source.key) or (alone and self.start.subscribes):
+            return "kafka"
         logs = [log.kind for log in self.checkpoint.source_logs if log.name == source.key and log.kind in _OWN_LOG]
         batches = reversed(self.evidence.batches)
         lines = [
             line.offset.kind for batch in batches for line in batch.sources if line.key == source.key and line.offset
         ]
         told = next((kind for kind in (*logs, *lines) if kind not in _OF_MANY), None)
-        if told is None and self.start.reads_kafka and self.evidence.newest and len(self.evidence.newest.sources) == 1:
+        if told is None and self.start.reads_kafka and alone:
             return "kafka"
         return told or next(iter(lines), None)
+
+    def _began_in_kafka(self, name: str) -> bool:
+        return has_beginning(self.checkpoint.raw.get(layout.source_entry(name, 0)))
 
     # -- the sinks -----------------------------------------------------------------------------------------------------
 

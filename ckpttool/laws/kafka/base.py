@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE
-from ckpttool.kafka.base import PartitionView, SourceView, TopicView, spell
+from ckpttool.kafka.base import PartitionView, RefusedText, SourceView, TopicView, spell
 from ckpttool.laws.base import Law, around_a_task
 from ckpttool.model import Finding, Severity, SparkError
 from ckpttool.releases import Release, since
@@ -32,23 +32,29 @@ Raised = tuple[str, str | None, str]  # the class, the condition if it has one, 
 law = partial(Law, needs="brokers", severities=("error", "warning"))
 only_stops = partial(Law, needs="brokers", severities=())  # what it stops for is told under another id
 
-# When something happens, of all sources: fetching for Trigger.AvailableNow, asking, planning, reading, the batch after.
-# What is not known comes behind what is certain.
-PREFETCH, ASK, PLAN, READ, DOUBTED, AFTER = range(6)
+# When something happens, of all sources: loading its options, making its stream of them, fetching for
+# Trigger.AvailableNow, asking, planning, reading, the batch after. What is not known comes behind what is certain.
+LOAD, MAKE, PREFETCH, ASK, PLAN, READ, DOUBTED, AFTER = range(8)
 _DEPRECATED = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 
 
 class Source(Struct, frozen=True, dict=True):
     """A source, and under what its query is started. `after`: as it will be for the batch after the one that runs
-    again."""
+    again; `refused`: what it cannot read of the checkpoint, and then nothing is known of its partitions."""
 
     view: SourceView
     scene: Scene
     after: bool = False
+    refused: RefusedText | None = None
 
     @property
     def fails_on_loss(self) -> bool:
         return (self.scene.start.option("failOnDataLoss") or "true").strip().lower() == "true"
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether anybody turned to its brokers. If not, what they have is taken to fit the checkpoint."""
+        return self.scene.kafka is not None or self.view.fault is None
 
     @property
     def fetches_first(self) -> bool:
@@ -80,9 +86,10 @@ class Source(Struct, frozen=True, dict=True):
         """What the tasks read. Of a batch that runs again they get the ranges that are not empty, and nobody looked
         whether they exist."""
         if self.view.is_replay:
-            parts = self.parts if self.view.fault is None else ()
+            parts = self.parts if self.view.fault is None or not self.is_asked else ()
             return where(parts, lambda part: part.replay_end is not None and part.replay_end > start_of(part))
-        return where(self.there, lambda part: part.is_known and part.next_offset is not None)
+        there = self.there if self.is_asked else [one for one in self.parts if not is_lacking(*one)]
+        return where(there, lambda part: part.is_known and part.next_offset is not None)
 
     @cached_property
     def read_by_number(self) -> list[Part]:
@@ -100,20 +107,28 @@ class Source(Struct, frozen=True, dict=True):
     # -- answers -------------------------------------------------------------------------------------------------------
 
     def raises(
-        self, step: int, raised: Raised, told_as: str, why: str, next_step: str, *, fails: bool = True
+        self,
+        step: int,
+        raised: Raised,
+        told_as: str,
+        why: str,
+        next_step: str,
+        *,
+        fails: bool = True,
+        path: str | None = None,
     ) -> Trouble:
         """What stops the query; what it passes over where `fails` is False; what the batch after this one comes to."""
         class_name, condition, message = raised
         if self.after:
             why = f"{why}; the batch after this one comes to that"
-        told = Finding(told_as, "warning", self._path, why, next_step=next_step)
+        told = Finding(told_as, "warning", path or self._path, why, next_step=next_step)
         if not fails:
             return self._trouble(step, None, told)
         if self.scene.is_continuous or self.scene.is_realtime:
             return self._trouble(step, Doubt(why), told)  # their readers have checks of their own: not modelled
-        phase, batch = _phase(step), None if step == PREFETCH else self.scene.next_id
+        phase, batch = _phase(step), None if step < ASK else self.scene.next_id
         around = around_a_task(self.scene) if step == READ else None
-        failure = Failure(phase, class_name, condition or around, message, why, batch)
+        failure = Failure(phase, class_name, condition or around, message, why, batch, path=told.path)
         return self._trouble(step, failure, replace(told, severity="error", spark=SparkError(class_name, condition)))
 
     def doubts(self, step: int, told_as: str, why: str, next_step: str | None = None) -> Trouble:
@@ -132,10 +147,12 @@ class Source(Struct, frozen=True, dict=True):
 
 
 def _phase(step: int) -> Phase:
-    return "init" if step == PREFETCH else "batch"
+    return "start" if step == LOAD else "init" if step in (MAKE, PREFETCH) else "batch"
 
 
-def sources_of(views: Iterable[SourceView], scene: Scene) -> Iterator[Source]:
+def sources_of(views: Iterable[SourceView], scene: Scene, refused: Iterable[RefusedText] = ()) -> Iterator[Source]:
+    for refusal in refused:
+        yield Source(SourceView(refusal.index, ""), scene, refused=refusal)
     for view in views:
         yield Source(view, scene)
         if view.is_replay and view.fault is None:

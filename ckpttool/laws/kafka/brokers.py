@@ -11,6 +11,8 @@ from ckpttool.scene.scene import Trouble
 def _unanswered(source: Source) -> Iterator[Trouble]:
     """A topic that is not there is an answer; one that we may not see is none."""
     view = source.view
+    if not source.is_asked:
+        return
     untold = where(view.partitions(), lambda part: part.status == "unknown" and None in (part.earliest, part.latest))
     if source.after or (source.view.is_replay and not view.has_start) or not (view.faults or untold):
         return
@@ -27,7 +29,10 @@ def _unanswered(source: Source) -> Iterator[Trouble]:
 
 def _beginning_unknown(source: Source) -> Iterator[Trouble]:
     if source.view.is_replay and not source.view.has_start:
-        yield source.doubts(PLAN, "source-not-looked-at", "where the source begins is not in the checkpoint")
+        why = "where the source begins is not in the checkpoint"
+        why += "" if source.view.subscription.is_given else ", and not in the options that were given"
+        step = "name the broker, and give the source's subscription and `startingOffsets`"
+        yield source.doubts(PLAN, "source-not-looked-at", why, step)
 
 
 LAWS = (

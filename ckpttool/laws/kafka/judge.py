@@ -1,4 +1,7 @@
-"""All laws about Kafka, asked of each source beside its brokers, and what their answers come to. Pure."""
+"""All laws about Kafka, asked of each source beside its brokers, and what their answers come to. Pure.
+
+Where nobody named a broker, they judge what the checkpoint and the options decide by themselves.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,16 @@ from typing import Literal
 from msgspec import Struct
 
 from ckpttool.kafka.base import SourceView
-from ckpttool.kafka.diff import views_of
+from ckpttool.kafka.diff import KafkaEvidence, views_of
+from ckpttool.kafka.positions import refusals
 from ckpttool.laws.base import Law
-from ckpttool.laws.kafka import brokers, partitions, ranges, starting
+from ckpttool.laws.kafka import brokers, options, partitions, ranges, starting, texts
 from ckpttool.laws.kafka.base import READ, sources_of
 from ckpttool.model import Finding
 from ckpttool.scene.scene import Doubt, Failure, Scene, Trouble
 
 # In the order of one plan: what has changed since the start, partitions added, partitions gone, offsets that went back.
-LAWS = (*starting.LAWS, *brokers.LAWS, *partitions.LAWS, *ranges.LAWS)
+LAWS = (*options.LAWS, *texts.LAWS, *starting.LAWS, *brokers.LAWS, *partitions.LAWS, *ranges.LAWS)
 
 
 class KafkaVerdict(Struct, frozen=True):
@@ -53,8 +57,8 @@ class KafkaVerdict(Struct, frozen=True):
 
 def judge_kafka(scene: Scene) -> KafkaVerdict:
     """A batch that its sinks have in their record already is not read by any task."""
-    assert scene.kafka is not None
-    views = views_of(scene, scene.kafka)
-    told = [(law, one) for source in sources_of(views, scene) for law in LAWS if law.judge for one in law.judge(source)]
+    views = views_of(scene, scene.kafka or KafkaEvidence({}))
+    sources = tuple(sources_of(views, scene, refusals(scene)))
+    told = [(law, one) for source in sources for law in LAWS if law.judge for one in law.judge(source)]
     met = [(law, one) for law, one in told if one.step != READ or scene.asks_for_rows]
     return KafkaVerdict(views, tuple(sorted(met, key=lambda answer: answer[1].step)))

@@ -62,7 +62,7 @@ def _deleted(source: Source) -> Iterator[Trouble]:
         unwanted = lacking and not any(topic.is_subscribed for topic, _ in lacking)
         where_not = "in what the source subscribes to" if unwanted else "at the broker"
         why = f"{names_are(lacking)} in the checkpoint, and not {where_not}"
-        idles = not source.there and source.scene.release >= since.KAFKA_IDLES
+        idles = source.is_asked and not source.there and source.scene.release >= since.KAFKA_IDLES
     if idles:
         why += ": nothing is left to read, and the query waits"
     elif not source.fails_on_loss:

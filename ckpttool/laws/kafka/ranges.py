@@ -45,7 +45,8 @@ def _out_of_range(release: Release) -> Raised:
 
 def _went_back(source: Source) -> Iterator[Trouble]:
     logged = where(source.parts, lambda part: part.is_known and part.replay_end is not None)
-    back = where(logged if source.view.is_replay else source.read, lambda part: start_of(part) > _end_of(part))
+    read = where(source.read, lambda part: part.latest is not None)
+    back = where(logged if source.view.is_replay else read, lambda part: start_of(part) > _end_of(part))
     if not back:
         return
     topic, part = back[0]

@@ -41,7 +41,7 @@ _TOPIC_UNKNOWN: Raised = (
 
 def _verified(source: Source) -> Iterator[Trouble]:
     """The ends of the batch are compared with offsets that were fetched when the query started."""
-    if not source.view.is_replay or not source.fetches_first or source.unknown_topics:
+    if not source.view.is_replay or not source.fetches_first or source.unknown_topics or not source.is_asked:
         return
     about = "available-now-verification"
     unlike = [one for one in source.parts if (one[1].replay_end is None) != is_lacking(*one)]

@@ -6,7 +6,9 @@ import pytest
 
 from ckpttool.connectors import recognise_offset
 from ckpttool.connectors.base import Order
-from ckpttool.connectors.kafka import KafkaOffset
+from ckpttool.connectors.kafka import KafkaOffset, deserialize, deserialize_beginning, has_beginning
+from ckpttool.errors import MalformedFile
+from ckpttool.formats.envelope import ILLEGAL_STATE, SPARK_ILLEGAL_STATE
 
 
 def kafka(text: str, hint: str | None = "kafka") -> KafkaOffset:
@@ -129,3 +131,82 @@ def test_what_is_not_topic_partition_number_is_not_kafka(text: str) -> None:
 
 def test_the_largest_long_is_still_an_offset() -> None:
     assert kafka('{"t":{"0":9223372036854775807}}', None).topics == {"t": {0: 2**63 - 1}}
+
+
+# -- as Spark's own parsers have it ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "offsets"),
+    [
+        ("null", {}),
+        ("{}", {}),
+        ('{"t":null}', {"t": {}}),
+        ('{"t":{"0":null}}', {"t": {0: 0}}),
+        ('{"t":{"0":25.5}}', {"t": {0: 25}}),
+        ('{"t":{"0":1e1}}', {"t": {0: 10}}),
+        ('{"t":{"0":1e300}}', {"t": {0: 2**63 - 1}}),
+        ('{"t":{"0":99999999999999999999}}', {"t": {0: 7766279631452241919}}),
+        ('{"t":{"0":-99999999999999999999}}', {"t": {0: -7766279631452241919}}),
+        ('{"t":{"00":15}}', {"t": {0: 15}}),
+        ('{"t":{"-1":15}}', {"t": {-1: 15}}),
+        ('{"t":{"0":15,"0":17}}', {"t": {0: 17}}),
+        ('{"t":{"0":15}} x', {"t": {0: 15}}),
+        (' {"t" : { "0" : 15 } } ', {"t": {0: 15}}),
+    ],
+)
+def test_a_line_that_spark_takes(text: str, offsets: dict[str, dict[int, int]]) -> None:
+    assert deserialize(text) == offsets
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", " ", "7", "1.5", "true", '"text"', "[]", "{", "\ufeff{}", '{"logOffset":3}', '{"t":15}', '{"t":[15]}'),
+        *('{"t":{"0":"15"}}', '{"t":{"0":true}}', '{"t":{"0":{"a":1}}}', '{"t":{"x":15}}', '{"t":{"0 ":15}}'),
+        *('{"t":{"99999999999":15}}', '{"t":{"0":015}}', '{"t":{"0":+15}}', '{"t":{"0":15},}', '{"t":{"0":NaN}}'),
+    ],
+)
+def test_a_line_that_spark_refuses_in_one_way(text: str) -> None:
+    with pytest.raises(MalformedFile) as refused:
+        deserialize(text)
+    assert refused.value.spark
+    assert refused.value.spark.class_name == "java.lang.IllegalArgumentException"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'\0v1\n{"t":{"0":2}}',
+        b'xv1\n{"t":{"0":2}}',
+        b'\0{"t":{"0":2}}',
+        b'\0v01\n{"t":{"0":2}}',
+        b'\0v1\n\n{"t":{"0":2}}',
+    ],
+)
+def test_of_a_beginning_one_byte_is_thrown_away(data: bytes) -> None:
+    assert deserialize_beginning(data) == {"t": {0: 2}}
+
+
+@pytest.mark.parametrize(
+    ("data", "class_name", "condition"),
+    [
+        (b"", "java.lang.IllegalArgumentException", None),
+        (b"x", "java.lang.IllegalArgumentException", None),
+        (b'v1\n{"t":{"0":2}}', "java.lang.IllegalArgumentException", None),
+        (b"\0v1\n", "java.lang.IllegalArgumentException", None),
+        (b"\0v1", ILLEGAL_STATE, None),
+        (b"\0vx\n{}", SPARK_ILLEGAL_STATE, "MALFORMED_LOG_FILE"),
+        (b"\0v1\r\n{}", SPARK_ILLEGAL_STATE, "MALFORMED_LOG_FILE"),
+        (b"\0v2\n{}", SPARK_ILLEGAL_STATE, "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION"),
+    ],
+)
+def test_a_beginning_that_spark_refuses(data: bytes, class_name: str, condition: str | None) -> None:
+    with pytest.raises(MalformedFile) as refused:
+        deserialize_beginning(data)
+    assert refused.value.spark
+    assert (refused.value.spark.class_name, refused.value.spark.condition) == (class_name, condition)
+
+
+def test_only_kafkas_own_connector_begins_with_a_nul() -> None:
+    assert [has_beginning(data) for data in (b"\0v1\n{}", b"\0\0\0", b"v1\n5", b"", None)] == [True, *[False] * 4]

@@ -59,6 +59,7 @@ def query(
         offsets=entries,
         commits={number: CommitLogEntry(number, 1, 0) for number in done},
         source_logs=logs,
+        raw={} if initial is None else {"sources/0/0": b"\0v1\n" + json.dumps(initial).encode()},
     )
     start = Start(release, trigger, conf=conf or {}, options=options)
     return Scene(gather_evidence(checkpoint), start)

@@ -26,4 +26,5 @@ def test_where_kafka_began_matters_until_the_first_commit(tmp_path: Path) -> Non
     (build(tmp_path / "a", "k0-5 c | k5-9 c") / "sources" / "0" / "0").write_bytes(b"\0v1\nxx")
     assert next_batch(tmp_path / "a").outcome == "new_batch"
     (build(tmp_path / "b", "k0-5") / "sources" / "0" / "0").write_bytes(b"\0v1\nxx")
-    assert next_batch(tmp_path / "b").outcome == "unknown"
+    refused = next_batch(tmp_path / "b")
+    assert (refused.outcome, refused.law and refused.law.id) == ("error", "kafka-beginning-refused")
