@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.differential.sweep.accuracy import KNOWN_WRONGLY_FINE, PAGE, group_of, judged, refreshed
+from ckpttool.diagnosis import KAFKA_NOT_ASKED
+from tests.differential.sweep.accuracy import KNOWN_WRONGLY_FINE, PAGE, group_of, judged, judged_kafka, refreshed
 from tests.differential.sweep.bases import Sparks, bases
 from tests.differential.sweep.judge import Verdict, score
 from tests.differential.sweep.load import recorded_versions
@@ -49,6 +50,25 @@ def test_no_failure_is_promised_to_be_fine_but_those_that_no_file_shows(version:
 def test_every_known_miss_is_still_one() -> None:
     missed = {one.case["id"] for version in recorded_versions() for one in judged(version) if one.wrongly_fine}
     assert missed == KNOWN_WRONGLY_FINE.keys()
+
+
+@pytest.mark.parametrize("version", recorded_versions("kafka"))
+def test_restarts_of_kafka_sources_are_predicted_with_a_broker(version: str) -> None:
+    told = score(judged_kafka(version, asked=True))
+    assert told.cases >= 500
+    assert (told.unknown, told.wrongly_fine) == (0, 0)
+    assert told.outcome >= 0.985 * told.cases
+    assert told.error >= 0.99 * told.cases
+
+
+@pytest.mark.parametrize("version", recorded_versions("kafka"))
+def test_without_a_broker_only_what_a_topic_has_is_missed_and_that_is_said(version: str) -> None:
+    alone = judged_kafka(version, asked=False)
+    told = score(alone)
+    assert told.outcome >= 0.895 * told.cases
+    assert told.unknown <= 0.007 * told.cases
+    assert all(KAFKA_NOT_ASKED in one.said.assumes for one in alone if one.wrongly_fine)
+    assert told.wrongly_fine <= 50
 
 
 def test_the_page_has_the_figures_of_now() -> None:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
-from tests.differential.sweep.judge import Score, Verdict, judge, score
+from tests.differential.sweep.judge import Score, Verdict, judge, judge_kafka, score
 from tests.differential.sweep.load import recorded_versions
 
 PAGE = Path(__file__).parents[3] / "docs" / "accuracy.md"
@@ -44,6 +44,11 @@ def judged(version: str) -> tuple[Verdict, ...]:
     return tuple(judge(version))
 
 
+@cache
+def judged_kafka(version: str, asked: bool) -> tuple[Verdict, ...]:
+    return tuple(judge_kafka(version, asked))
+
+
 def group_of(verdict: Verdict) -> str:
     """Where the damage is, by the last part of the case's group."""
     place = str(verdict.case["group"]).rpartition("/")[2]
@@ -67,6 +72,15 @@ def figures() -> str:
     return "\n".join(lines) + "\n"
 
 
+def kafka_figures() -> str:
+    """The same of restarts of Kafka sources: by what the checkpoint and the options say, and with the broker's word."""
+    lines = ["| Spark | the broker | " + " | ".join(COLUMNS) + " |", "|---|---|" + "---:|" * len(COLUMNS)]
+    for version in recorded_versions("kafka"):
+        lines.append(_row(f"**{version}**", "asked", score(judged_kafka(version, asked=True))))
+        lines.append(_row("", "not named", score(judged_kafka(version, asked=False))))
+    return "\n".join(lines) + "\n"
+
+
 def _row(version: str, group: str, told: Score) -> str:
     counts = (
         told.cases,
@@ -82,8 +96,11 @@ def _row(version: str, group: str, told: Score) -> str:
 
 
 def refreshed(page: str) -> str:
-    before, _, rest = page.partition(BEGIN)
-    return f"{before}{BEGIN}\n{figures()}\n{END}{rest.partition(END)[2]}"
+    made = ((BEGIN, END, figures), ("<!-- kafka -->\n", "<!-- /kafka -->", kafka_figures))
+    for begin, end, told in made:
+        before, _, rest = page.partition(begin)
+        page = f"{before}{begin}\n{told()}\n{end}{rest.partition(end)[2]}"
+    return page
 
 
 def main() -> None:

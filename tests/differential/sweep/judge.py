@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,9 @@ from msgspec.structs import replace
 from ckpttool import load_checkpoint, open_store
 from ckpttool.api import look_at_states
 from ckpttool.diagnosis import Diagnosis, diagnose
-from ckpttool.kafka.base import BrokerAnswer
+from ckpttool.kafka.base import BrokerAnswer, Subscription, TopicAnswer
 from ckpttool.kafka.diff import KafkaEvidence
+from ckpttool.kafka.positions import is_subscribed, positions, questions
 from ckpttool.laws.restart import GOES_ON, Restart
 from ckpttool.reading.inputs import load_inputs
 from ckpttool.reading.sinks import load_sink
@@ -134,16 +135,37 @@ def judge(version: str, suite: str = CASES) -> Iterator[Verdict]:
 
 def judge_kafka(version: str, asked: bool) -> Iterator[Verdict]:
     """`asked`: the broker was, and said what was recorded; else nobody named one."""
+    cases = list(read_cases(version, "kafka"))
+    topics = topics_of(cases)
     with tempfile.TemporaryDirectory() as folder:
-        for case in read_cases(version, "kafka"):
+        for case in cases:
             path = Path(folder) / case["id"].replace("/", "-")
             lay(case["files"], path)
             evidence = gather_evidence(load_checkpoint(open_store(str(path)), any_place=True))
             given = case["restart"]
             start = Start(parse_release(version), trigger_of(case), given["conf"], given["options"])
-            answers = convert(case["kafka"], dict[int, BrokerAnswer], strict=False)
-            kafka = KafkaEvidence(answers) if asked else None
-            yield Verdict(case, diagnose(Scene(evidence, start, now_ms=NOW_MS, kafka=kafka)))
+            scene = Scene(evidence, start, now_ms=NOW_MS)
+            kafka = KafkaEvidence(answers_to(scene, case["kafka"], topics)) if asked else None
+            yield Verdict(case, diagnose(replace(scene, kafka=kafka)))
+
+
+def topics_of(cases: Iterable[dict[str, Any]]) -> dict[str, TopicAnswer]:
+    """What the broker said of each topic: all cases read the same ones, and none writes."""
+    told = [convert(case["kafka"], dict[int, BrokerAnswer], strict=False) for case in cases]
+    return {topic: one for answers in told for answer in answers.values() for topic, one in answer.topics.items()}
+
+
+def answers_to(scene: Scene, recorded: Any, topics: Mapping[str, TopicAnswer]) -> dict[int, BrokerAnswer]:
+    """What was recorded, and of the other topics that the command asks for what the broker said in other cases."""
+    kept = convert(recorded, dict[int, BrokerAnswer], strict=False)
+    for question in questions(positions(scene), scene.start.options, {}):
+        by_pattern = Subscription(pattern=question.pattern or "$^")
+        asked = {
+            name: one for name, one in topics.items() if name in question.topics or is_subscribed(by_pattern, name)
+        }
+        answer = kept.get(question.index, BrokerAnswer("broker:9092", isolation=question.isolation))
+        kept[question.index] = replace(answer, topics={**asked, **answer.topics})
+    return kept
 
 
 def options(case: dict[str, Any], path: Path) -> dict[str, str]:
