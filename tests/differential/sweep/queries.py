@@ -291,6 +291,8 @@ def run(spark: SparkSession, request: Json) -> Json:
     CAUGHT.clear()
     try:
         made = writer(place, request["query"], *request["files"])
+        if request.get("only") == "input":
+            return answer
         query = start(made, request["drive"])
         answer["timeout"] = not wait(query, request, place)
         failure = query._jsq.exception()
