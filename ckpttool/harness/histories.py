@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ckpttool.errors import MalformedFile, NotFound, Unavailable
+from ckpttool.formats.limits import weigh_json
 from ckpttool.harness.history import Histories
 from ckpttool.harness.history_json import parse_histories
-from ckpttool.limits import weigh_json
 
 SUFFIX = ".jsonl"
 _MOST_BYTES, _MOST_VALUES = 2**26, 3_000_000  # a campaign of every scenario comes to a tenth of that
