@@ -147,10 +147,10 @@ class Child:
 
     def end(self, late: str | None = None) -> ChildEnded:
         """Ends it, unless it has ended by itself; and how that was."""
+        with suppress(OSError):
+            os.kill(self.process, signal.SIGKILL)  # before its pipes close, at which it would end by itself
         os.close(self._requests)
         os.close(self._answers)
-        with suppress(OSError):
-            os.kill(self.process, signal.SIGKILL)
         try:
             status = os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
         except ChildProcessError:  # somebody has waited for every child

@@ -101,7 +101,19 @@ def test_a_disk_that_is_full_leaves_no_half_of_a_file(sample: Sample, tmp_path: 
     program = (
         "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (60, 60)); from ckpttool.cli import main; main()"
     )
-    command = [sys.executable, "-c", program, "state", "export", at(sample, AGGREGATION), str(target), "--to", form]
+    # Without -B the limit would also cut what Python keeps of modules that it compiles.
+    command = [
+        sys.executable,
+        "-B",
+        "-c",
+        program,
+        "state",
+        "export",
+        at(sample, AGGREGATION),
+        str(target),
+        "--to",
+        form,
+    ]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout) == (5, "")
     assert ran.stderr.startswith(f"ckpt: {target} cannot be written to: ")
