@@ -236,11 +236,14 @@ def check_steps(scene: Scene) -> Iterator[Finding]:
 
 
 def _offset_lost(scene: Scene, before: Batch, batch: Batch, source: SourceProgress) -> Finding:
+    # The start of the batch after a committed one is put together of both files, so the older one still counts.
+    is_last = batch.id == scene.planned == scene.committed
+    comes = f"it goes on from there, and reads the rows of batch {batch.id} again" if is_last else "it begins anew"
     return Finding(
         id="offset-regression",
         severity=severity_by_age(scene, batch.id),
         path=layout.offsets(batch.id),
-        message=f"source {source.key} has no offset, and had one in batch {before.id}: it begins anew from here",
+        message=f"source {source.key} has no offset, and had one in batch {before.id}: {comes}",
         expected="an offset, once there was one",
         next_step=f"restore the line from a backup, or put that of offsets/{before.id} in its place",
     )

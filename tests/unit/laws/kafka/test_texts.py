@@ -82,3 +82,10 @@ def test_without_its_beginning_the_broker_decides(tmp_path: Path) -> None:
     (build(tmp_path, "k0-5") / "sources" / "0" / "0").unlink()
     assert restarted(tmp_path, subscribe="t").prediction.outcome == "unknown"
     assert restarted(tmp_path, subscribe="t", startingOffsets="earliest").prediction.outcome == "replay"
+
+
+def test_a_committed_batch_without_an_offset_is_read_again(tmp_path: Path) -> None:
+    told = restarted(with_line(tmp_path, "k0-5 c | k5-9 c", 1, "-"))
+    assert [range_.start for range_ in told.prediction.sources] == [{"t": {"0": 5}}]
+    [lost] = [finding for finding in told.findings if finding.id == "offset-regression"]
+    assert "reads the rows of batch 1 again" in lost.message
