@@ -1,0 +1,20 @@
+"""The first inputs of the fuzzer of whole commands; `make fuzz` goes on for an hour."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.samples.place import REPOSITORY
+
+pytestmark = pytest.mark.extras
+
+SEED, INPUTS = 4, 1000  # about a minute of a core where nothing else runs
+
+
+def test_commands_answer_whatever_they_read() -> None:
+    command = [sys.executable, "-m", "tests.fuzz.commands", "--seed", str(SEED), "--inputs", str(INPUTS)]
+    ran = subprocess.run(command, cwd=REPOSITORY.parent, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout[-5000:] + ran.stderr[-2000:]
