@@ -5,24 +5,22 @@ Counted by a proxy before real servers; logs of 100,000 files by a bucket in mem
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shutil
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from fsspec.asyn import get_loop
 
 from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
-from ckpttool.storage.buckets import BUCKETS, Entry, Page
+from ckpttool.storage.buckets import BUCKETS
 from ckpttool.storage.objects import ObjectStore
 from ckpttool.storage.remote import Backend
 from ckpttool.storage.store import Store, open_store
 from tests.conftest import Outcome, run_ckpt
+from tests.parts.bucket import ManyObjects
 from tests.parts.proxy import Proxy
 from tests.parts.stores import SERVERS, ObjectServer
 
@@ -224,53 +222,6 @@ def test_pages_of_any_size_tell_the_same(
 
 
 # -- logs that nobody purged -------------------------------------------------------------------------------------------
-
-
-class ManyObjects:
-    """A bucket in memory. `rounds`: how often one had to wait for an answer before the next could be asked."""
-
-    def __init__(self, bodies: dict[str, bytes]) -> None:
-        self.loop = get_loop()
-        self.bodies = bodies
-        self.keys = sorted(bodies)
-        self.asked: list[str] = []
-        self.rounds = 0
-        self._in_flight = 0
-
-    async def page(self, prefix: str, *, flat: bool, token: str | None = None) -> Page:
-        await self._wait("LIST")
-        entries: list[Entry] = []
-        folders: list[str] = []
-        at = bisect_left(self.keys, token or prefix)
-        while at < len(self.keys) and self.keys[at].startswith(prefix):
-            if len(entries) + len(folders) == 1000:
-                return Page(entries, folders, self.keys[at])
-            key = self.keys[at]
-            inside = key[len(prefix) :]
-            if flat or "/" not in inside:
-                entries.append(Entry(key, len(self.bodies[key]), 0, False))
-                at += 1
-            else:
-                folders.append(f"{prefix}{inside.partition('/')[0]}/")
-                at = bisect_left(self.keys, folders[-1][:-1] + "0")
-        return Page(entries, folders, None)
-
-    async def get(self, key: str, most: int, span: tuple[int, int] | None = None) -> tuple[bytes, str]:  # noqa: ARG002
-        await self._wait("GET")
-        if key not in self.bodies:
-            raise FileNotFoundError
-        return self.bodies[key][slice(*span) if span else slice(None)], ""
-
-    async def exists(self, key: str) -> bool:
-        await self._wait("HEAD")
-        return key in self.bodies
-
-    async def _wait(self, kind: str) -> None:
-        self.asked.append(kind)
-        self.rounds += self._in_flight == 0
-        self._in_flight += 1
-        await asyncio.sleep(0.001)
-        self._in_flight -= 1
 
 
 def unpurged(sample: Callable[[str], Path], offsets: range, commits: range) -> ManyObjects:
