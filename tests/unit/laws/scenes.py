@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ckpttool import inspect_checkpoint, open_checkpoint
+from ckpttool import Scene, Start, diagnose, gather_evidence, inspect_checkpoint, open_checkpoint
+from ckpttool.diagnosis import Diagnosis
 from ckpttool.laws.restart import Restart
 from ckpttool.model import Finding
+from ckpttool.releases import Release
 
 SOUND = "k0-10 c | k10-20 c | k20-30 c | k30-40 c"
 
@@ -17,3 +19,8 @@ def findings(root: Path, now_ms: int | None = None) -> dict[str, Finding]:
 
 def next_batch(root: Path) -> Restart:
     return inspect_checkpoint(open_checkpoint(str(root))).prediction
+
+
+def diagnosed(root: Path, release: Release) -> Diagnosis:
+    """As this release of Spark would find it."""
+    return diagnose(Scene(gather_evidence(open_checkpoint(str(root))), Start(release)))

@@ -1,0 +1,103 @@
+"""What the newest offsets pin is forced on the session and on the state: which values stop a restart, and as what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ckpttool.diagnosis import Diagnosis
+from ckpttool.releases import Release
+from tests.builders import build
+from tests.unit.laws.scenes import diagnosed
+
+STREAMING = "spark.sql.streaming"
+PARTITIONS = "spark.sql.shuffle.partitions"
+POLICY = f"{STREAMING}.multipleWatermarkPolicy"
+STRICT = f"{STREAMING}.statefulOperator.useStrictDistribution"
+JOIN = f"{STREAMING}.join.stateFormatVersion"
+CODEC = f"{STREAMING}.stateStore.compression.codec"
+PROVIDER = f"{STREAMING}.stateStore.providerClass"
+NEW: Release = (4, 2, 0)
+
+
+def pinned(root: Path, key: str, value: str, release: Release = NEW, *, stateful: bool = False) -> Diagnosis:
+    """Of a query whose newest offsets pin another value than those before."""
+    newest = build(root, "k0-10 c | k10-20 c") / "offsets" / "1"
+    before, found, after = newest.read_text().partition(f'"{key}":"')
+    assert found
+    newest.write_text(f'{before}{found}{value}"{after.partition(chr(34))[2]}')
+    if stateful:
+        (root / "state" / "0" / "0").mkdir(parents=True)
+    return diagnosed(root, release)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "condition"),
+    [
+        (PARTITIONS, "two", "TYPE_MISMATCH"),
+        (PARTITIONS, "2147483648", "TYPE_MISMATCH"),
+        (PARTITIONS, "0", "REQUIREMENT"),
+        (PARTITIONS, "-1", "REQUIREMENT"),
+        (PARTITIONS, " 200 ", None),
+        (STRICT, "yes", "TYPE_MISMATCH"),
+        (STRICT, " TRUE ", None),
+        (POLICY, "median", "REQUIREMENT"),
+        (POLICY, "MAX", None),
+        (JOIN, "5", "REQUIREMENT"),
+        (JOIN, "4", None),
+    ],
+)
+def test_a_value_must_be_one_that_the_session_takes(
+    tmp_path: Path, key: str, value: str, condition: str | None
+) -> None:
+    found = pinned(tmp_path, key, value).prediction
+    assert (found.error and found.error.condition) == (condition and f"INVALID_CONF_VALUE.{condition}")
+    if condition:
+        assert found.why == (f"offsets/1 pins {key} = {value}",)
+        assert (found.error and found.error.phase, found.error and found.error.path) == ("init", "offsets/1")
+
+
+def test_an_impossible_value_had_no_condition_at_first(tmp_path: Path) -> None:
+    failure = pinned(tmp_path, PARTITIONS, "0", (4, 0, 4)).prediction.error
+    assert failure
+    assert (failure.class_name, failure.condition) == ("java.lang.IllegalArgumentException", None)
+
+
+def test_only_the_newest_offsets_are_forced_on_the_session(tmp_path: Path) -> None:
+    older = build(tmp_path, "k0-10 c | k10-20 c") / "offsets" / "0"
+    older.write_text(older.read_text().replace('partitions":"200"', 'partitions":"0"'))
+    assert diagnosed(tmp_path, NEW).prediction.outcome == "new_batch"
+
+
+@pytest.mark.parametrize(
+    ("release", "condition"),
+    [
+        ((3, 4, 4), None),
+        ((3, 5, 0), "CODEC_NOT_AVAILABLE"),
+        ((4, 0, 0), "CODEC_NOT_AVAILABLE.WITH_CONF_SUGGESTION"),
+    ],
+)
+def test_a_codec_that_there_is_not_stops_the_batch(tmp_path: Path, release: Release, condition: str | None) -> None:
+    failure = pinned(tmp_path, CODEC, "lz5", release, stateful=True).prediction.error
+    assert failure
+    assert (failure.phase, failure.batch_id, failure.condition) == ("batch", 2, condition)
+
+
+@pytest.mark.parametrize(("key", "value"), [(CODEC, "lz5"), (PROVIDER, "com.example.Provider")])
+def test_a_query_without_state_does_not_mind(tmp_path: Path, key: str, value: str) -> None:
+    assert pinned(tmp_path, key, value).prediction.outcome == "new_batch"
+
+
+@pytest.mark.parametrize("codec", ["LZ4", "com.example.Codec"])
+def test_codecs_are_known_in_any_case_and_classes_may_be_there(tmp_path: Path, codec: str) -> None:
+    assert pinned(tmp_path, CODEC, codec, stateful=True).prediction.outcome == "new_batch"
+
+
+@pytest.mark.parametrize(
+    ("provider", "outcome"), [("com.example.Provider", "error"), ("com.databricks.sql.Provider", "unknown")]
+)
+def test_a_provider_that_spark_does_not_have(tmp_path: Path, provider: str, outcome: str) -> None:
+    found = pinned(tmp_path, PROVIDER, provider, stateful=True)
+    assert found.prediction.outcome == outcome
+    assert any(provider in why for why in found.prediction.why)
