@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import gzip
 import socket
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 import pytest
 
 from ckpttool.errors import CkptError, LeftUnread, NotACheckpoint, NotFound, Unavailable
 from ckpttool.formats import limits
-from ckpttool.storage import hdfs, remote
+from ckpttool.storage import remote
 from ckpttool.storage.remote import Backend, FsspecStore, HttpStore
 from ckpttool.storage.store import FileStat, open_store
 from tests.conftest import run_ckpt
 from tests.unit.storage.failing import Failing
+from tests.unit.storage.servers import Compressed, Endless, Serve
 
 # -- no access ---------------------------------------------------------------------------------------------------------
 
@@ -175,37 +173,8 @@ def test_the_signature_of_a_web_address_goes_with_every_request(monkeypatch: pyt
     assert asked == ["https://host/c%20k/offsets/1?sig=x", "https://host/c%20k/offsets/?sig=x"]
 
 
-class Endless(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        with suppress(OSError):
-            while True:
-                self.wfile.write(b"<a href='x'>" * 1000)
-
-    def log_message(self, *_: Any) -> None:
-        """Tests have nothing to say."""
-
-
 @pytest.fixture
-def serve() -> Iterator[Callable[[type[BaseHTTPRequestHandler]], str]]:
-    """Starts a server that answers so, and tells its host and port."""
-    with ExitStack() as running:
-
-        def start(handler: type[BaseHTTPRequestHandler]) -> str:
-            server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-            thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-            thread.start()
-            for end in (server.server_close, thread.join, server.shutdown):
-                running.callback(end)
-            return f"127.0.0.1:{server.server_port}"
-
-        yield start
-
-
-@pytest.fixture
-def endless_server(serve: Callable[[type[BaseHTTPRequestHandler]], str]) -> str:
+def endless_server(serve: Serve) -> str:
     return f"http://{serve(Endless)}/ck"
 
 
@@ -220,34 +189,9 @@ def test_an_answer_that_never_ends_is_cut_off(endless_server: str, monkeypatch: 
         store.list("offsets")
 
 
-class Compressed(Endless):
-    def do_GET(self) -> None:
-        body = gzip.compress(bytes(10**7))
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.send_header("Content-Encoding", "gzip")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-
 @pytest.mark.extras
-@pytest.mark.parametrize("scheme", ["http", "webhdfs"])
-def test_an_answer_that_is_compressed_unasked_is_not_unpacked(
-    scheme: str, serve: Callable[[type[BaseHTTPRequestHandler]], str]
-) -> None:
-    store = open_store(f"{scheme}://{serve(Compressed)}/ck")
-    for look in (lambda: store.read("offsets/1"), lambda: store.list("offsets")):
-        with pytest.raises(Unavailable):
-            look()
-
-
-@pytest.mark.extras
-def test_an_answer_of_a_name_node_that_never_ends_is_cut_off(
-    serve: Callable[[type[BaseHTTPRequestHandler]], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hdfs, "largest_file", lambda: 2**20)
-    store = open_store(f"webhdfs://{serve(Endless)}/ck")
+def test_an_answer_that_is_compressed_unasked_is_not_unpacked(serve: Serve) -> None:
+    store = open_store(f"http://{serve(Compressed)}/ck")
     for look in (lambda: store.read("offsets/1"), lambda: store.list("offsets")):
         with pytest.raises(Unavailable):
             look()
