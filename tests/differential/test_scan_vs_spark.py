@@ -32,8 +32,9 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
         place_sample(name, root / name)
     place_sample("4.2.0-file-to-parquet-sound", root / "linked")
     newest = root / "linked/checkpoint/offsets/4"
-    newest.rename(root / "outside")
-    newest.symlink_to(root / "outside")
+    outside = tmp_path_factory.mktemp("elsewhere") / "4"
+    newest.rename(outside)
+    newest.symlink_to(outside)
     (root / "hollow").mkdir()
     for name in ("metadata", "offsets", "commits"):
         (root / "hollow" / name).write_text("{}")

@@ -129,7 +129,15 @@ def busy() -> Exception:
     return error
 
 
-@pytest.mark.parametrize("fault", [s3_object(b"ab", 3), ClientPayloadError(), ConnectionResetError(), busy()], ids=repr)
+BROKEN_OFF = {
+    "cut": s3_object(b"ab", 3),
+    "payload": ClientPayloadError(),
+    "reset": ConnectionResetError(),
+    "busy": busy(),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN_OFF.values(), ids=BROKEN_OFF)
 def test_what_broke_off_is_asked_for_again(fault: Any) -> None:
     assert told(s3(*[fault] * (TRIES - 1), s3_object(b"abc")).get("k", 9))[0] == b"abc"
 
