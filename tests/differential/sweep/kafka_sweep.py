@@ -28,14 +28,16 @@ from ckpttool.kafka.lookup import Brokers, look_at_kafka
 from ckpttool.releases import parse_release
 from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.scene import Scene, Start
+from tests.differential.sweep import observe
 from tests.differential.sweep.load import cases_file, lay
+from tests.differential.sweep.restarts import error_of
+from tests.differential.sweep.run import flatten, read, write
 from tests.differential.topics import Topics
 from tests.parts.kafka import Broker
 from tests.samples.process import JOBS, SparkProcess
 
 SCRIPT = Path(__file__).parents[1] / "kafka_queries.py"
 REPOSITORY = SCRIPT.parents[2]
-WRAPPERS = ("STREAM_FAILED",)
 T0 = 1_760_000_000_000
 QUERY = "11111111-2222-3333-4444-555555555555"
 Json = dict[str, Any]
@@ -335,12 +337,7 @@ class Restarts:
 
 
 def logs(checkpoint: Path) -> dict[str, dict[int, tuple[int, int]]]:
-    """Each file of both logs, by what changes when it is written again."""
-    found: dict[str, dict[int, tuple[int, int]]] = {}
-    for log in ("offsets", "commits"):
-        files = [path for path in (checkpoint / log).glob("*") if path.name.isdecimal()]
-        found[log] = {int(path.name): (path.stat().st_mtime_ns, path.stat().st_size) for path in files}
-    return found
+    return {log: observe.written(checkpoint / log) for log in ("offsets", "commits")}
 
 
 def truth_of(done: Json, before: Any, after: Any) -> Json:
@@ -364,9 +361,8 @@ def truth_of(done: Json, before: Any, after: Any) -> Json:
 
 
 def _error(causes: list[Json]) -> Json:
-    conditions = [cause["condition"] for cause in causes if cause["condition"] not in (None, *WRAPPERS)]
-    condition, message = conditions[-1] if conditions else None, (causes[-1]["message"] or "")[:300]
-    return {"class": causes[-1]["class"], "condition": condition, "message": message}
+    told = error_of(causes, None)
+    return {"class": told["class"], "condition": told["condition"], "message": (told["message"] or "")[:300]}
 
 
 # -- running -----------------------------------------------------------------------------------------------------------
@@ -378,7 +374,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="cases with this in their area")
     options = parser.parse_args()
     target = cases_file(options.spark, "kafka")
-    kept = {case["id"]: case for case in map(json.loads, target.read_text().splitlines() if target.exists() else ())}
+    kept = read(options.spark, "kafka")
     todo = {case.id: case for case in cases() if options.only in case.area and case.id not in kept}
     began, outcomes = time.monotonic(), Counter[str]()
     with Broker() as broker, tempfile.TemporaryDirectory(prefix="ckpttool-kafka-") as folder:
@@ -389,12 +385,11 @@ def main() -> None:
             for count, case in enumerate(todo.values(), 1):
                 done = restarts.case(case)
                 outcomes[done["truth"]["outcome"]] += 1
-                out.write(json.dumps(done, separators=(",", ":")) + "\n")
+                out.write(flatten(done) + "\n")
                 out.flush()
                 if count % 25 == 0 or count == len(todo):
                     print(f"{count} of {len(todo)}, {time.monotonic() - began:.0f} s, {dict(outcomes)}", flush=True)
-    recorded = {case["id"]: case for case in map(json.loads, target.read_text().splitlines())}
-    target.write_text("".join(json.dumps(recorded[key], separators=(",", ":")) + "\n" for key in sorted(recorded)))
+    write(options.spark, "kafka", read(options.spark, "kafka"))
 
 
 if __name__ == "__main__":
