@@ -42,12 +42,12 @@ def refusals(scene: Scene) -> tuple[RefusedText, ...]:
 
 
 def _sources(scene: Scene) -> Iterator[SourcePosition | RefusedText]:
-    if scene.planned is None and not scene.is_continuous:
+    last = scene.committed if scene.is_continuous or scene.is_realtime else scene.planned
+    if last is None and not scene.is_continuous:
         yield from _beginnings(scene)
-    elif scene.is_replay and not scene.is_realtime and not scene.is_continuous:
+    elif scene.replays_as_logged:
         yield from _replayed(scene)
     else:
-        last = scene.committed if scene.is_continuous or scene.is_realtime else scene.planned
         yield from _reached(scene, scene.batch(last), scene.batch(scene.previous))
 
 

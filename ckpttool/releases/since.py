@@ -46,6 +46,7 @@ MISNAMED_CONF: Release = (3, 5, 4)  # this release alone pins pruneFilters… un
 # -- how a query starts ------------------------------------------------------------------------------------------------
 
 EMPTY_LOCATION: Release = (4, 1, 0)  # MicroBatchExecution.verifyCheckpointDirectoryEmptyOnStart
+REAL_TIME: Release = (4, 1, 0)  # Trigger.RealTime
 INVALID_CONF_VALUE: Release = (4, 1, 0)  # the condition of a configuration's impossible value
 METADATA_WANTED: Release = (4, 2, 0)  # StreamingQueryCheckpointMetadata: no new id beside logs that hold batches
 LOGS_FIRST: Release = (4, 2, 0)  # the newest offsets and commit are read before the sources' own logs, not after them

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial, reduce
+from pathlib import Path
 from typing import Any
 
 import jobs  # tests/samples, which the process has on its path
@@ -36,29 +37,41 @@ def read(spark: SparkSession, options: dict[str, str]) -> DataFrame:
 
 def writer_of(spark: SparkSession, request: dict[str, Any]) -> Any:
     data = reduce(DataFrame.union, [read(spark, options) for options in request["sources"]])
-    data = data.observe("read", F.collect_list("value").alias("values"))
+    if request["trigger"] != "real-time":  # which runs no aggregates
+        data = data.observe("read", F.collect_list("value").alias("values"))
     writer = data.writeStream.option("checkpointLocation", request["checkpoint"])
     sink = request["sink"]
     writer = writer.format("noop") if sink == "noop" else writer.format(request["format"]).option("path", sink)
+    if request["trigger"] == "real-time":
+        return writer.outputMode("update").trigger(realTime="5 seconds")
     return writer.trigger(availableNow=True) if request["trigger"] == "available-now" else writer
 
 
-def run(query: Any, trigger: str) -> None:
+def run(query: Any, request: dict[str, Any], committed: int) -> None:
     with suppress(Exception):  # told by the query itself
-        if trigger == "available-now":
+        if request["trigger"] == "available-now":
             query.awaitTermination()
+        elif request["trigger"] == "real-time":
+            # It never comes to an end of what there is: a batch more, or its failure.
+            while commits_of(request) == committed and not query.awaitTermination(1):
+                pass
         else:
             query.processAllAvailable()
     query.stop()
 
 
+def commits_of(request: dict[str, Any]) -> int:
+    return len(list(Path(request["checkpoint"], "commits").glob("[0-9]*")))
+
+
 def answer(spark: SparkSession, request: dict[str, Any]) -> dict[str, Any]:
     spark.sparkContext.setLogLevel("WARN")  # what is passed over is told there
+    committed = commits_of(request)
     try:
         query = writer_of(spark, request).start()
     except Exception as error:
         return {"failed": "start", "causes": causes(spark, thrown_by_spark(error)), "batches": {}}
-    run(query, request["trigger"])
+    run(query, request, committed)
     batches = {one["batchId"]: _read(one) for one in jobs.progress_of(query) if one["batchId"] >= 0}
     failure = query._jsq.exception()
     told = causes(spark, failure.get()) if failure.isDefined() else []

@@ -24,14 +24,16 @@ class Topics:
         self.config = {"bootstrap.servers": address, "log_level": "0", **settings}
         self.connection = Connection(address)
         self.admin: Any = admin.AdminClient(self.config)
+        self.open_transactions: list[Any] = []  # as long as their producers live
         self.records: dict[tuple[str, int], list[str]] = {}  # the values, by offset
 
     def done(self, futures: dict[Any, Any]) -> None:
         for future in futures.values():
             future.result(timeout=PATIENCE_S)
 
-    def create(self, topic: str, partitions: int = 1) -> None:
-        self.done(self.admin.create_topics([admin.NewTopic(topic, partitions, 1)]))
+    def create(self, topic: str, partitions: int = 1, **config: str) -> None:
+        named = {key.replace("_", "."): value for key, value in config.items()}
+        self.done(self.admin.create_topics([admin.NewTopic(topic, partitions, 1, config=named)]))
         self.wait_for(topic, partitions)
 
     def create_all(self, topics: Sequence[str], partitions: int) -> None:
@@ -61,6 +63,44 @@ class Topics:
             self.records.setdefault((topic, partition), []).append(value)
             producer.produce(topic, value, partition=partition, **when)
         assert producer.flush(PATIENCE_S) == 0
+
+    def fill_in_transactions(self, topic: str, *outcomes: str, rows: int = 5) -> None:
+        """Each `committed`, `aborted` or left `open`; behind the rows of the first two lies a marker of its own."""
+        for number, outcome in enumerate(outcomes):
+            producer = confluent_kafka.Producer(self.config | {"transactional.id": f"{topic}-{number}"})
+            producer.init_transactions(PATIENCE_S)
+            producer.begin_transaction()
+            for row in range(rows):
+                producer.produce(topic, f"{outcome} {number} {row}", partition=0, timestamp=T0 - 60_000)
+            assert producer.flush(PATIENCE_S) == 0
+            if outcome == "open":
+                self.open_transactions.append(producer)
+            else:
+                end = producer.commit_transaction if outcome == "committed" else producer.abort_transaction
+                end(PATIENCE_S)
+
+    def fill_and_compact(self, topic: str, rows: int) -> None:
+        """Of one key all but the newest go, within the offsets that there are."""
+        producer = confluent_kafka.Producer(self.config)
+        for number in range(rows):
+            producer.produce(topic, f"{number}", key="same", partition=0)
+            assert producer.flush(PATIENCE_S) == 0
+        # What is written last is never cleaned: the segment that it lies in is open.
+        until(lambda: self._readable_after_another(producer, topic) < rows, 180)
+
+    def _readable_after_another(self, producer: Any, topic: str) -> int:
+        producer.produce(topic, "later", key="other", partition=0)
+        assert producer.flush(PATIENCE_S) == 0
+        return self._readable(topic)
+
+    def _readable(self, topic: str) -> int:
+        reader = confluent_kafka.Consumer(self.config | {"group.id": "count", "enable.partition.eof": True})
+        reader.assign([confluent_kafka.TopicPartition(topic, 0, 0)])
+        found = 0
+        while (record := reader.poll(PATIENCE_S)) is not None and not record.error():
+            found += 1
+        reader.close()
+        return found
 
     def fill_all(self, topics: Sequence[str], partitions: int) -> None:
         """One record into each."""

@@ -124,8 +124,8 @@ class Source(Struct, frozen=True, dict=True):
         told = Finding(told_as, "warning", path or self._path, why, next_step=next_step)
         if not fails:
             return self._trouble(step, None, told)
-        if self.scene.is_continuous or self.scene.is_realtime:
-            return self._trouble(step, Doubt(why), told)  # their readers have checks of their own: not modelled
+        if self.scene.is_continuous:
+            return self._trouble(step, Doubt(why), told)  # its readers have checks of their own: not modelled
         phase, batch = _phase(step), None if step < ASK else self.scene.next_id
         around = around_a_task(self.scene) if step == READ else None
         failure = Failure(phase, class_name, condition or around, message, why, batch, path=told.path)

@@ -13,13 +13,13 @@ from ckpttool.kafka.base import SourceView
 from ckpttool.kafka.diff import KafkaEvidence, views_of
 from ckpttool.kafka.positions import refusals
 from ckpttool.laws.base import Law
-from ckpttool.laws.kafka import brokers, options, partitions, ranges, starting, texts
+from ckpttool.laws.kafka import brokers, options, partitions, ranges, realtime, starting, texts
 from ckpttool.laws.kafka.base import READ, sources_of
 from ckpttool.model import Finding
 from ckpttool.scene.scene import Doubt, Failure, Scene, Trouble
 
 # In the order of one plan: what has changed since the start, partitions added, partitions gone, offsets that went back.
-LAWS = (*options.LAWS, *texts.LAWS, *starting.LAWS, *brokers.LAWS, *partitions.LAWS, *ranges.LAWS)
+LAWS = (*options.LAWS, *texts.LAWS, *starting.LAWS, *brokers.LAWS, *realtime.LAWS, *partitions.LAWS, *ranges.LAWS)
 
 
 class KafkaVerdict(Struct, frozen=True):

@@ -1,5 +1,5 @@
 """Ranges of offsets that go back, or whose records are not there: the first is seen when a batch is planned, the rest
-by the tasks that read."""
+by the tasks that read. In real-time mode nobody compares: see `realtime`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _went_back(source: Source) -> Iterator[Trouble]:
     logged = where(source.parts, lambda part: part.is_known and part.replay_end is not None)
     read = where(source.read, lambda part: part.latest is not None)
     back = where(logged if source.view.is_replay else read, lambda part: start_of(part) > _end_of(part))
-    if not back:
+    if not back or source.scene.is_realtime:
         return
     topic, part = back[0]
     step = f"{spell(topic.topic, part.partition)} from {part.next_offset:,} to {_end_of(part):,}"
@@ -95,7 +95,7 @@ def _no_partition(source: Source) -> Iterator[Trouble]:
 def _aged_out(source: Source) -> Iterator[Trouble]:
     told = where(source.read_by_number, lambda part: part.latest is not None)
     aged = where(told, lambda part: start_of(part) < (part.earliest or 0))
-    if not aged:
+    if not aged or source.scene.is_realtime:
         return
     about, fails, start = "offset-aged-out", source.fails_on_loss, source.scene.start
     behind = ((part.earliest or 0) - start_of(part) if source.after else part.lost or 0 for _, part in aged)

@@ -187,7 +187,9 @@ def sink(case: dict[str, Any], path: Path, evidence: Evidence) -> SinkEvidence:
 
 
 def trigger_of(case: dict[str, Any]) -> Trigger | None:
-    return "continuous" if case["restart"]["trigger"] == "continuous" else None
+    """Only what changes how a query runs; the others are alike to what judges a checkpoint."""
+    given = case["restart"]["trigger"]
+    return given if given in ("continuous", "real-time") else None
 
 
 @dataclass(frozen=True)

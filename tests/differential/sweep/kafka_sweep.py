@@ -25,7 +25,7 @@ from msgspec import to_builtins
 from ckpttool import load_checkpoint, open_store
 from ckpttool.kafka.base import Clusters
 from ckpttool.kafka.lookup import Brokers, look_at_kafka
-from ckpttool.releases import parse_release
+from ckpttool.releases import parse_release, since
 from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.scene import Scene, Start
 from tests.differential.sweep import observe
@@ -61,6 +61,19 @@ def _grown(topics: Topics, name: str, before: int = 0) -> None:
         topics.trim(name, before, 1)
 
 
+def _in_transactions(*outcomes: str) -> Callable[[Topics, str], None]:
+    def make(topics: Topics, name: str) -> None:
+        topics.create(name)
+        topics.fill_in_transactions(name, *outcomes)
+
+    return make
+
+
+def _compacted(topics: Topics, name: str) -> None:
+    topics.create(name, cleanup_policy="compact", segment_ms="100", min_cleanable_dirty_ratio="0.01")
+    topics.fill_and_compact(name, 30)
+
+
 def _two(topics: Topics, name: str) -> None:
     topics.create(name, 2)
     topics.fill(name, 30)
@@ -85,11 +98,19 @@ MADE: dict[str, Callable[[Topics, str], None]] = {
     "agedlittle": lambda topics, name: _trimmed(topics, name, 3),
     "grown": _grown,
     "grownaged": lambda topics, name: _grown(topics, name, 2),
+    "ended": _in_transactions("committed", "aborted", "committed"),
+    "aborted": _in_transactions("committed", "aborted"),
+    "open": _in_transactions("committed", "open", "committed"),
+    "compacted": _compacted,
     "missing": lambda topics, name: None,  # noqa: ARG005
 }
+OFTEN = tuple(name for name in MADE if name not in ("ended", "aborted", "open", "compacted"))
 
 
 # -- cases -------------------------------------------------------------------------------------------------------------
+
+
+BEGUN = '\0v1\n{"{t}":{"0":0}}'
 
 
 @dataclass(frozen=True)
@@ -102,7 +123,7 @@ class KafkaCase:
     topic: str
     ends: tuple[Text, ...]
     committed: int
-    initial: Text = '\0v1\n{"{t}":{"0":0}}'
+    initial: Text = BEGUN
     options: Mapping[str, str] = field(default_factory=dict)
     conf: Mapping[str, str] = field(default_factory=dict)
     trigger: str = "available-now"
@@ -224,7 +245,27 @@ OPTIONS: tuple[dict[str, str], ...] = (
 )
 
 
-def cases() -> Iterator[KafkaCase]:
+# What a query in real-time mode begins with. Its reader looks at nothing before it asks for a record.
+REALTIME: dict[str, tuple[Text, ...]] = {
+    "sound": (at(10), at(0), at(30), at(31), at(-2), at(-1), "-", "{}", '{"{t}":{"0":null}}', both(10, 5), at(5, 1)),
+    "two": (both(10, 2), at(10), both(40, 2)),
+    "short": (at(10),),
+    "empty": (at(0), at(3)),
+    "aged": (at(10), at(0), at(15)),
+    "agedfar": (at(10), at(0)),
+    "grown": (at(10),),
+    "grownaged": (at(10), both(10, 1)),
+    "missing": (at(10),),
+}
+# The sink that keeps nothing is not among those that real-time mode lets through.
+ANY_SINK = {"spark.sql.streaming.realTimeMode.allowlistCheck": "false"}
+REFUSED: tuple[dict[str, str], ...] = (
+    *({"maxOffsetsPerTrigger": "4"}, {"minOffsetsPerTrigger": "4"}, {"minPartitions": "3"}),
+    *({"endingTimestamp": "9"}, {"maxTriggerDelay": "1s"}, {"maxRecordsPerPartition": "2"}, {"subscribe": "missing"}),
+)
+
+
+def cases(spark: str) -> Iterator[KafkaCase]:
     yield from _lines()
     yield from _initial()
     yield from _ranges()
@@ -232,6 +273,48 @@ def cases() -> Iterator[KafkaCase]:
     for options in OPTIONS:
         yield KafkaCase("options", str(options), "sound", (at(10), at(20)), 2, options=options)
         yield KafkaCase("options", f"replay {options}", "two", (both(10, 2), both(20, 4)), 1, options=options)
+    yield from _gaps()
+    if parse_release(spark) >= since.REAL_TIME:
+        yield from _realtime()
+
+
+def _gaps() -> Iterator[KafkaCase]:
+    """Offsets without a record: markers, what was aborted, what was compacted; and records that nobody may read yet."""
+    for topic in ("ended", "aborted", "open"):
+        for start, end in ((2, 8), (5, 6), (6, 10), (6, 12), (11, 12), (0, 17)):
+            for isolation in ("read_committed", "read_uncommitted"):
+                options = {"kafka.isolation.level": isolation}
+                told = f"{topic} {start} to {end} {isolation}"
+                yield KafkaCase("gaps", f"replay {told}", topic, (at(start), at(end)), 1, options=options)
+        for reached in (6, 8, 12, 17, 18):
+            for isolation in ("read_committed", "read_uncommitted"):
+                options = {"kafka.isolation.level": isolation}
+                yield KafkaCase(
+                    "gaps", f"{topic} from {reached} {isolation}", topic, (at(reached),), 1, options=options
+                )
+    for start, end in ((2, 8), (0, 30), (29, 31)):
+        yield KafkaCase("gaps", f"replay compacted {start} to {end}", "compacted", (at(start), at(end)), 1)
+    for reached in (0, 3, 30, 32):
+        yield KafkaCase("gaps", f"compacted from {reached}", "compacted", (at(reached),), 1)
+
+
+def _realtime() -> Iterator[KafkaCase]:
+    for topic, starts in REALTIME.items():
+        for start in starts:
+            for loss in LOSS:
+                yield _real_time(f"{topic} from {start!s} {loss}", topic, (start,), 1, options=loss)
+    for end in (at(20), at(40), "{", "-"):
+        yield _real_time(f"planned up to {end}", "sound", (at(10), end), 1)
+    for initial in (None, b"x", b'\0v1\n{"{t}":{"0":2}}', b'\0v1\n{"{t}":{"0":40}}', b"\0v1\n{}"):
+        yield _real_time(f"nothing planned, {initial!r}", "sound", (), 0, initial)
+    for options in REFUSED:
+        yield _real_time(str(options), "sound", (at(10), at(20)), 2, options=options)
+
+
+def _real_time(
+    what: str, topic: str, ends: tuple[Text, ...], committed: int, initial: Text = BEGUN, **more: Any
+) -> KafkaCase:
+    return KafkaCase("realtime", what, topic, ends, committed, initial, conf=ANY_SINK, trigger="real-time", **more)
 
 
 def _lines() -> Iterator[KafkaCase]:
@@ -273,7 +356,7 @@ def _ranges() -> Iterator[KafkaCase]:
 
 
 def _topics() -> Iterator[KafkaCase]:
-    for topic in MADE:
+    for topic in OFTEN:
         for loss in LOSS:
             yield KafkaCase("topics", f"{topic} new batch {loss}", topic, (at(5), at(10)), 2, options=loss)
             yield KafkaCase("topics", f"{topic} replay {loss}", topic, (at(10), at(20)), 1, options=loss)
@@ -323,7 +406,7 @@ class Restarts:
             "files": case.files,
             "restart": {"options": case.given, "conf": dict(case.conf), "trigger": case.trigger},
             "kafka": told,
-            "truth": truth_of(done, before, logs(checkpoint)),
+            "truth": truth_of(case, done, before, logs(checkpoint)),
         }
 
     def asked(self, case: KafkaCase, checkpoint: Path) -> Json:
@@ -340,14 +423,15 @@ def logs(checkpoint: Path) -> dict[str, dict[int, tuple[int, int]]]:
     return {log: observe.written(checkpoint / log) for log in ("offsets", "commits")}
 
 
-def truth_of(done: Json, before: Any, after: Any) -> Json:
-    """In the words of a prediction; of the batches that ran, how many rows each got."""
+def truth_of(case: KafkaCase, done: Json, before: Any, after: Any) -> Json:
+    """In the words of a prediction; of the batches that ran, how many rows each got. What real-time mode finds without
+    a commit it deletes, and plans anew."""
     ran = sorted(batch for batch, file in after["commits"].items() if before["commits"].get(batch) != file)
     following = max(before["commits"], default=-1) + 1
     rows = {number: read["rows"] for number, read in done["batches"].items()}
     truth: Json = {"outcome": "nothing", "batch_id": None, "phase": None, "error": None, "ran": ran, "rows": rows}
     if ran:
-        was_planned = ran[0] in before["offsets"]
+        was_planned = ran[0] in before["offsets"] and case.trigger != "real-time"
         fresh = not before["offsets"] and not before["commits"]
         truth["outcome"] = "replay" if was_planned else "fresh_start" if fresh else "new_batch"
         truth["batch_id"] = ran[0]
@@ -375,7 +459,7 @@ def main() -> None:
     options = parser.parse_args()
     target = cases_file(options.spark, "kafka")
     kept = read(options.spark, "kafka")
-    todo = {case.id: case for case in cases() if options.only in case.area and case.id not in kept}
+    todo = {case.id: case for case in cases(options.spark) if options.only in case.area and case.id not in kept}
     began, outcomes = time.monotonic(), Counter[str]()
     with Broker() as broker, tempfile.TemporaryDirectory(prefix="ckpttool-kafka-") as folder:
         topics = Topics(broker.address)
