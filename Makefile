@@ -11,7 +11,6 @@ SPARK ?= 3.5.7 4.2.0
 unexport PYTHONDONTWRITEBYTECODE
 # What needs nothing beyond the extra test-light, but for the tests in it that are marked `extras`.
 FAST := tests/unit tests/property tests/golden tests/contract/test_connectors.py $(wildcard tests/test_*.py)
-FAST += --ignore tests/property/test_column_laws.py
 # The tests of a file stay together: what they share is made once. Not for Spark, which takes all cores as it is.
 SIDE_BY_SIDE := -n auto --dist loadfile
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,17 @@ from tests.samples.place import place_sample
 # What needs more than Python packages is left to `make test-storage`.
 HEAVY = {"hdfs": HdfsServer, "versity": VersityServer}
 AT_LENGTH = (pytest.mark.storage, pytest.mark.spark)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A mark deselects tests once their module is imported; what is marked whole may not even be importable."""
+    if collection_path.suffix != ".py" or "not extras" not in config.getoption("markexpr"):
+        return None
+    return is_marked_whole(collection_path.read_text(encoding="utf-8")) or None
+
+
+def is_marked_whole(source: str) -> bool:
+    return bool(re.search(r"(?m)^pytestmark = .*\bpytest\.mark\.extras\b", source))
 
 
 @dataclass(frozen=True)

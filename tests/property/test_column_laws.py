@@ -25,7 +25,7 @@ from tests.property.strategies import texts
 from tests.property.test_row_laws import decimals
 from tests.state_builders import lz4, plain, snappy, zstd
 
-pytestmark = pytest.mark.property
+pytestmark = [pytest.mark.property, pytest.mark.extras]
 
 LEAVES: dict[str, st.SearchStrategy[Any]] = {
     "boolean": st.booleans(),

@@ -7,9 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pyarrow
 import pytest
-from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from msgspec.structs import replace
 
 from ckpttool.model import LogNames
@@ -60,9 +58,13 @@ def test_an_iceberg_table_is_rolled_back_by_a_person(tmp_path: Path) -> None:
     assert subprocess.run(["bash", "-c", f"set -e\n{step.shell}\ntrue"], check=False).returncode == 1
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("spelled", ["it's", "./it's", "{here}/it's", "file:{here}/it's"])
 def test_the_command_lowers_what_the_table_has_recorded(tmp_path: Path, spelled: str) -> None:
     """With a time, without which Delta may forget it. The restore before it: test_fence_vs_spark."""
+    import pyarrow
+    from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+
     table = tmp_path / "it's"
     for batch in range(3):
         record = CommitProperties(app_transactions=[Transaction(QUERY_ID, batch, EPOCH_MS)])

@@ -15,6 +15,8 @@ from ckpttool.state.reader import Row
 from ckpttool.state.tables import StateTable
 from tests.unsafe_rows import array_of, map_of, schema
 
+pytestmark = pytest.mark.extras
+
 
 @pytest.mark.parametrize(
     ("kind", "value", "expected"),

@@ -14,6 +14,8 @@ from tests.state_builders import HDFS, ROCKSDB, lz4, plain
 from tests.unit.state.made import KEY, changelog, hdfs_file, placed, read, rocks_snapshot, rows_of, schema_file
 from tests.unsafe_rows import array_of, row, schema
 
+pytestmark = pytest.mark.extras
+
 
 def batched(reader: StateReader, partition: int = 0) -> list[dict[str, Any]]:
     (table,) = reader.tables

@@ -13,6 +13,8 @@ from ckpttool.state.framing import Rows
 from ckpttool.state.replay import replay_map
 from tests.state_builders import Record, lz4, plain
 
+pytestmark = pytest.mark.extras
+
 
 def taken(files: Sequence[Sequence[Record]], has_base: bool = False) -> dict[bytes, bytes] | None:
     found = newest_records([(lz4(plain(records)), "lz4") for records in files], has_base)

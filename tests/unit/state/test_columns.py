@@ -13,6 +13,8 @@ from ckpttool.state.columns import rows_of, struct_column
 from tests import unsafe_rows
 from tests.unsafe_rows import array_of, schema
 
+pytestmark = pytest.mark.extras
+
 INNER = schema(("x", "integer"), ("y", "string"))
 KIND = schema(
     ("flag", "boolean"),

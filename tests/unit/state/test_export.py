@@ -15,6 +15,8 @@ from ckpttool.state.export import Exported, Form, export_table
 from ckpttool.state.reader import StateReader
 from tests.unit.state.made import hdfs_file, placed, read
 
+pytestmark = pytest.mark.extras
+
 ROWS = [{"a": 1, "b": 2}, {"c": 3}]
 
 

@@ -10,6 +10,8 @@ import pytest
 from ckpttool.state.framing import Frames, Rows, frame, frame_by_lanes, frame_by_steps, frame_of_one_size
 from tests.state_builders import Record, plain
 
+pytestmark = pytest.mark.extras
+
 ALIKE: list[Record] = [(bytes([at]) * 8, bytes([at]) * 16) for at in range(50)]
 MIXED: list[Record] = [(b"a" * 8, b"1" * 16), (b"b" * 16, b"2" * 8), (b"c" * 8, None), (b"d" * 24, b"")]
 

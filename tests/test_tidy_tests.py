@@ -1,0 +1,95 @@
+"""The house rules of the tests themselves, as a test over their source."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import is_marked_whole
+from tests.test_dependencies import required
+
+ROOT = Path(__file__).resolve().parents[1]
+
+(FAST,) = re.findall(r"(?m)^FAST := (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"))
+RUN_FAST = sorted(
+    path
+    for place in re.findall(r"tests/[\w/*.]+", FAST)
+    for found in ROOT.glob(place)
+    for path in ([found] if found.is_file() else found.rglob("test_*.py"))
+)
+OURS = ("ckpttool", "tests", "benchmarks")
+# pytest brings packaging.
+LIGHT = {
+    *sys.stdlib_module_names,
+    *(one.name.replace("-", "_") for extra in ("", "test-light") for one in required(extra)),
+    "packaging",
+}
+
+
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", RUN_FAST, ids=named)
+def test_what_needs_an_extra_to_be_imported_is_marked_whole(path: Path) -> None:
+    """Where little is installed, what is not marked is imported, with all that it imports."""
+    beyond = {f"{named(module)} imports {one}" for module in closure_of(path) for one in packages_of(module) - LIGHT}
+    assert not beyond or is_marked_whole(path.read_text(encoding="utf-8")), (
+        f"mark it (pytestmark = pytest.mark.extras), or import where it is used: {sorted(beyond)}"
+    )
+
+
+def closure_of(path: Path) -> frozenset[Path]:
+    found, waiting = set[Path](), [path]
+    while waiting:
+        module = waiting.pop()
+        if module not in found:
+            found.add(module)
+            waiting.extend(neighbours_of(module))
+    return frozenset(found)
+
+
+@cache
+def neighbours_of(path: Path) -> frozenset[Path]:
+    return frozenset(home for name in imported_at_once(path) for home in homes_of(name))
+
+
+@cache
+def packages_of(path: Path) -> set[str]:
+    return {name.partition(".")[0] for name in imported_at_once(path)} - {*OURS}
+
+
+@cache
+def imported_at_once(path: Path) -> frozenset[str]:
+    """What runs when it is imported: not functions, and not what only its annotations name."""
+    found = set[str]()
+    for node in _run_at_once(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.update((node.module, *(f"{node.module}.{alias.name}" for alias in node.names)))
+    return frozenset(found)
+
+
+def _run_at_once(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if not (isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING"):
+            yield from _run_at_once(child)
+
+
+def homes_of(name: str) -> Iterator[Path]:
+    """The files that are run by importing it: its own, and those of the packages around it."""
+    parts = name.split(".")
+    if parts[0] in OURS:
+        for count in range(1, len(parts) + 1):
+            place = ROOT.joinpath(*parts[:count])
+            yield from (home for home in (place / "__init__.py", place.with_suffix(".py")) if home.is_file())
