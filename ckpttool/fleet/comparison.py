@@ -10,6 +10,7 @@ from ckpttool.connectors.base import OffsetStep
 from ckpttool.diagnosis import Diagnosis
 from ckpttool.formats import layout
 from ckpttool.scene.batches import Batch, SourceProgress
+from ckpttool.words import counted
 
 
 class Difference(Struct, frozen=True):
@@ -87,6 +88,7 @@ def _confs(batch: Batch) -> dict[str, str | None]:
 
 def _operators(inspection: Diagnosis) -> dict[str, str | None]:
     return {
-        layout.operator(operator.id): f"{operator.name or 'not recorded'}, {operator.partition_directories} partitions"
+        layout.operator(operator.id): f"{operator.name or 'not recorded'}, "
+        + counted(operator.partition_directories, "partition")
         for operator in inspection.checkpoint.operators
     }

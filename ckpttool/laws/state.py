@@ -13,7 +13,7 @@ from ckpttool.model import Finding
 from ckpttool.releases import since
 from ckpttool.scene.evidence import partition_count
 from ckpttool.scene.scene import Doubt, Failure, Scene
-from ckpttool.words import spell_gaps
+from ckpttool.words import counted, spell_gaps
 
 
 def _repartition(scene: Scene) -> Failure | None:
@@ -96,8 +96,8 @@ def check_partitions(scene: Scene) -> Iterator[Finding]:
                 id="partition-count-mismatch",
                 severity="error",
                 path=layout.operator(operator.id),
-                message=f"{count} partitions on disk, and offsets/{newest.id} pins {pinned}",
-                expected=f"{pinned} partitions",
+                message=f"{counted(count, 'partition')} on disk, and offsets/{newest.id} pins {pinned}",
+                expected=counted(int(pinned), "partition"),
                 next_step="restore the missing directories, or spark.sql.shuffle.partitions in the newest offsets",
             )
 

@@ -36,7 +36,7 @@ from ckpttool.scene.state_chain import (
     chains,
     sst_names,
 )
-from ckpttool.words import listed
+from ckpttool.words import counted, listed
 
 REPAIR_CONF = "spark.sql.streaming.stateStore.autoSnapshotRepair.enabled"
 REPLAY_CONF = "spark.sql.streaming.stateStore.autoSnapshotRepair.maxChangeFileReplay"
@@ -349,7 +349,7 @@ def _stale_files(store: StoreFiles, files: StateFiles) -> Iterator[Finding]:
             id="stale-state-after-rewind",
             severity="warning",
             path=f"{store.path}/{stale[0][1]}",
-            message=f"{len(stale)} files of versions beyond {version + 1}, which the next batch writes",
+            message=f"{counted(len(stale), 'file')} of versions beyond {version + 1}, which the next batch writes",
             expected=f"nothing beyond version {version + 1}",
             next_step="move them away before the query starts: a later load would take them for its own",
         )

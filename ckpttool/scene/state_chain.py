@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from ckpttool.formats.names import parse_long
+from ckpttool.formats.state.names import parse_state_versions
 from ckpttool.model import Position, SparkError
 
 if TYPE_CHECKING:
@@ -168,6 +169,19 @@ def base_versions(store: StoreFiles, version: int) -> list[int]:
     numbers = (parse_long(name.removesuffix(suffix)) for name in store.names if name.endswith(suffix))
     usable = {one for one in numbers if one is not None and 0 < one <= version and f"{one}{suffix}" in store.names}
     return [*sorted(usable, reverse=True), 0]
+
+
+def loadable_versions(store: StoreFiles) -> frozenset[int] | None:
+    """Those of which all files are there, by their names; None where names have ids, which only commits can order."""
+    if store.unique_id is not None:
+        return None
+    base_suffix, change_suffix = BASE_SUFFIX[store.provider], CHANGE_SUFFIX[store.provider]
+    found = {0}  # the empty state
+    for version in parse_state_versions(store.names):
+        has_change = version - 1 in found and f"{version}{change_suffix}" in store.names
+        if has_change or f"{version}{base_suffix}" in store.names:
+            found.add(version)
+    return frozenset(found - {0})
 
 
 def is_doubtful(store: StoreFiles, base: str | None) -> bool:

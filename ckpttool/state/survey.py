@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
 from ckpttool.errors import CkptError, Refused
 from ckpttool.formats import layout
-from ckpttool.formats.state.names import parse_state_versions
 from ckpttool.formats.state.rocksdb import parse_snapshot_zip
-from ckpttool.scene.state_chain import StoreFiles
+from ckpttool.scene.state_chain import StoreFiles, loadable_versions
 from ckpttool.state.reader import StateReader
 from ckpttool.state.side_by_side import side_by_side
 from ckpttool.state.tables import StateTable
@@ -19,11 +18,12 @@ CHEAP_BYTES = 2**24  # of one table's files; up to here rows are counted by read
 
 
 class Survey(Struct, frozen=True):
-    """`versions`: first and last that a partition has files of. `rows` None: not known, for the reason in `why`."""
+    """`versions`: those whose files every partition has, by their names; None where names have ids. `rows` None: not
+    known, for the reason in `why`."""
 
     table: StateTable
     partitions: int
-    versions: tuple[int, int] | None
+    versions: frozenset[int] | None
     size_bytes: int
     rows: int | None
     why: str | None = None
@@ -39,10 +39,16 @@ def survey_table(reader: StateReader, table: StateTable) -> Survey:
     partitions = reader.partitions(table.operator)
     stores = [reader.files(table.operator, partition, table.store) for partition in partitions]
     size = sum(sum(file_sizes(reader, files).values()) for files in stores)
-    versions = sorted({version for files in stores for version in parse_state_versions(files.names)})
     rows, why = _rows(reader, table, stores, size <= CHEAP_BYTES)
-    ends = (versions[0], versions[-1]) if versions else None
-    return Survey(table, len(partitions), ends, size, rows, why)
+    return Survey(table, len(partitions), _in_every(stores), size, rows, why)
+
+
+def _in_every(stores: list[StoreFiles]) -> frozenset[int] | None:
+    found = [loadable_versions(files) for files in stores]
+    known = [versions for versions in found if versions is not None]
+    if len(known) < len(found):
+        return None
+    return frozenset.intersection(*known) if known else frozenset()
 
 
 def _rows(
@@ -57,16 +63,31 @@ def _rows(
 
     before = len(reader.findings)
     try:
-        counted = sum(count_rows(reader, table, exact=True).values())
+        counted = total(count_rows(reader, table, exact=True).values())
     except MissingRocksdict as error:
         return None, error.message
     failed = len(reader.findings) > before
     return (None, reader.findings[-1].message) if failed else (counted, None)
 
 
-def count_rows(reader: StateReader, table: StateTable, exact: bool = False, jobs: int = 1) -> dict[int, int]:
-    """By partition; what cannot be read becomes a finding of the reader, and counts as none. Unless `exact`, the number
-    is taken that a snapshot of this very version has recorded, or that its size tells. `jobs`: partitions at a time."""
+def total(numbers: Iterable[int | None]) -> int | None:
+    """Not known, where one of them is not."""
+    return _over(sum, numbers)
+
+
+def most(numbers: Iterable[int | None]) -> int | None:
+    return _over(lambda known: max(known, default=0), numbers)
+
+
+def _over(draw: Callable[[list[int]], int], numbers: Iterable[int | None]) -> int | None:
+    every = list(numbers)
+    known = [one for one in every if one is not None]
+    return draw(known) if len(known) == len(every) else None
+
+
+def count_rows(reader: StateReader, table: StateTable, exact: bool = False, jobs: int = 1) -> dict[int, int | None]:
+    """By partition; None is one that cannot be read, of which the reader has a finding. Unless `exact`, the number is
+    taken that a snapshot of this very version has recorded, or that its size tells. `jobs`: partitions at a time."""
 
     def count(partition: int) -> int | CkptError:
         files = reader.files(table.operator, partition, table.store)
@@ -80,11 +101,11 @@ def count_rows(reader: StateReader, table: StateTable, exact: bool = False, jobs
         except CkptError as error:
             return error
 
-    counts: dict[int, int] = {}
+    counts: dict[int, int | None] = {}
     partitions = reader.partitions(table.operator)
     in_turn = reader.ahead(table, partitions) if jobs == 1 else partitions
     for partition, found in zip(partitions, side_by_side(count, in_turn, jobs), strict=True):
-        counts[partition] = found if isinstance(found, int) else 0
+        counts[partition] = found if isinstance(found, int) else None
         if isinstance(found, CkptError):
             reader.note(layout.store(table.operator, partition), found)
     return counts

@@ -12,14 +12,12 @@ from typing import Literal
 from msgspec import Struct
 
 from ckpttool.errors import CkptError, Unavailable, exit_code
-from ckpttool.formats.state.names import parse_state_versions
 from ckpttool.laws.state_load import check_state_files, obstacles
 from ckpttool.model import Finding
 from ckpttool.reading.state_files import load_state_files
 from ckpttool.releases import NEWEST, Release
-from ckpttool.scene.evidence import gather_evidence
-from ckpttool.scene.scene import Doubt, Failure, Start
-from ckpttool.scene.state_chain import Chain, Mode, StateFiles, StoreFiles, chains
+from ckpttool.scene.scene import Failure, Start
+from ckpttool.scene.state_chain import Chain, Mode, StateFiles, StoreFiles, chains, loadable_versions
 from ckpttool.state.reader import StateReader, batched, unread
 from ckpttool.state.rocksdb import MissingRocksdict
 from ckpttool.state.side_by_side import side_by_side
@@ -28,14 +26,14 @@ Outcome = Literal["loadable", "failure", "unknown"]
 
 
 class StoreCheck(Struct, frozen=True):
-    """`chain`: the newest way to load the version. `versions`: first and last of each run of versions whose files are
-    all there, as names tell; None where names have ids, which only commits can order. `keys`: how many were read."""
+    """`chain`: the newest way to load the version. `versions`: those whose files are all there, by their names; None
+    where names have ids. `keys`: how many were read."""
 
     operator: int
     partition: int
     store: str
     chain: Chain
-    versions: tuple[tuple[int, int], ...] | None
+    versions: frozenset[int] | None
     keys: int | None
     why: str | None = None
 
@@ -70,7 +68,7 @@ def verify_state(
     """`jobs`: stores at a time."""
     chosen = _sampler(sample)
     files = _load(reader, "full", chosen, jobs)
-    spoken = _obstacles(reader, files, release)
+    spoken = obstacles(files, Start(release))
     failures = tuple(one for one in spoken if isinstance(one, Failure))
     failed = {failure.path.rpartition("/")[0] for failure in failures}
 
@@ -95,12 +93,6 @@ def verify_state(
     newest = reader.batch if outcome == "loadable" else _newest_restorable(reader, release, chosen, jobs)
     unreached = reader.is_out_of_reach or bool(files.unreachable)
     return Verification(reader.batch, outcome, why, failures, tuple(checks), tuple(findings), newest, sample, unreached)
-
-
-def _obstacles(reader: StateReader, files: StateFiles, release: Release) -> Sequence[Failure | Doubt]:
-    if files.entries is None and files.version > 0 and not gather_evidence(reader.checkpoint).is_stateful:
-        return (Doubt("there is no state/: a stateless query needs none, a stateful one fails"),)
-    return obstacles(files, Start(release))
 
 
 def _grounds(files: StateFiles) -> tuple[str]:
@@ -172,29 +164,10 @@ def _check(reader: StateReader, store: StoreFiles, keys: int | None, why: str | 
         partition=store.partition,
         store=store.name,
         chain=next(chains(store, reader.version)),
-        versions=None if store.unique_id is not None else tuple(_runs(_loadable(store))),
+        versions=loadable_versions(store),
         keys=keys,
         why=why,
     )
-
-
-def _loadable(store: StoreFiles) -> Iterator[int]:
-    """Versions whose files are all there."""
-    for version in parse_state_versions(store.names):
-        if any(chain.missing is None and not chain.incomplete for chain in chains(store, version)):
-            yield version
-
-
-def _runs(numbers: Iterator[int]) -> Iterator[tuple[int, int]]:
-    first = last = None
-    for number in numbers:
-        if last is not None and number != last + 1:
-            yield first or 0, last
-            first = number
-        first = number if first is None else first
-        last = number
-    if last is not None:
-        yield first or 0, last
 
 
 def _newest_restorable(

@@ -135,7 +135,7 @@ def _overtaken(source: Source) -> Iterator[Trouble]:
         other = where(other, lambda part: start_of(part) <= (part.latest or 0))
         rows = sum(start_of(part) - (part.earliest or 0) for _, part in other)
         reason = next((part.why for _, part in other if part.why), None)
-        what = f"{counted(rows, 'row')} are below the checkpoint's offset and never read"
+        what = f"{counted(rows, 'row')} below the checkpoint's offset will never be read"
         what += f" ({reason})" if reason else ""
     if rows:
         step = "before the restart, set the offsets of its partitions to the earliest there are"

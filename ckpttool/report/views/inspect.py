@@ -21,7 +21,7 @@ from ckpttool.report.views.batches import (
     spell_step,
 )
 from ckpttool.report.views.findings import findings_fields
-from ckpttool.words import enumerated
+from ckpttool.words import counted, enumerated
 
 if TYPE_CHECKING:
     from ckpttool.diagnosis import Diagnosis
@@ -294,10 +294,10 @@ def _operator(operator: Operator) -> list[str]:
     ]
 
 
-def _spell_loadable(counted: tuple[int | None, int] | None) -> str:
-    if counted is None:
+def _spell_loadable(stores: tuple[int | None, int] | None) -> str:
+    if stores is None:
         return "?"
-    loadable, partitions = counted
+    loadable, partitions = stores
     return f"{'?' if loadable is None else f'{loadable:,}'} of {partitions:,}"
 
 
@@ -316,7 +316,8 @@ def _settings(evidence: Evidence) -> Iterator[Line]:
     newest, checkpoint = evidence.newest, evidence.checkpoint
     if newest is None:
         return
-    on_disk = f"{len(checkpoint.offset_names.ids):,} offsets and {len(checkpoint.commit_names.ids):,} commits on disk"
+    planned, committed = len(checkpoint.offset_names.ids), len(checkpoint.commit_names.ids)
+    on_disk = f"{counted(planned, 'offset')} and {counted(committed, 'commit')} on disk"
     if newest.watermark_ms:
         behind = duration_between(newest.watermark_ms, newest.planned_ms)
         late = f", {behind} behind the batch" if behind else ""
@@ -334,14 +335,14 @@ def _dstreams(found: DStreamsDirectory) -> Iterator[Line]:
     times = found.checkpoints.times_ms
     if times:
         codec = f", {found.codec} stream" if found.codec else ""
-        yield f"{len(times)} checkpoints, {spell_time(times[0])} to {spell_time(times[-1])}{codec}"
+        yield f"{counted(len(times), 'checkpoint')}, {spell_time(times[0])} to {spell_time(times[-1])}{codec}"
     if found.checkpoints.interval_ms:
         yield f"Batch interval {spell_duration(found.checkpoints.interval_ms)}"
     if found.receiver_streams:
         yield f"Write-ahead logs of receivers: streams {', '.join(found.receiver_streams)}"
     if found.block_log:
         last = max(segment.stop_ms for segment in found.block_log)
-        yield f"{len(found.block_log)} segments of the block log, up to {spell_time(last)}"
+        yield f"{counted(len(found.block_log), 'segment')} of the block log, up to {spell_time(last)}"
     if found.rdd_directories:
-        yield f"{len(found.rdd_directories)} RDD checkpoints: {', '.join(found.rdd_directories[:5])}"
+        yield f"{counted(len(found.rdd_directories), 'RDD checkpoint')}: {', '.join(found.rdd_directories[:5])}"
     yield "Java-serialised: nothing here was deserialised, and nothing beyond names and first bytes can be told."

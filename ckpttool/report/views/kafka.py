@@ -145,7 +145,7 @@ def headline(report: KafkaReport) -> str:
     if worst is not None:
         return f"{which} runs, and rows are lost: {worst.message}"
     if report.judged.verdict == "loss":
-        return f"{which} runs, and {counted(report.total_lost, 'row')} are passed over"
+        return f"{which} runs, and passes over {counted(report.total_lost, 'row')}"
     if report.judged.verdict == "unknown":
         return next((finding.message for finding in report.judged.findings), "too little could be asked for a verdict")
     behind = f", {counted(report.total_lag, 'row')} behind" if report.total_lag else ", nothing is waiting"

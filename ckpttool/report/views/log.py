@@ -10,7 +10,7 @@ from ckpttool.report.layout import spell_time
 from ckpttool.report.views.batches import source_fields, spell_kind, spell_reached, spell_step_briefly
 
 if TYPE_CHECKING:
-    from ckpttool.scene.batches import Batch
+    from ckpttool.scene.batches import Batch, SourceProgress
 
 
 def log_document(checkpoint: str, batches: Sequence[Batch]) -> Document:
@@ -33,8 +33,11 @@ def _batch_fields(batch: Batch) -> Fields:
 def _line(batch: Batch) -> Line:
     """Fields two blanks apart, without colours."""
     planned = spell_time(batch.planned_ms) if batch.planned_ms is not None else "no offsets".ljust(20)
-    sources = "; ".join(
-        f"{spell_kind(source)} {spell_reached(source)} ({spell_step_briefly(source)})" for source in batch.sources
-    )
+    sources = "; ".join(map(_source, batch.sources))
     done = "committed" if batch.commit else "planned  "
     return f"{batch.id}  {planned}  {done}  {sources}".rstrip()
+
+
+def _source(source: SourceProgress) -> str:
+    said = f"{spell_reached(source)} ({spell_step_briefly(source)})"
+    return f"{spell_kind(source)} {said}" if source.offset else said

@@ -16,6 +16,7 @@ from ckpttool.state.difference import RowChange
 from ckpttool.state.export import Exported
 from ckpttool.state.reader import Row, StateReader
 from ckpttool.state.tables import StateTable
+from ckpttool.words import counted
 
 _SHOWN = 50
 
@@ -114,6 +115,7 @@ def export_document(
         if exported is None:
             return f"{of.name} at batch {reader.batch}, written by Spark: {directory}"
         rows, partitions = sum(one.rows for one in exported), len(reader.partitions(of.operator))
-        return f"{rows:,} rows of {of.name} in {len(exported)} of {partitions} partitions: {directory}"
+        where = f"{len(exported)} of {counted(partitions, 'partition')}"
+        return f"{counted(rows, 'row')} of {of.name} in {where}: {directory}"
 
     return Document("state-export", reader.store.url, data, lambda: [[said(), *asides_of(reader.findings)]])

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from ckpttool.report.document import Block, Document, Fields, Findings, Line, Section, Table, Tone, Toned
 from ckpttool.report.views.findings import findings_fields
-from ckpttool.report.views.state_stores import state_title
+from ckpttool.report.views.state_stores import spell_number, spell_versions, state_title, versions_fields
 from ckpttool.state.reader import StateReader
 from ckpttool.state.sizes import StoreSize
+from ckpttool.state.survey import most, total
 from ckpttool.state.verify import StoreCheck, Verification
+from ckpttool.words import counted
 
 _SHOWN = 20  # stores, of which nothing is wrong
 _OUTCOMES: dict[str, tuple[str, Tone]] = {
@@ -59,9 +61,7 @@ def _store_fields(check: StoreCheck) -> Fields:
         "base": chain.base,
         "changes": list(chain.changes),
         "missing": chain.missing,
-        "versions": [{"first": first, "last": last} for first, last in check.versions]
-        if check.versions is not None
-        else None,
+        "versions": versions_fields(check.versions),
         "keys": check.keys,
         "keys_unknown_why": check.why,
     }
@@ -78,7 +78,7 @@ def _outcome(reader: StateReader, verification: Verification) -> Iterator[Line]:
     bad = len({failure.path.rpartition("/")[0] for failure in verification.failures})
     stores = len(verification.stores)
     after = f"State after batch {verification.batch}, version {reader.version}: "
-    yield after, Toned(*_OUTCOMES[verification.outcome]), f" · {stores - bad} of {stores} stores"
+    yield after, Toned(*_OUTCOMES[verification.outcome]), f" · {stores - bad} of {counted(stores, 'store')}"
     if verification.sample:
         few, many = verification.sample
         yield f"  A sample: {few} of every {many} partitions was looked at."
@@ -96,20 +96,19 @@ def _stores(checks: Sequence[StoreCheck]) -> Iterator[Block]:
     head = ("Operator", "Partition", "Store", "Base", "Changes", "Keys", "Versions")
     yield Table(head, [_row(check) for check in checks[:_SHOWN]], {1, 4, 5})
     if len(checks) > _SHOWN:
-        yield f"  … {len(checks) - _SHOWN} more stores; all with --format json"
+        yield f"  … {counted(len(checks) - _SHOWN, 'more store')}; all with --format json"
 
 
 def _row(check: StoreCheck) -> tuple[str, ...]:
     chain = check.chain
-    versions = ", ".join(f"{first}–{last}" for first, last in check.versions or ()) or "?"
     return (
         str(check.operator),
         str(check.partition),
         check.store,
         chain.base or "empty",
         f"{len(chain.changes)}" + (f", then {chain.missing} is missing" if chain.missing else ""),
-        f"{check.keys:,}" if check.keys is not None else "?",
-        versions,
+        spell_number(check.keys),
+        spell_versions(check.versions),
     )
 
 
@@ -166,9 +165,9 @@ def _table_of_sizes(sizes: Sequence[StoreSize]) -> Table:
             store,
             str(len(group)),
             f"{sum(one.size_bytes for one in group):,}",
-            f"{sum(one.needed_bytes or 0 for one in group):,}",
+            spell_number(total(one.needed_bytes for one in group)),
             f"{max(one.size_bytes for one in group):,}",
-            str(max((one.changes or 0 for one in group), default=0)),
+            spell_number(most(one.changes for one in group)),
             f"{sum(one.garbage_bytes for one in group):,}",
         )
         for (operator, store), group in groups.items()

@@ -9,6 +9,8 @@ from ckpttool.formats.state.types import DataType
 from ckpttool.literals import shell_path, shell_word
 from ckpttool.report.document import Block, Document, Fields, Findings, Line, Section, Table, Toned
 from ckpttool.report.views.findings import findings_fields
+from ckpttool.state.survey import most, total
+from ckpttool.words import counted
 
 if TYPE_CHECKING:
     from ckpttool.state.reader import StateReader
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from ckpttool.state.tables import StateTable
 
 # By store and partition.
-Counts = Sequence[tuple["StateTable", Mapping[int, int]]]
+Counts = Sequence[tuple["StateTable", Mapping[int, int | None]]]
 
 
 def stores_document(reader: StateReader, surveys: Sequence[Survey]) -> Document:
@@ -47,9 +49,26 @@ def _survey_fields(reader: StateReader, survey: Survey) -> Fields:
         "rows": survey.rows,
         "rows_unknown_why": survey.why,
         "bytes": survey.size_bytes,
-        "versions": {"first": survey.versions[0], "last": survey.versions[1]} if survey.versions else None,
+        "versions": versions_fields(survey.versions),
         "columns": columns_fields(of),
     }
+
+
+def versions_fields(versions: frozenset[int] | None) -> list[Fields] | None:
+    return None if versions is None else [{"first": first, "last": last} for first, last in _runs(versions)]
+
+
+def spell_versions(versions: frozenset[int] | None) -> str:
+    if versions is None:
+        return "?"
+    return ", ".join(f"{first}–{last}" for first, last in _runs(versions)) or "none"
+
+
+def _runs(versions: frozenset[int]) -> list[tuple[int, int]]:
+    """First and last of each row of them without a gap."""
+    firsts = sorted(version for version in versions if version - 1 not in versions)
+    lasts = sorted(version for version in versions if version + 1 not in versions)
+    return list(zip(firsts, lasts, strict=True))
 
 
 def columns_fields(of: StateTable) -> list[Fields]:
@@ -98,8 +117,8 @@ def _table_of_stores(surveys: Sequence[Survey]) -> Iterator[Block]:
             one.table.name,
             str(one.partitions),
             one.table.provider,
-            f"{one.versions[0]}–{one.versions[1]}" if one.versions else "none",
-            f"{one.rows:,}" if one.rows is not None else "?",
+            spell_versions(one.versions),
+            spell_number(one.rows),
             f"{one.size_bytes:,}",
         )
         for one in surveys
@@ -129,12 +148,12 @@ def counts_document(reader: StateReader, counts: Counts) -> Document:
     return Document("state-count", reader.store.url, data, lambda: _counts(reader, counts))
 
 
-def _count_fields(of: StateTable, found: Mapping[int, int]) -> Fields:
+def _count_fields(of: StateTable, found: Mapping[int, int | None]) -> Fields:
     return {
         "operator": of.operator,
         "name": of.operator_name,
         "store": of.name,
-        "rows": sum(found.values()),
+        "rows": total(found.values()),
         "rows_by_partition": [{"partition": partition, "rows": rows} for partition, rows in found.items()],
     }
 
@@ -146,11 +165,13 @@ def _counts(reader: StateReader, counts: Counts) -> Iterator[Section]:
     yield found_so_far(reader)
 
 
-def _one_count(of: StateTable, found: Mapping[int, int]) -> Line:
-    rows = sum(found.values())
-    most = f"at most {max(found.values(), default=0):,} in a partition"
+def _one_count(of: StateTable, found: Mapping[int, int | None]) -> Line:
+    rows = total(found.values())
     where = f"store {of.name} of operator {of.operator}, {_spell_operator(of)}"
-    return f"{rows:,} {'row' if rows == 1 else 'rows'} in {where}; {most}"
+    if rows is None:
+        unread = sum(one is None for one in found.values())
+        return f"? rows in {where}; {unread} of {counted(len(found), 'partition')} cannot be read"
+    return f"{counted(rows, 'row')} in {where}; at most {spell_number(most(found.values()))} in a partition"
 
 
 def _table_of_counts(counts: Counts) -> Table:
@@ -160,9 +181,14 @@ def _table_of_counts(counts: Counts) -> Table:
             str(of.operator),
             _spell_operator(of),
             of.name,
-            f"{sum(found.values()):,}",
-            f"{max(found.values(), default=0):,}",
+            spell_number(total(found.values())),
+            spell_number(most(found.values())),
         )
         for of, found in counts
     ]
     return Table(head, rows, {3, 4})
+
+
+def spell_number(number: int | None) -> str:
+    """`?` where nobody can tell."""
+    return "?" if number is None else f"{number:,}"

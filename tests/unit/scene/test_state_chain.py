@@ -12,6 +12,7 @@ from ckpttool.scene.state_chain import (
     base_versions,
     chains,
     is_doubtful,
+    loadable_versions,
     next_change,
     wanted_names,
 )
@@ -32,6 +33,27 @@ def test_the_newest_base_comes_first_and_the_empty_state_last() -> None:
 
 def test_the_first_change_that_is_not_there_ends_a_chain() -> None:
     assert list(chains(store("1.delta", "3.delta"), 3)) == [Chain(0, None, ("1.delta",), missing="2.delta")]
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (store("1.delta", "2.delta", "4.delta", "6.snapshot", "7.delta"), {1, 2, 6, 7}),
+        (store("2.delta", "3.delta"), set()),
+        (store("2.zip", "3.changelog", "5.changelog", provider="rocksdb"), {2, 3}),
+        (store("1.delta", "2.snapshot.tmp", ".3.delta.crc", "_metadata"), {1}),
+        (store(), set()),
+    ],
+)
+def test_versions_whose_files_are_all_there_are_those_that_some_chain_reaches(
+    files: StoreFiles, expected: set[int]
+) -> None:
+    assert loadable_versions(files) == frozenset(expected)
+    assert expected == {version for version in range(1, 10) if any(not one.missing for one in chains(files, version))}
+
+
+def test_which_versions_there_are_is_not_known_from_names_with_ids() -> None:
+    assert loadable_versions(store("1_a.zip", provider="rocksdb", unique_id="a")) is None
 
 
 def test_version_0_rests_on_nothing() -> None:

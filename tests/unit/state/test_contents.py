@@ -35,11 +35,13 @@ def test_a_file_of_nothing_has_no_place() -> None:
     assert found[1] == [0, 0, len(SECOND)]
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("stored", [False, True])
 def test_with_memory_of_arrow_and_without_the_buffer_is_filled_alike(
     stored: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("pyarrow")
+    import pyarrow  # noqa: F401 - whoever has it loaded gets its memory
+
     files: list[tuple[bytes, Codec]] = [(lz4(FIRST, stored=stored), "lz4"), (lz4(SECOND), "lz4")]
     with_arrow = contents(files)
     monkeypatch.delitem(sys.modules, "pyarrow")

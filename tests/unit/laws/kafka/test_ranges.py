@@ -133,7 +133,7 @@ def test_rows_of_another_topic_are_read_without_a_word() -> None:
     obstacle, [finding] = judge(query(START), there)
     assert obstacle is None
     assert (finding.id, finding.severity) == ("topic-recreated-and-overtaken", "error")
-    assert "100 rows are below the checkpoint's offset and never read" in finding.message
+    assert "100 rows below the checkpoint's offset will never be read" in finding.message
     obstacle, findings = judge(query(START, END, replay=True), there)
     assert obstacle is None
     assert "gets 100 rows of the new topic" in findings[0].message

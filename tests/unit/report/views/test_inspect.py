@@ -96,7 +96,7 @@ def test_state_is_counted_by_partitions_that_can_be_loaded(tmp_path: Path) -> No
 
 def test_pinned_settings_are_shown_where_they_are_not_the_usual_ones(tmp_path: Path) -> None:
     usual = shown(inspection_document(told(tmp_path, "k0-10 c")))
-    assert "1 offsets and 1 commits on disk" in usual
+    assert "1 offset and 1 commit on disk" in usual
     assert "Pinned configuration" not in usual
     newest = tmp_path / "offsets" / "0"
     newest.write_text(newest.read_text().replace('partitions":"200"', 'partitions":"7"'))

@@ -54,7 +54,7 @@ def report(scene: Any, answer: BrokerAnswer) -> KafkaReport:
             1,
         ),
         (query(START), {3: (130, 300)}, "batch 1 fails: 30 rows of orders-3 are gone", 1),
-        (query(START, failOnDataLoss="false"), {3: (130, 300)}, "batch 1 runs, and 30 rows are passed over", 1),
+        (query(START, failOnDataLoss="false"), {3: (130, 300)}, "batch 1 runs, and passes over 30 rows", 1),
         (query(START), {3: (0, 300, 0)}, "batch 1 runs, and rows are lost: orders-3 is made anew", 1),
         (query(START), BrokerFault("authorisation", "no permission"), "what Kafka has for source 0 is not known", 5),
     ],

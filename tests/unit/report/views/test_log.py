@@ -47,6 +47,16 @@ def test_fields_stand_below_each_other_whatever_is_not_there(tmp_path: Path) -> 
     assert pending.endswith("(?)"), "how far the step goes cannot be told without the batch before"
 
 
+def test_a_source_that_has_read_nothing_yet_has_no_blanks_within_its_field(tmp_path: Path) -> None:
+    build(tmp_path, "k0-10 f0 c")
+    offsets = tmp_path / "offsets" / "0"
+    *kept, _ = offsets.read_text().splitlines()
+    offsets.write_text("\n".join([*kept, "-"]))
+    checkpoint = open_checkpoint(str(tmp_path))
+    (line,) = shown(log_document(checkpoint.url, tuple(decode_batches(checkpoint)))).splitlines()
+    assert re.split(" {2,}", line)[3:] == ["kafka t 1 partition, 10 (≤ 10 rows); nothing yet (-)"]
+
+
 def test_a_name_in_an_offset_cannot_break_the_line(tmp_path: Path) -> None:
     build(tmp_path, "k0-10 c")
     offsets = tmp_path / "offsets" / "0"

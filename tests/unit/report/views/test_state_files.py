@@ -19,7 +19,7 @@ from ckpttool.state.verify import StoreCheck, Verification
 from tests.documents import shown
 from tests.unit.state.made import hdfs_file, placed, read
 
-CHECK = StoreCheck(0, 0, "default", Chain(2, "2.snapshot", ("3.delta",)), ((1, 3), (5, 7)), 1_200)
+CHECK = StoreCheck(0, 0, "default", Chain(2, "2.snapshot", ("3.delta",)), frozenset((1, 2, 3, 5, 6, 7)), 1_200)
 LOADABLE = Verification(4, "loadable", ("all files were read",), (), (CHECK,), (), 4)
 SIZE = StoreSize(0, "default", 0, 1_234_567, 1_000, 2, 1, 3, 200)
 
@@ -47,7 +47,7 @@ def failed(**changed: Any) -> Verification:
 @pytest.mark.parametrize(
     ("verification", "expected"),
     [
-        (LOADABLE, "State after batch 4, version 3: can be loaded · 1 of 1 stores"),
+        (LOADABLE, "State after batch 4, version 3: can be loaded · 1 of 1 store"),
         (failed(), "State after batch 4, version 3: cannot be loaded · 1 of 2 stores"),
         (failed(outcome="unknown", failures=()), "State after batch 4, version 3: may be loadable · 2 of 2 stores"),
     ],
@@ -89,12 +89,14 @@ def tables(document: Any) -> list[list[str]]:
     return [section.splitlines() for section in shown(document).split("\n\n")]
 
 
-@pytest.mark.parametrize(("count", "rows", "more"), [(20, 20, None), (21, 20, "1"), (50, 20, "30")])
+@pytest.mark.parametrize(
+    ("count", "rows", "more"), [(20, 20, None), (21, 20, "1 more store"), (50, 20, "30 more stores")]
+)
 def test_of_many_stores_some_are_shown(reader: StateReader, count: int, rows: int, more: str | None) -> None:
     document = verification_document(reader, replace(LOADABLE, stores=(CHECK,) * count))
     lines = tables(document)[1]
     assert sum(line.startswith("0 ") for line in lines) == rows
-    assert lines[rows + 1 :] == ([f"  … {more} more stores; all with --format json"] if more else [])
+    assert lines[rows + 1 :] == ([f"  … {more}; all with --format json"] if more else [])
     assert len(json.loads(shown(document, "json"))["stores"]) == count
 
 
@@ -135,6 +137,7 @@ def test_a_partition_that_cannot_be_loaded_says_why_and_has_no_needed_bytes(read
     lost = replace(SIZE, partition=7, needed_bytes=None, base_version=None, changes=None, why="2.delta is not there")
     document = sizes_document(reader, [SIZE, lost])
     assert shown(document).endswith("\n  Partition 7 of default: 2.delta is not there\n")
+    assert tables(document)[1][1].split()[4:7] == ["?", "1,234,567", "?"], "nor have they together"
     told = json.loads(shown(document, "json"))["stores"][1]
     assert (told["needed_bytes"], told["changes_since_base"]) == (None, None)
     assert told["unknown_why"] == "2.delta is not there"

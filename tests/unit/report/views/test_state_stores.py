@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from ckpttool.report.views.state_stores import columns_fields, counts_document, stores_document
+from ckpttool.report.views.state_stores import (
+    Counts,
+    columns_fields,
+    counts_document,
+    spell_versions,
+    stores_document,
+    versions_fields,
+)
 from ckpttool.state.reader import StateReader
 from ckpttool.state.survey import Survey
 from ckpttool.state.tables import StateTable
@@ -25,7 +33,8 @@ def opened(root: Path) -> tuple[StateReader, StateTable]:
 
 def test_the_first_line_says_of_when_and_numbers_are_aligned(tmp_path: Path) -> None:
     reader, table = opened(tmp_path)
-    some = [Survey(table, 200, (1, 3), 1_234_567, 42), Survey(replace(table, name="other"), 1, None, 5, 1_000_000)]
+    some = [Survey(table, 200, frozenset((1, 2, 3)), 1_234_567, 42)]
+    some.append(Survey(replace(table, name="other"), 1, frozenset(), 5, 1_000_000))
     first, blank, head, one, other, *_ = shown(stores_document(reader, some)).splitlines()
     assert (first, blank) == ("State after batch 2: version 3", "")
     assert len(head) == len(one) == len(other)
@@ -35,7 +44,7 @@ def test_the_first_line_says_of_when_and_numbers_are_aligned(tmp_path: Path) -> 
 
 def test_rows_that_are_not_known_are_a_question_mark_and_the_reason_is_given_once(tmp_path: Path) -> None:
     reader, table = opened(tmp_path)
-    unknown = Survey(table, 1, (1, 3), 5, None, "too much to read")
+    unknown = Survey(table, 1, frozenset((1, 2, 3)), 5, None, "too much to read")
     document = stores_document(reader, [unknown, unknown])
     assert shown(document).count("Rows of some are not known: too much to read") == 1
     assert shown(document).splitlines()[3].split()[-2:] == ["?", "5"]
@@ -80,9 +89,14 @@ def test_types_are_spelled_as_spark_does(tmp_path: Path) -> None:
             "1,000,005 rows in store default of operator 0, dedupe; at most 1,000,000 in a partition",
         ),
         ({}, "0 rows in store default of operator 0, dedupe; at most 0 in a partition"),
+        (
+            {0: 1, 1: None, 2: None},
+            "? rows in store default of operator 0, dedupe; 2 of 3 partitions cannot be read",
+        ),
+        ({0: None}, "? rows in store default of operator 0, dedupe; 1 of 1 partition cannot be read"),
     ],
 )
-def test_one_store_is_counted_in_a_sentence(tmp_path: Path, found: dict[int, int], expected: str) -> None:
+def test_one_store_is_counted_in_a_sentence(tmp_path: Path, found: dict[int, int | None], expected: str) -> None:
     reader, table = opened(tmp_path)
     named = replace(table, operator_name="dedupe", is_inferred=False)
     assert shown(counts_document(reader, [(named, found)])).splitlines()[2] == expected
@@ -90,12 +104,19 @@ def test_one_store_is_counted_in_a_sentence(tmp_path: Path, found: dict[int, int
 
 def test_several_stores_are_counted_in_a_table(tmp_path: Path) -> None:
     reader, table = opened(tmp_path)
-    counts = [(table, {0: 1_000, 1: 5}), (replace(table, name="other"), {})]
-    *_, head, one, other = shown(counts_document(reader, counts)).splitlines()
-    assert [line.split()[-2:] for line in (one, other)] == [["1,005", "1,000"], ["0", "0"]]
+    lost: dict[int, int | None] = {0: 7, 1: None}
+    counts: Counts = [
+        (table, {0: 1_000, 1: 5}),
+        (replace(table, name="other"), {}),
+        (replace(table, name="lost"), lost),
+    ]
+    *_, head, one, other, unknown = shown(counts_document(reader, counts)).splitlines()
+    assert [line.split()[-2:] for line in (one, other, unknown)] == [["1,005", "1,000"], ["0", "0"], ["?", "?"]]
     assert len(head) == len(one) == len(other)
-    [told, _] = json.loads(shown(counts_document(reader, counts), "json"))["stores"]
+    [told, _, not_known] = json.loads(shown(counts_document(reader, counts), "json"))["stores"]
     assert told["rows_by_partition"] == [{"partition": 0, "rows": 1000}, {"partition": 1, "rows": 5}]
+    assert (told["rows"], not_known["rows"]) == (1_005, None)
+    assert not_known["rows_by_partition"] == [{"partition": 0, "rows": 7}, {"partition": 1, "rows": None}]
 
 
 def test_findings_stand_below_and_nothing_does_without_them(tmp_path: Path) -> None:
@@ -105,3 +126,17 @@ def test_findings_stand_below_and_nothing_does_without_them(tmp_path: Path) -> N
     list(damaged.rows(damaged.tables[0]))
     last = shown(counts_document(damaged, [(damaged.tables[0], {})])).split("\n\n")[-1]
     assert last.startswith("error state-file-missing · state/0/0: ")
+
+
+@pytest.mark.parametrize(
+    ("versions", "said", "told"),
+    [
+        (frozenset((1, 2, 3, 5, 7, 8)), "1–3, 5–5, 7–8", [(1, 3), (5, 5), (7, 8)]),
+        (frozenset(), "none", []),
+        (None, "?", None),
+    ],
+)
+def test_versions_are_told_in_runs(versions: frozenset[int] | None, said: str, told: Any) -> None:
+    assert spell_versions(versions) == said
+    fields = versions_fields(versions)
+    assert fields == (None if told is None else [{"first": first, "last": last} for first, last in told])
