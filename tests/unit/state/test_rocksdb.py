@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -15,6 +19,7 @@ from ckpttool.formats.state.rocksdb import read_zip_entries
 from ckpttool.jail.warden import JAIL
 from ckpttool.state.rocksdb import Database, pairs
 from ckpttool.storage.store import LocalStore
+from tests.conftest import run_ckpt
 from tests.state_builders import ROCKSDB
 from tests.unit.state.made import placed, read, rocks_key, rocks_snapshot, rocks_value, rows_of
 
@@ -37,8 +42,6 @@ def test_a_table_of_another_size_is_not_opened(tmp_path: Path) -> None:
 @pytest.mark.extras
 @pytest.mark.parametrize("name", ["../escaped.sst", "/tmp/escaped.sst", "CURRENT", "x.sst", "..", ""])
 def test_a_snapshot_cannot_name_files_outside_its_database(tmp_path: Path, name: str) -> None:
-    import json
-
     from tests.state_builders import snapshot_zip
 
     described = {"sstFiles": [{"localFileName": name, "dfsSstFileName": "1.sst", "sizeBytes": 100}], "numKeys": 1}
@@ -62,58 +65,93 @@ def test_damage_inside_a_table_is_noticed(tmp_path: Path) -> None:
     assert "RocksDB" in reader.findings[0].message
 
 
-# As the file of options has them: in the section of the database, or in that of its keys.
-OF_DATABASE = (
-    "wal_dir=/gone/workingDir",  # as RocksDB had them in Spark 3.2 and 3.3
-    "db_log_dir=/gone",
-    "db_paths={{path=/gone;target_size=1}}",
-    "env={id=EncryptedEnv}",
-    "max_file_opening_threads=-1",
-    "table_cache_numshardbits=62",
+# What a snapshot's own options do to whoever obeys them: the section, the option, and how the process ends (below 0: by
+# a signal), or 1, where RocksDB raises. What does no harm is not here: `db_log_dir` (what is opened for reading
+# has no log), `compaction_filter` (nothing is compacted), `SkipListRepFactory` with a `lookahead`.
+OF_DATABASE, OF_KEYS = "DBOptions", 'CFOptions "default"'
+HARMFUL = (
+    (OF_DATABASE, "table_cache_numshardbits=62", -signal.SIGSEGV),
+    (OF_DATABASE, "max_file_opening_threads=1000000", -signal.SIGABRT),
+    (OF_KEYS, "num_levels=100000000", -signal.SIGABRT),
+    (OF_KEYS, "memtable_factory={id=VectorRepFactory;count=-1;}", -signal.SIGABRT),
+    (OF_DATABASE, "wal_dir=/gone/workingDir", 1),  # as RocksDB had them in Spark 3.2 and 3.3
+    (OF_DATABASE, "wal_dir =/gone/workingDir", 1),
+    (OF_DATABASE, "db_paths={{path=/gone;target_size=1}}", 1),
+    (OF_DATABASE, "env={id=MockEnv}", 1),
+    (OF_KEYS, "comparator=rocksdb.ReverseBytewiseComparator", 1),
 )
-OF_KEYS = ("num_levels=-5", "memtable_factory={id=SkipListRepFactory;lookahead=18446744073709551615}",
-           "memtable_factory=nullptr", "comparator=rocksdb.Uint64Comparator", "compaction_filter=nonsense")  # fmt: skip
+# As the jail opens one, and as limited, but in the snapshot's own words.
+OPENS = """
+import resource, sys, rocksdict
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
+database = rocksdict.Rdict(sys.argv[1], access_type=rocksdict.AccessType.read_only())
+print(sum(1 for _ in database.items()))
+"""
 
 
 def with_options(files: dict[str, bytes], section: str, option: str) -> dict[str, bytes]:
-    """A snapshot whose options say this too."""
+    """A snapshot whose options say this."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as written:
         for name, body in read_zip_entries(files["3.zip"]).items():
-            head = f"[{section}]\n".encode()
-            assert not name.startswith("OPTIONS-") or head in body
-            said = head + f"  {option}\n".encode()
-            written.writestr(name, body.replace(head, said) if name.startswith("OPTIONS-") else body)
+            written.writestr(name, saying(body.decode(), section, option) if name.startswith("OPTIONS-") else body)
     return files | {"3.zip": out.getvalue()}
 
 
+def saying(options: str, section: str, option: str) -> str:
+    """In place of what they say of it: the last word counts."""
+    head, _, rest = options.partition(f"[{section}]\n")
+    own, mark, others = rest.partition("\n[")
+    assert mark
+    name = option.partition("=")[0].strip()
+    kept = [line for line in own.splitlines() if line.partition("=")[0].strip() != name]
+    return "\n".join([f"{head}[{section}]", *kept, f"  {option}", f"[{others}"])
+
+
+def obeyed(place: Path, files: dict[str, bytes]) -> tuple[int, str]:
+    """How a process ends that opens a snapshot with the options that it brings, and how many entries it finds."""
+    place.mkdir()
+    for name, body in (read_zip_entries(files["3.zip"]) | files).items():
+        if not name.endswith((".zip", "metadata")):
+            (place / name.removeprefix("SSTs/3-")).write_bytes(body)
+    ran = subprocess.run([sys.executable, "-c", OPENS, place], capture_output=True, check=False, text=True, timeout=60)
+    return ran.returncode, ran.stdout.strip()
+
+
+def are_unharmed(root: Path, rows: dict[str, int]) -> bool:
+    told = [run_ckpt("state", command, str(root), "--format", "json") for command in ("verify", "list", "rows")]
+    read = {row["key"]["k"]: row["value"]["n"] for row in json.loads(told[2].out)["rows"]}
+    findings = [one for shown in told for one in json.loads(shown.out)["findings"]]
+    return ([one.code for one in told], read, findings) == ([0, 0, 0], rows, [])
+
+
 @pytest.mark.extras
-@pytest.mark.parametrize(
-    ("section", "option"),
-    [("DBOptions", one) for one in OF_DATABASE] + [('CFOptions "default"', one) for one in OF_KEYS],
-)
-def test_the_options_of_a_snapshot_have_no_say(tmp_path: Path, section: str, option: str) -> None:
+@pytest.mark.parametrize(("section", "option", "ending"), HARMFUL)
+def test_the_options_of_a_snapshot_have_no_say(tmp_path: Path, section: str, option: str, ending: int) -> None:
     files = rocks_snapshot(3, {"a": 1, "b": 2})
-    reader = read(placed(tmp_path, with_options(files, section, option), ROCKSDB))
-    assert (rows_of(reader), reader.findings) == ({"a": 1, "b": 2}, [])
+    assert obeyed(tmp_path / "as it was", files) == (0, "2")
+    built = with_options(files, section, option)
+    assert obeyed(tmp_path / "obeyed", built) == (ending, "")
+    assert are_unharmed(placed(tmp_path / "checkpoint", built, ROCKSDB), {"a": 1, "b": 2})
 
 
 @pytest.mark.extras
 def test_the_log_of_another_database_is_not_replayed(tmp_path: Path) -> None:
     from rocksdict import Options, Rdict
 
-    other = tmp_path / "other"
-    database = Rdict(str(other), Options(raw_mode=True))
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    database = Rdict(str(tmp_path / "other"), Options(raw_mode=True))
     for number in range(100):
         database[rocks_key(f"theirs {number}")] = rocks_value(number)
     database.flush_wal(sync=True)
-    theirs = tmp_path / "theirs"
-    shutil.copytree(other, theirs)
+    (log,) = (tmp_path / "other").glob("*.log")
+    shutil.copy(log, theirs / "000999.log")  # later than what the tables hold
     database.close()
-    assert list(theirs.glob("*.log"))
-    files = with_options(rocks_snapshot(3, {"ours": 1}), "DBOptions", f"wal_dir ={theirs}")
-    reader = read(placed(tmp_path / "checkpoint", files, ROCKSDB))
-    assert (rows_of(reader), reader.findings) == ({"ours": 1}, [])
+    files = with_options(rocks_snapshot(3, {"ours": 1}), OF_DATABASE, f"wal_dir ={theirs}")
+    assert obeyed(tmp_path / "obeyed", files) == (0, "101")
+    assert are_unharmed(placed(tmp_path / "checkpoint", files, ROCKSDB), {"ours": 1})
 
 
 @pytest.mark.extras
