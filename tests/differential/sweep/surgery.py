@@ -481,6 +481,26 @@ def _of_source(name: str, at: int, line: str) -> Iterator[tuple[str, Edit]]:
             for moved in (number - 1, number + 1, number + 50, -1, 0, str(number)):
                 yield f"offset {key} moved", _set(name, at, [key], moved)
         yield f"offset {key} gone", _unset(name, at, [key])
+        if isinstance(number, bool):
+            yield f"offset {key} turned", _set(name, at, [key], not number)
+        if key == "reservoirId":
+            yield "another table", _set(name, at, [key], "00000000-0000-0000-0000-000000000000")
+            yield from _of_delta(name, at)
+
+
+def _of_delta(name: str, at: int) -> Iterator[tuple[str, Edit]]:
+    """What Jackson makes of values that Delta never writes."""
+    values: dict[str, tuple[Any, ...]] = {
+        "sourceVersion": (None, 1.9, "one", 2**70),
+        "reservoirId": (None, 7),
+        "reservoirVersion": (None, 1.9, "", "one", True, [], 2**63),
+        "index": (None, -100, -20, -19, 2**63 - 101),
+        "isStartingVersion": (None, 1, "true", "yes"),
+        "another": ("field",),
+    }
+    for key, several in values.items():
+        for value in several:
+            yield f"offset {key} {json.dumps(value)}", _set(name, at, [key], value)
 
 
 def _of_commit(name: str, text: str) -> Iterator[tuple[str, Edit]]:

@@ -30,20 +30,28 @@ def given(**reader: str | None) -> Json:
     return {"reader": reader}
 
 
-def ignoring(*but: str) -> tuple[Json, ...]:
-    return tuple(given(**{name: "true"}) for name in IGNORES if name not in but)
+def ignoring(*names: str) -> tuple[Json, ...]:
+    return tuple(given(**{name: "true"}) for name in names or IGNORES)
 
 
-STARTING = (given(startingVersion="0"), given(startingVersion="2"), given(startingVersion="99"))
-CHANGES = (
-    *ignoring(),
-    *STARTING,
-    given(startingTimestamp="2001-01-01"),
+def heeding(option: str, *instead: str) -> tuple[Json, ...]:
+    """Without the option that the query had, and with another one in its place."""
+    return given(**{option: None}), *(given(**{option: None, other: "true"}) for other in instead)
+
+
+OTHERWISE = (
+    given(startingVersion="2"),
     given(failOnDataLoss="false"),
     given(readChangeFeed="true"),
     given(excludeRegex="part-00000"),
     given(maxFilesPerTrigger="2"),
     given(maxBytesPerTrigger="1"),
+)
+CHANGES = (
+    *ignoring("ignoreChanges", "skipChangeCommits"),
+    *OTHERWISE,
+    given(startingVersion="99"),
+    given(startingTimestamp="2001-01-01"),
 )
 
 
@@ -76,35 +84,38 @@ def table_bases(spark: str) -> Iterator[Base]:
 
 def _changed() -> Iterator[Base]:
     """Commits that take files: ahead of the query, in its last range, and in the range that it has to repeat."""
+    yield live("update-ahead", reading("- - - - update"), *ignoring())
+    yield live("delete-ahead", reading("- - - - delete"), *ignoring())
+    yield live("merge-ahead", reading("- - - - merge"), *ignoring("ignoreDeletes", "ignoreFileDeletion"))
     words = {"update": "ignoreChanges", "delete": "ignoreDeletes", "merge": "skipChangeCommits"}
     for op, option in words.items():
         reader = {option: "true"}
-        yield live(f"{op}-ahead", reading(f"- - - - {op}"), *ignoring())
-        yield live(f"{op}-last", reading(f"- - - {op}", reader=reader), given(**{option: None}), *ignoring(option))
+        other = "ignoreChanges" if option == "skipChangeCommits" else "skipChangeCommits"
+        yield live(f"{op}-last", reading(f"- - - {op}", reader=reader), *heeding(option, other, "ignoreDeletes"))
         replayed = reading(f"- - - {op}", reader=reader, fail_in=["before", 3])
-        yield live(f"{op}-replay", replayed, given(**{option: None}), *ignoring(option))
-    older = reading("- - update -", reader={"ignoreChanges": "true"})
-    yield live("update-older", older, given(ignoreChanges=None))
-    yield live("update-delta-replay", reading("- - - update", "delta", reader={"ignoreChanges": "true"}))
-    yield live("overwrite-ahead", reading("- - - - overwrite"), *ignoring())
-    heedless, heeding = {"ignoreChanges": "true"}, given(ignoreChanges=None)
-    yield live("overwrite-last", reading("- - - overwrite", reader=heedless), heeding)
+        yield live(f"{op}-replay", replayed, *heeding(option, other))
+    heedless, heeds = {"ignoreChanges": "true"}, heeding("ignoreChanges")
+    yield live("update-older", reading("- - update -", reader=heedless), *heeds)
+    yield live("update-delta-replay", reading("- - - update", "delta", reader=heedless))
+    yield live("overwrite-ahead", reading("- - - - overwrite"), *ignoring("ignoreDeletes", "skipChangeCommits"))
+    yield live("overwrite-last", reading("- - - overwrite", reader=heedless), *heeds)
     yield live("optimize-ahead", reading("- - - - optimize"))
     yield live("optimize-last", reading("- - - optimize"), given(failOnDataLoss="false"))
-    yield live("vector-ahead", reading("three - - - one", properties=VECTORS), *ignoring())
-    passed = reading("three - - one", properties=VECTORS, reader={"ignoreChanges": "true"})
-    yield live("vector-last", passed, given(ignoreChanges=None), given(skipChangeCommits="true"))
-    yield live("replace-ahead", reading("- - - - replace"), *ignoring())
-    yield live("restore-ahead", reading("- - - - restore"), *ignoring())
-    yield live("restore-last", reading("- - - restore", reader=heedless), heeding)
-    yield live("truncate-ahead", reading("- - - - truncate"), *ignoring())
+    vectors = reading("three - - - one", properties=VECTORS)
+    yield live("vector-ahead", vectors, *ignoring("ignoreDeletes", "ignoreChanges"))
+    passed = reading("three - - one", properties=VECTORS, reader=heedless)
+    yield live("vector-last", passed, *heeding("ignoreChanges", "skipChangeCommits"))
+    yield live("replace-ahead", reading("- - - - replace"), *ignoring("ignoreChanges", "skipChangeCommits"))
+    yield live("restore-ahead", reading("- - - - restore"), *ignoring("ignoreDeletes"))
+    yield live("restore-last", reading("- - - restore", reader=heedless), *heeds)
+    yield live("truncate-ahead", reading("- - - - truncate"), *ignoring("ignoreDeletes", "skipChangeCommits"))
 
 
 def _fed() -> Iterator[Base]:
     """By the change feed."""
     feed = {"readChangeFeed": "true"}
     away = given(readChangeFeed=None)
-    yield live("feed", reading("- - update delete", properties=CDF, reader=feed), away, *STARTING)
+    yield live("feed", reading("- - update delete", properties=CDF, reader=feed), away, given(startingVersion="2"))
     yield live("feed-replay", reading("- - - update", properties=CDF, reader=feed, fail_in=["before", 3]), away)
     yield live("feed-off-ahead", reading("- - - - feed-off", properties=CDF, reader=feed), away)
     yield live("feed-off-on", reading("- - - - feed-off feed-on", properties=CDF, reader=feed), away, more=2)
@@ -117,11 +128,21 @@ def _fed() -> Iterator[Base]:
 
 def _loading() -> Iterator[Base]:
     one_by_one = {"maxFilesPerTrigger": "1"}
-    yield loading("loading", reading(reader=one_by_one), *CHANGES)
-    yield loading("loading-optimized", reading("- - - - - - optimize+vacuum", reader=one_by_one), *ignoring())
+    yield loading("loading", reading(reader=one_by_one), *OTHERWISE)
+    yield loading(
+        "loading-optimized", reading("- - - - - - optimize+vacuum", reader=one_by_one), *ignoring("ignoreChanges")
+    )
     yield loading("loading-compacted", reading("- - - - - - optimize", reader=one_by_one))
-    yield loading("loading-deleted", reading("- - - - - - delete+vacuum", reader=one_by_one), *ignoring())
-    yield loading("loading-updated", reading("- - - - - - update", reader=one_by_one), *ignoring())
+    yield loading(
+        "loading-deleted",
+        reading("- - - - - - delete+vacuum", reader=one_by_one),
+        *ignoring("ignoreDeletes", "skipChangeCommits"),
+    )
+    yield loading(
+        "loading-updated",
+        reading("- - - - - - update", reader=one_by_one),
+        *ignoring("ignoreChanges", "skipChangeCommits"),
+    )
     yield loading("loading-checkpointed", reading("- - - -+checkpoint - -", reader=one_by_one))
     failed = reading(reader=one_by_one, fail_in=["before", 2])
     yield loading("loading-replay", failed, make=None, commits=1)
@@ -133,7 +154,7 @@ def _loading() -> Iterator[Base]:
 def _schemas() -> Iterator[Base]:
     yield live("column-ahead", reading("- - - - add-column"), given(failOnDataLoss="false"))
     yield live("column-later", reading("- - - - add-column -"), more=2)
-    yield live("rename-ahead", reading("- - - - rename-column", properties=MAPPED), *ignoring())
+    yield live("rename-ahead", reading("- - - - rename-column", properties=MAPPED), *ignoring("skipChangeCommits"))
     yield live("drop-ahead", reading("- - - - drop-column", properties=MAPPED))
     tracked = {"schemaTrackingLocation": "{checkpoint}/_schemas"}
     untracked = given(schemaTrackingLocation=None)
