@@ -91,7 +91,6 @@ class Run(Recorded, frozen=True, kw_only=True):
     scenario: str
     seed: int
     spark_version: str
-    connectors: Mapping[str, str] = {}
     sources: tuple[QuerySource, ...]
     operator: Transformation
     sink: Sink

@@ -92,7 +92,6 @@ def _scenario_fields(judged: Judged) -> Fields:
         "scenario": run.scenario,
         "seed": run.seed,
         "spark_version": run.spark_version,
-        "connectors": dict(run.connectors),
         "guarantee": run.guarantee,
         "sources": [source.kind for source in run.sources],
         "operator": run.operator.kind,

@@ -64,7 +64,7 @@ class ObjectStore(Store):
         return list(listing or ())
 
     def list_starting(self, start: str) -> Names:
-        """One page tells of all below these names too, if it holds them."""
+        """One page tells of all below these names too, if it holds them; if not, the names are listed by themselves."""
         if not self._is_known(""):
             self._ask(start, self._survey_starting, start)
         return [name for name in self._listings.get("", ()) if name.startswith(start)]
@@ -151,8 +151,8 @@ class ObjectStore(Store):
         self._cut.add("")
         if page.token is not None and page.entries:
             self._cut |= self._around(page.entries[-1])
-            more = await self._page(self._prefix + start, flat=False)
-            self._listings.setdefault("", {}).update(_directory(self._prefix + start, more))
+            async for more in self._pages(self._prefix + start, flat=False):
+                self._listings.setdefault("", {}).update(_directory(self._prefix + start, more))
 
     def _around(self, last: Entry) -> set[str]:
         """The directories that the last name of a page lies in: the next page goes on in them."""

@@ -79,10 +79,10 @@ def test_marks_of_other_file_systems_are_not_shown() -> None:
 @pytest.mark.parametrize("page_size", [2, 1000])
 def test_names_that_begin_alike_are_asked_for_by_their_beginning(page_size: int) -> None:
     """Where the first page is full of what one of them holds, the others are told all the same."""
-    objects = bucket({"ck/run-1/a": b"", "ck/run-1/b": b"", "ck/run-2/c": b"", "ck/run.log": b""}, page_size)
-    store = store_of(objects)
-    assert sorted(store.list_starting("run-")) == ["run-1", "run-2"]
-    assert store.list("run-2") == ["c"]
+    runs = {f"ck/run-{number}/{name}": b"" for number in range(1, 6) for name in "ab"}
+    store = store_of(bucket({**runs, "ck/run-6": b"", "ck/run.log": b""}, page_size))
+    assert sorted(store.list_starting("run-")) == [f"run-{number}" for number in range(1, 7)]
+    assert store.list("run-2") == ["a", "b"]
 
 
 def test_a_listing_that_does_not_end_is_cut_off() -> None:
