@@ -16,6 +16,7 @@ from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.formats import layout
 from ckpttool.formats.offsets import encode_offset_log
 from ckpttool.plan.cost import Cost, total
+from ckpttool.plan.file_repairs import impossible_offsets
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.sink_repairs import drop_batch, skip_batch
 from ckpttool.plan.steps import Step, option, replace_file
@@ -28,38 +29,37 @@ if TYPE_CHECKING:
 
 PASS_OVER = "failOnDataLoss"
 SET_OFFSETS = "set-kafka-offsets"
+_OVERTAKEN = "topic-recreated-and-overtaken"
 # Where these offsets begin is another topic, or the same cut back: nobody knows what there was.
 _UNCOUNTED = ("ahead_of_latest", "recreated", "gone", "unknown")
 
 
-def is_in_trouble(scene: Scene) -> bool:
-    """Whether a Kafka source stops the restart, or goes on in the middle of another topic."""
-    judged = _judged(scene)
-    return judged is not None and (isinstance(judged.obstacle, Failure) or _is_overtaken(judged))
-
-
-def law_that_stops(scene: Scene) -> str | None:
-    """What of the two logs, the sources' beginnings and the options stops a Kafka source, whatever its brokers say."""
-    if KAFKA not in scene.kinds:
+def law_in_trouble(scene: Scene) -> str | None:
+    """The law that stops a Kafka source, or under which it goes on in the middle of another topic. Whatever its brokers
+    say, it may stand in the two logs, the sources' beginnings and the options."""
+    if KAFKA not in scene.kinds and scene.kafka is None:
         return None
-    from ckpttool.laws.kafka.judge import judge_kafka
+    judged = _judged(scene)
+    law = judged.stopped_by
+    if law and (law.needs != "brokers" or scene.kafka is None or isinstance(judged.obstacle, Failure)):
+        return law.id
+    return _OVERTAKEN if scene.kafka is not None and _is_overtaken(judged) else None
 
-    law = judge_kafka(scene).stopped_by
-    return law.id if law and (law.needs != "brokers" or scene.kafka is None) else None
+
+def go_past_impossible_offsets(scene: Scene) -> Proposals:
+    """What there is instead, a broker knows better than the files."""
+    yield from (impossible_offsets if scene.kafka is None else go_past_lost_rows)(scene)
 
 
 def go_past_lost_rows(scene: Scene) -> Proposals:
     judged = _judged(scene)
-    assert judged is not None
     if scene.is_replay and scene.all_hold(scene.planned or 0):
         yield skip_batch(scene)
     yield from _passed_over(scene, judged)
     yield _from_what_is_there(scene, judged.views)
 
 
-def _judged(scene: Scene) -> KafkaVerdict | None:
-    if scene.kafka is None:
-        return None
+def _judged(scene: Scene) -> KafkaVerdict:
     from ckpttool.laws.kafka.judge import judge_kafka
 
     return judge_kafka(scene)
@@ -68,9 +68,7 @@ def _judged(scene: Scene) -> KafkaVerdict | None:
 def _is_overtaken(judged: KafkaVerdict) -> bool:
     """In a batch that runs again nothing can be done for its rows any more."""
     return any(
-        finding.id == "topic-recreated-and-overtaken"
-        for finding in judged.findings
-        if not any(view.is_replay for view in judged.views)
+        finding.id == _OVERTAKEN for finding in judged.findings if not any(view.is_replay for view in judged.views)
     )
 
 
@@ -84,7 +82,7 @@ def _passed_over(scene: Scene, judged: KafkaVerdict) -> Iterator[Repair]:
         trap="take it back afterwards: with it, later losses are not told either",
     )
     after = _judged(repair.apply(scene))
-    if isinstance(judged.obstacle, Failure) and after is not None and not isinstance(after.obstacle, Failure):
+    if isinstance(judged.obstacle, Failure) and not isinstance(after.obstacle, Failure):
         has_range = scene.is_replay and scene.all_hold(scene.planned or 0) is True
         lost = total(_lost_of(part, has_range) for view in after.views for _, part in view.partitions())
         yield replace(repair, cost=Cost(0, lost, 0))

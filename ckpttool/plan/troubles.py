@@ -34,9 +34,16 @@ BY_LAW: Mapping[str, tuple[Proposer, ...]] = {
     "kafka-beginning-refused": (file_repairs.initial_offset_unusable,),
     "kafka-offsets-refused": (file_repairs.impossible_offsets,),
     "kafka-option-refused": (file_repairs.no_edit_helps,),
-    "offset-below-zero": (file_repairs.impossible_offsets,),
-    "partitions-deleted": (file_repairs.impossible_offsets,),
-    "topic-recreated-lower-end": (file_repairs.impossible_offsets,),
+    "offset-below-zero": (kafka_repairs.go_past_impossible_offsets,),
+    "partitions-deleted": (kafka_repairs.go_past_impossible_offsets,),
+    "topic-recreated-lower-end": (kafka_repairs.go_past_impossible_offsets,),
+    "available-now-verification": (kafka_repairs.go_past_lost_rows,),
+    "topic-unknown": (kafka_repairs.go_past_lost_rows,),
+    "initial-offset-not-found": (kafka_repairs.go_past_lost_rows,),
+    "new-partition-or-topic-not-at-zero": (kafka_repairs.go_past_lost_rows,),
+    "partition-not-hosted": (kafka_repairs.go_past_lost_rows,),
+    "offset-aged-out": (kafka_repairs.go_past_lost_rows,),
+    "range-above-end": (kafka_repairs.go_past_lost_rows,),
     "offset-not-of-its-source": (file_repairs.impossible_offsets,),
     "rate-offset-malformed": (file_repairs.impossible_offsets,),
     "source-name-impossible": (file_repairs.impossible_offsets,),
@@ -67,10 +74,10 @@ BY_LAW: Mapping[str, tuple[Proposer, ...]] = {
     "stale-state-after-rewind": (state_repairs.stale_state,),
     "offset-ahead-by-two-or-more": (sink_repairs.batches_left_out,),
     "checkpoint-deleted-sink-kept": (sink_repairs.under_another_id,),
+    "topic-recreated-and-overtaken": (kafka_repairs.go_past_lost_rows,),
 }
 # Troubles that no single law tells of.
 OF_NO_LAW: Mapping[str, tuple[Proposer, ...]] = {
-    "kafka": (kafka_repairs.go_past_lost_rows,),  # each way in which a partition's rows are lost has its law
     "sink-ahead": (sink_repairs.sink_ahead,),  # each kind of record has its law
 }
 
@@ -79,10 +86,8 @@ def first_trouble(scene: Scene, restart: Restart) -> str | None:
     """The law that stops the restart, else what it would do without a word; None if all is well."""
     if restart.law and restart.law.needs != "brokers":
         return restart.law.id
-    if stopping := kafka_repairs.law_that_stops(scene):
-        return stopping
-    if kafka_repairs.is_in_trouble(scene):
-        return "kafka"
+    if at_kafka := kafka_repairs.law_in_trouble(scene):
+        return at_kafka
     if restart.outcome in ("unknown", "error"):
         return "of-no-law"
     planned, committed = scene.planned, scene.committed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ckpttool.laws.book import every, stopping
+from ckpttool.laws.kafka import judge
 from ckpttool.plan.troubles import BY_LAW, OF_NO_LAW
 from ckpttool.releases import NEWEST
 
@@ -10,6 +11,15 @@ from ckpttool.releases import NEWEST
 def test_every_rule_has_ways_out_or_a_refusal() -> None:
     known = {rule.id for release in [(2, 4, 0), (4, 0, 0), NEWEST] for rule in stopping(release)}
     assert known - BY_LAW.keys() == set()
+
+
+# Nobody knows what there is, or nothing is wrong with it.
+NOTHING_TO_MEND = {"brokers-unanswered", "kafka-beginning-unknown", "partitions-added"}
+
+
+def test_what_brokers_lack_has_ways_out_by_the_law_that_says_so() -> None:
+    about_brokers = {law.id for law in judge.LAWS if law.needs == "brokers"}
+    assert about_brokers - BY_LAW.keys() == NOTHING_TO_MEND
 
 
 def test_repairs_hang_on_laws() -> None:
