@@ -8,12 +8,24 @@ exists for two positions at a change of schema or protocol: index -20 (at it) an
 
 from __future__ import annotations
 
+import json
 from typing import ClassVar, Self
 
 from ckpttool.connectors.base import Offset, OffsetStep, Order, longs_of, order_of_parts, went_down
-from ckpttool.formats.envelope import LONG_MAX
-from ckpttool.model import Json
-from ckpttool.words import shown
+from ckpttool.errors import MalformedFile
+from ckpttool.formats.envelope import (
+    INPUT_COERCION,
+    INT_MAX,
+    JACKSON_NOTHING,
+    LONG_MAX,
+    LONG_MIN,
+    NULL_POINTER,
+    json_type,
+    parse_json,
+)
+from ckpttool.formats.names import parse_long
+from ckpttool.model import Json, SparkError
+from ckpttool.words import quote, shown
 
 KIND = "delta"
 EXAMPLES: tuple[str, ...] = (
@@ -139,3 +151,84 @@ def parse_offset(value: Json, text: str, hint: str | None) -> DeltaOffset | None
         return None
     source_version, version, index = numbers
     return DeltaOffset("certain", source_version, table_id, version, index, is_initial)
+
+
+# -- as Delta's own parser has it --------------------------------------------------------------------------------------
+
+_STATE = "org.apache.spark.sql.delta.DeltaIllegalStateException"
+_FORMAT = SparkError(_STATE, "DELTA_INVALID_SOURCE_OFFSET_FORMAT")
+_MISMATCH = SparkError(JACKSON_NOTHING)
+_ASSERTION = SparkError("java.lang.AssertionError")
+_NEWEST_VERSION = 3
+_EXPECTED = EXAMPLES[0]
+
+
+def deserialize(text: str) -> DeltaOffset:
+    """The offset in a line, by DeltaSourceOffset.Deserializer: Jackson takes a missing or null number for 0, a missing
+    boolean for false, drops fractions, and passes over fields that it does not know."""
+    fields = _fields(text)
+    source_version = _long(fields, "sourceVersion")
+    table_id, version, index = _text(fields), _long(fields, "reservoirVersion"), _long(fields, "index")
+    is_initial = _boolean(fields)
+    if source_version < 1 or source_version == 2:
+        raise _refused(f"sourceVersion {source_version} is none that is read", "DELTA_INVALID_SOURCE_VERSION")
+    if source_version > _NEWEST_VERSION:
+        raise _refused(f"sourceVersion {source_version} is too new", "DELTA_INVALID_FORMAT_FROM_SOURCE_VERSION")
+    if index == END_OF_VERSION or (index == NEXT_VERSION and source_version == _NEWEST_VERSION):
+        raise MalformedFile(f"index {index} is never written", expected=_EXPECTED, spark=_ASSERTION)
+    index = NEXT_VERSION if index == BEFORE_EVERYTHING else index
+    return DeltaOffset("certain", source_version, table_id, version, index, is_initial)
+
+
+def _fields(text: str) -> dict[str, Json]:
+    try:
+        value = parse_json(text)
+    except MalformedFile as error:
+        # Delta names what it trips over behind the first token; before that Jackson itself speaks.
+        spark = _FORMAT if text.lstrip().startswith("{") else error.spark
+        raise MalformedFile(error.message, expected=_EXPECTED, position=error.position, spark=spark) from None
+    if value is None:
+        raise MalformedFile("null stands for the offset", expected=_EXPECTED, spark=SparkError(NULL_POINTER))
+    if not isinstance(value, dict):
+        raise MalformedFile(f"a JSON {json_type(value)} is no offset", expected=_EXPECTED, spark=_MISMATCH)
+    return value
+
+
+def _long(fields: dict[str, Json], name: str) -> int:
+    value = fields.get(name)
+    if isinstance(value, str):
+        number = parse_long(value.strip()) if value.strip() else 0
+        if number is None or abs(number) > LONG_MAX:
+            raise MalformedFile(f"`{name}` is {quote(value)}", expected="an integer", spark=_FORMAT)
+        return number
+    if isinstance(value, bool) or not isinstance(value, (int, float, type(None))):
+        raise MalformedFile(f"`{name}` is a JSON {json_type(value)}", expected="an integer", spark=_MISMATCH)
+    if not LONG_MIN <= (value or 0) <= LONG_MAX:
+        raise MalformedFile(f"`{name}` is too large", expected="an integer", spark=SparkError(INPUT_COERCION))
+    return int(value or 0)
+
+
+def _text(fields: dict[str, Json]) -> str:
+    """A null is the id of no table, and so is its name."""
+    value = fields.get("reservoirId")
+    if isinstance(value, (dict, list)):
+        raise MalformedFile("`reservoirId` is no text", expected="the id of a table", spark=_MISMATCH)
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _boolean(fields: dict[str, Json]) -> bool:
+    value = fields.get("isStartingVersion")
+    if isinstance(value, str):
+        word = value.strip()
+        if word not in ("", "true", "True", "TRUE", "false", "False", "FALSE"):
+            raise MalformedFile(f"`isStartingVersion` is {quote(value)}", expected="true or false", spark=_FORMAT)
+        return word.lower() == "true"
+    if isinstance(value, int) and abs(value) <= INT_MAX:
+        return bool(value)
+    if value is not None:
+        raise MalformedFile("`isStartingVersion` is neither", expected="true or false", spark=_MISMATCH)
+    return False
+
+
+def _refused(why: str, condition: str) -> MalformedFile:
+    return MalformedFile(why, expected=_EXPECTED, spark=SparkError(_STATE, condition))

@@ -50,8 +50,8 @@ class DeltaMetadata(Struct, frozen=True):
 class DeltaCommit(Struct, frozen=True):
     """One version. `rewrites`: its files hold the rows of those it removes (`dataChange` is false everywhere).
 
-    `new_data`: the files that a stream reads, in their order, by their plain names; `takes_data`: rows went that a
-    stream may have passed on."""
+    `new_data`: the files that a stream reads, in their order, by their plain names; `taken_data`: those whose rows
+    went, which a stream may have passed on; `change_data`: what the change feed has instead."""
 
     version: int
     timestamp_ms: int | None = None
@@ -64,7 +64,12 @@ class DeltaCommit(Struct, frozen=True):
     rewrites: bool = False
     metadata: DeltaMetadata | None = None
     new_data: tuple[str, ...] = ()
-    takes_data: bool = False
+    taken_data: tuple[str, ...] = ()
+    change_data: tuple[str, ...] = ()
+
+    @property
+    def takes_data(self) -> bool:
+        return bool(self.taken_data)
 
     def metric(self, name: str) -> int | None:
         """Metrics are numbers written as strings."""
@@ -77,6 +82,16 @@ class DeltaState(Struct, frozen=True):
 
     transactions: tuple[DeltaTransaction, ...] | None = None
     metadata: DeltaMetadata | None = None
+
+
+class TrackedSchema(Struct, frozen=True):
+    """An entry of the log of schemas: `version`: of the table, from which on it is read with this one. `source_path`:
+    the source's place in its checkpoint, to which the log belongs."""
+
+    table_id: str
+    version: int
+    schema: str
+    source_path: str
 
 
 class DeltaLogNames(Struct, frozen=True):
@@ -148,19 +163,17 @@ def parse_commit(data: bytes, version: int) -> DeltaCommit:
     """A commit may name very many files: of each only its path is kept."""
     others: list[tuple[str, dict[str, Json]]] = []
     paths: dict[str, set[str]] = {"add": set(), "remove": set()}
-    new_data: list[str] = []
-    changed: set[str] = set()  # by which kinds of action data comes or goes
+    data_of: dict[str, list[str]] = {"add": [], "remove": [], "cdc": []}
     for kind, value in _actions(data):
         if kind in _NO_FILES:
             others.append((kind, value))
-        if kind not in paths:
+        if kind not in data_of:
             continue
         path = str(value.get("path"))
-        paths[kind].add(path)
-        if _changes_data(value):
-            changed.add(kind)
-            if kind == "add":
-                new_data.append(unquote(path))
+        if kind in paths:
+            paths[kind].add(path)
+        if kind == "cdc" or _changes_data(value):
+            data_of[kind].append(unquote(path))
     info = next((value for kind, value in others if kind == "commitInfo"), {})
     timestamp = info.get("inCommitTimestamp", info.get("timestamp"))
     operation = info.get("operation")
@@ -173,11 +186,26 @@ def parse_commit(data: bytes, version: int) -> DeltaCommit:
         transactions=_transactions(others),
         added=frozenset(paths["add"]),
         removed=frozenset(paths["remove"]),
-        rewrites=any(paths.values()) and not changed,
+        rewrites=any(paths.values()) and not data_of["add"] and not data_of["remove"],
         metadata=_metadata(others),
-        new_data=tuple(new_data),
-        takes_data="remove" in changed,
+        new_data=tuple(data_of["add"]),
+        taken_data=tuple(data_of["remove"]),
+        change_data=tuple(data_of["cdc"]),
     )
+
+
+def apply_commit(data: bytes, files: dict[str, int]) -> None:
+    """What the commit takes from the table's files, and adds to them: path → when it was written. A file that gets
+    another deletion vector goes and comes in one commit."""
+    added: dict[str, int] = {}
+    for kind, value in _actions(data, only=(b'"add"', b'"remove"')):
+        path = unquote(str(value.get("path")))
+        if kind == "add":
+            at = value.get("modificationTime")
+            added[path] = at if is_long(at) else 0
+        elif kind == "remove":
+            files.pop(path, None)
+    files.update(added)
 
 
 def parse_checksum(data: bytes) -> DeltaState:

@@ -23,6 +23,7 @@ MAPPING = "org.json4s.MappingException"
 JACKSON_PARSE = "com.fasterxml.jackson.core.JsonParseException"
 JACKSON_EOF = "com.fasterxml.jackson.core.io.JsonEOFException"
 JACKSON_NOTHING = "com.fasterxml.jackson.databind.exc.MismatchedInputException"
+INPUT_COERCION = "com.fasterxml.jackson.core.exc.InputCoercionException"
 NULL_POINTER = "java.lang.NullPointerException"
 
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1

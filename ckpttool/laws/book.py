@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from ckpttool.laws import batch, commits, file_log, files, logs, metadata, offsets, pinned, query, rate, sources, state
 from ckpttool.laws.base import Check, Law
+from ckpttool.laws.inputs import delta_lines
 from ckpttool.model import Finding
 from ckpttool.releases import NEWEST, Release, since
 from ckpttool.scene.scene import Doubt, Failure, Scene
@@ -59,7 +60,8 @@ def before_batches(release: Release) -> tuple[Law, ...]:
     committed = (*commits.NEWEST, *state.REPARTITION)
     both = (*offsets.BOTH, *pinned.LAWS, *logs.FIRST_BATCH)
     opened = (*newest, *made, *committed, *both) if release >= since.LOGS_FIRST else (*made, *newest, *both, *committed)
-    return (*opened, *sources.FIRST, *file_log.POSITIONS, *sources.LAST_RANGE, *file_log.LAST_RANGE, *offsets.EPOCHS)
+    asked = (*file_log.POSITIONS, *delta_lines.LAST_RANGE, *sources.LAST_RANGE, *file_log.LAST_RANGE)
+    return (*opened, *sources.FIRST, *asked, *offsets.EPOCHS)
 
 
 def stopping(release: Release) -> Iterator[Law]:

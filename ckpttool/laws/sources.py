@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Literal
 
 from ckpttool.connectors.base import Offset, Order
+from ckpttool.connectors.delta import KIND as DELTA
 from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.connectors.kafka import KafkaOffset
 from ckpttool.errors import MalformedFile
@@ -116,7 +117,7 @@ def _offset_texts(scene: Scene) -> Failure | Doubt | None:
             log = log_of(scene, source)
             if log is not None and log.kind in ("file", "rate"):
                 continue
-            if _is_kafkas(scene, source):
+            if _has_laws_of_its_own(scene, source):
                 continue
             for problem in source.offset.problems() if source.offset else ():
                 return Doubt(f"source {source.key} in offsets/{batch_id}: {problem}")
@@ -128,13 +129,18 @@ def _is_kafkas(scene: Scene, source: SourceProgress) -> bool:
     return scene.kind_of(source) == KAFKA
 
 
+def _has_laws_of_its_own(scene: Scene, source: SourceProgress) -> bool:
+    """Of Kafka and of Delta it is known what they make of any line and of any range."""
+    return scene.kind_of(source) in (KAFKA, DELTA)
+
+
 def _another_source(scene: Scene) -> Failure | Doubt | None:
     """An offset that lost the shape which the one before it has."""
     newest, before = scene.batch(scene.planned), scene.batch(scene.previous)
     for source, earlier in beside(newest, before):
         start, end = earlier.offset if earlier else None, source.offset
         log = log_of(scene, source)
-        if _is_kafkas(scene, source) or (log is not None and log.kind in ("file", "rate")):
+        if _has_laws_of_its_own(scene, source) or (log is not None and log.kind in ("file", "rate")):
             continue
         if start and source.text and start.kind == "rate-micro-batch" and end and end.kind in ("python", "unknown"):
             return _no_position(scene, source)
@@ -169,9 +175,9 @@ def _range_backwards(scene: Scene) -> Failure | Doubt | None:
         kind = source.offset.kind if source.offset else None
         if kind is None or source.step is None or not source.step.backwards:
             continue
-        if _is_kafkas(scene, source):
+        if _has_laws_of_its_own(scene, source):
             continue
-        if not scene.is_replay and kind not in ("file", "delta"):
+        if not scene.is_replay and kind != "file":
             continue  # sources of the new interface are not asked for a range that is committed
         why = f"source {source.key} goes back from offsets/{scene.previous} to offsets/{scene.planned}"
         if kind not in BACKWARDS:

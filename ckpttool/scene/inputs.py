@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 from msgspec import Struct
 
 from ckpttool.connectors.base import Offset
-from ckpttool.connectors.delta import END_OF_VERSION, DeltaOffset
+from ckpttool.connectors.delta import END_OF_VERSION, KIND, DeltaOffset, deserialize
 from ckpttool.connectors.file import FileOffset
-from ckpttool.errors import CkptError
+from ckpttool.errors import CkptError, MalformedFile
 from ckpttool.formats import layout
-from ckpttool.formats.delta_log import DeltaCommit, DeltaLogNames, DeltaMetadata
+from ckpttool.formats.delta_log import DeltaCommit, DeltaLogNames, DeltaMetadata, TrackedSchema
 from ckpttool.formats.envelope import LONG_MAX
-from ckpttool.scene.batches import Batch
+from ckpttool.scene.batches import Batch, beside
 from ckpttool.scene.scene import Scene
 
 OffsetT = TypeVar("OffsetT", bound=Offset)
@@ -61,8 +61,10 @@ class FileInput(Struct, frozen=True):
 class DeltaInput(Struct, frozen=True):
     """A Delta table. `metadata` is the current one, `metadata_before` that of the version where the range begins.
 
-    `commits` ascend from there on; `unread`: the first version that was not read because they are too many. `data`:
-    those of their files that a batch reads. `waiting`: why there may be newer commits than the log shows."""
+    `commits` ascend from there on; `unread`: the first version that was not read because they are too many. `snapshot`:
+    the files of that version in the order in which a query that is still inside takes them; None: not known. `data`:
+    those of all these files that a batch reads. `waiting`: why there may be newer commits than the log shows.
+    `tracked`: the newest schemas of the log that `schemaTrackingLocation` names; None: none is, or it is empty."""
 
     range: LastRange[DeltaOffset]
     path: str
@@ -71,6 +73,8 @@ class DeltaInput(Struct, frozen=True):
     metadata_before: DeltaMetadata | None = None
     commits: tuple[DeltaCommit, ...] = ()
     unread: int | None = None
+    snapshot: tuple[str, ...] | None = None
+    tracked: tuple[TrackedSchema, ...] | None = None
     data: Lookup = Lookup()
     waiting: str | None = None
     exists: bool = True
@@ -96,6 +100,21 @@ def last_ranges(scene: Scene, kind: type[OffsetT]) -> Iterator[LastRange[OffsetT
             yield LastRange(source.key, start if isinstance(start, kind) else None, source.offset)
 
 
+def delta_ranges(scene: Scene) -> Iterator[LastRange[DeltaOffset]]:
+    """The same of Delta sources, as Delta reads their lines. One that it refuses stops the query before its table is
+    looked at."""
+    newest, before = scene.batch(scene.planned), scene.batch(scene.previous)
+    if newest is None or scene.is_continuous:
+        return
+    for source, earlier in beside(newest, before):
+        if scene.kind_of(source) == KIND and source.text is not None:
+            try:
+                start = deserialize(earlier.text) if earlier and earlier.text is not None else None
+                yield LastRange(source.key, start, deserialize(source.text))
+            except MalformedFile:
+                continue
+
+
 def first_version(one: LastRange[DeltaOffset]) -> int:
     """Where the range begins; the first batch of a query begins with the snapshot that its end tells of."""
     if one.start is not None:
@@ -103,20 +122,25 @@ def first_version(one: LastRange[DeltaOffset]) -> int:
     return max(0, one.end.version if one.end.is_initial_snapshot else one.end.version - 1)
 
 
-def files_between(commits: Iterable[DeltaCommit], start: DeltaOffset | None, end: DeltaOffset | None) -> list[str]:
-    """The data files behind `start`, up to and with `end`; without a start only a snapshot would tell of the first.
-
-    While a stream is inside its initial snapshot, the commits that follow it are still to come as a whole."""
-    if start is None:
-        return []
-    after = (start.version, END_OF_VERSION if start.is_initial_snapshot else start.index)
+def files_between(
+    commits: Iterable[DeltaCommit], start: DeltaOffset, end: DeltaOffset | None, snapshot: Sequence[str] = ()
+) -> list[str]:
+    """The data files behind `start`, up to and with `end`. While a stream is inside its initial snapshot, the rest of
+    that comes first, and then the commits that follow it as a whole."""
     until = (end.version, end.index) if end else (LONG_MAX, 0)
-    return [
+    after = (start.version, END_OF_VERSION if start.is_initial_snapshot else start.index)
+    in_snapshot = [
+        file
+        for index, file in enumerate(snapshot if start.is_initial_snapshot else ())
+        if start.index < index and (start.version, index) <= until
+    ]
+    in_commits = [
         file
         for commit in commits
         for index, file in enumerate(commit.new_data)
         if after < (commit.version, index) <= until
     ]
+    return [*in_snapshot, *in_commits]
 
 
 def _offsets(batch: Batch | None) -> dict[str, Offset | None]:

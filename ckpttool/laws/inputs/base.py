@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ckpttool.connectors.delta import DeltaOffset
-from ckpttool.formats.delta_log import DeltaCommit
+from ckpttool.connectors.delta import NEXT_VERSION, DeltaOffset
+from ckpttool.formats.delta_log import DeltaCommit, DeltaMetadata
 from ckpttool.formats.names import parse_long
 from ckpttool.laws.base import Law
 from ckpttool.laws.inputs.delta_errors import Raised
+from ckpttool.laws.inputs.delta_lines import asked_when
 from ckpttool.model import Finding, Severity, SparkError
 from ckpttool.releases import OLDEST_DELTA_RUN
-from ckpttool.scene.inputs import DeltaInput
+from ckpttool.scene.inputs import DeltaInput, files_between
 from ckpttool.scene.scene import Doubt, Failure, Part, Phase, Scene, Trouble
 
 _FILES_PER_BATCH = 1000
@@ -45,11 +47,18 @@ class SourceTable(Struct, frozen=True):
 
     @property
     def asked_when(self) -> Phase:
-        """A range that runs again is read in its batch; an empty one has been asked for before."""
-        scene = self.scene
-        empty = self.start is None or self.start == self.end
-        follows = scene.committed is not None and scene.committed + 1 == scene.planned
-        return "init" if not scene.is_replay or (follows and empty) else "batch"
+        return asked_when(self.scene, self.start, self.end)
+
+    @property
+    def reads_changes(self) -> bool:
+        """By the change feed, which passes on what takes rows as well."""
+        return self.is_on("readChangeFeed", "readChangeData")
+
+    def metadata_at(self, version: int) -> DeltaMetadata | None:
+        """What was in force after that version, which is not before the range. None: not known."""
+        told = [commit.metadata for commit in self.input.commits if commit.metadata and commit.version <= version]
+        changed = any(commit.metadata for commit in self.input.commits)
+        return told[-1] if told else self.input.metadata_before if changed else self.input.metadata
 
     def option(self, name: str) -> str | None:
         return self.scene.start.option(name)
@@ -82,14 +91,32 @@ class SourceTable(Struct, frozen=True):
         """How far one look for new versions goes; with this trigger the first goes to the end of the log."""
         return _EVERYTHING if self.scene.start.trigger == "available-now" else self.files_per_batch
 
+    def files_of(self, asked: DeltaRequest, *commits: DeltaCommit, snapshot: Sequence[str] = ()) -> list[str]:
+        """The data files of these commits that are taken, in their order."""
+        skips = self.is_on("skipChangeCommits") and not self.reads_changes
+        read = [one for one in commits if not (skips and one.takes_data)]
+        if self.reads_changes:
+            read = [replace(one, new_data=one.change_data or (*one.new_data, *one.taken_data)) for one in read]
+        return files_between(read, asked.start, asked.end, snapshot)
+
+    def excluded(self, files: Iterable[str]) -> frozenset[str]:
+        """Those that `excludeRegex` leaves out; where it is none that we can read, it may be any of them."""
+        text = self.option("excludeRegex")
+        if text is None:
+            return frozenset()
+        try:
+            pattern = re.compile(text)
+        except re.error:
+            return frozenset(files)
+        return frozenset(file for file in files if pattern.search(file))
+
     def raises(
         self, phase: Phase, raised: Raised, told_as: str, why: str, next_step: str, *, sure: bool = True
     ) -> Trouble:
         """A failure as Spark reports it, with the finding that tells of it; a doubt where it is not known to be so."""
         class_name, condition, message = raised
         told = Finding(told_as, "error", self.input.path, why, next_step=next_step)
-        checked = self.scene.release >= OLDEST_DELTA_RUN and not self.is_on("readChangeFeed", "readChangeData")
-        if not sure or not checked:
+        if not sure or self.scene.release < OLDEST_DELTA_RUN:
             return Trouble(phase, Doubt(why), replace(told, severity="warning"))
         batch_id = self.scene.next_id if phase == "batch" else None
         failure = Failure(phase, class_name, condition, message, why, batch_id)
@@ -100,30 +127,33 @@ class SourceTable(Struct, frozen=True):
         return Trouble(self.asked_when, None, Finding(told_as, "error", self.input.path, why, next_step=next_step))
 
 
-class Beginning(Struct, frozen=True):
-    """Where the last range begins. `is_snapshot`: it reads all rows of that version, not only its changes. `is_broken`:
-    the table as of then cannot be put together.
+class DeltaRequest(Struct, frozen=True):
+    """What the source is asked for: what lies behind `start`, up to `end`; without an end, how far it comes now.
 
-    `sure`: False where it is assumed that the query was first started without a version to start at."""
+    `is_broken`: the table as of the start's version cannot be put together. `is_first`: the schemas were not compared
+    yet. `sure`: False where it is assumed that the query was first started without a version to start at."""
 
-    version: int
-    is_snapshot: bool
+    phase: Phase
+    start: DeltaOffset
+    end: DeltaOffset | None
     is_broken: bool
-    sure: bool
+    is_first: bool = True
+    sure: bool = True
 
     @property
-    def is_lost_snapshot(self) -> bool:
-        return self.is_snapshot and self.is_broken
+    def ends_before(self) -> int | None:
+        """The version of which nothing is read any more, if there is one."""
+        return self.end.version if self.end and self.end.index == NEXT_VERSION else None
 
 
 class DeltaLaw(Law, frozen=True):
-    """`of_table`: what makes the table of no use; `of_range`: what the source trips over when it is asked for the last
-    range; `of_version`: what in a new version stops the query, given the number that was expected; `of_new`: what it
-    does not find behind the range."""
+    """`of_table`: what makes the table of no use; `of_request`: what the source trips over when it is asked for a
+    range, before it reads commits; `of_version`: what in a commit stops it, given the number that was expected;
+    `of_end`: what it does not find when it has read them all."""
 
     needs: Part = "inputs"
     severities: tuple[Severity, ...] = ("error", "warning")
     of_table: Callable[[SourceTable], Trouble | None] | None = None
-    of_range: Callable[[SourceTable, Beginning], Iterator[Trouble]] | None = None
-    of_version: Callable[[SourceTable, DeltaCommit, int], Trouble | None] | None = None
-    of_new: Callable[[SourceTable], Iterator[Trouble]] | None = None
+    of_request: Callable[[SourceTable, DeltaRequest], Iterator[Trouble]] | None = None
+    of_version: Callable[[SourceTable, DeltaRequest, DeltaCommit, int], Trouble | None] | None = None
+    of_end: Callable[[SourceTable, DeltaRequest], Iterator[Trouble]] | None = None

@@ -12,36 +12,89 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 import ckpttool.laws.inputs.delta_errors as errors
-from ckpttool.connectors.delta import NEXT_VERSION
+from ckpttool.connectors.delta import NEXT_VERSION, DeltaOffset
 from ckpttool.formats.delta_log import DeltaCommit, DeltaLogNames
 from ckpttool.formats.names import parse_long
-from ckpttool.laws.inputs.base import Beginning, DeltaLaw, SourceTable
+from ckpttool.laws.inputs.base import DeltaLaw, DeltaRequest, SourceTable
 from ckpttool.laws.inputs.delta_errors import Raised, has_delta_4_4
-from ckpttool.laws.inputs.delta_schema import has_mapped_columns, reads_on
+from ckpttool.laws.inputs.delta_schema import Change, has_changed, has_mapped_columns, reads_on, renamed_or_dropped
 from ckpttool.laws.inputs.files import unread, unseen
 from ckpttool.model import Finding
-from ckpttool.scene.inputs import DeltaInput, files_between, first_version
+from ckpttool.scene.inputs import DeltaInput, first_version
 from ckpttool.scene.scene import Doubt, Phase, Scene, Trouble
 
 _EXPIRED = "delta-log-expired"
 _HOLE = "delta-log-hole"
 _CHANGED = "delta-source-schema-or-updates"
+_TRACKED = "delta-schema-tracked"
+_DONE: dict[Change, str] = {"Rename": "a column was renamed", "Drop": "a column was dropped"}
 _GO_ON = "start with a new checkpoint, or go on without those rows by failOnDataLoss=false"
 _ANEW = "start with a new checkpoint, and see to it that what was read already is not read again"
 
 
 def met(input: DeltaInput, scene: Scene) -> Iterator[Trouble]:
-    """Nobody comes to what lies behind an obstacle; but of one range all is told."""
+    """Nobody comes to what lies behind an obstacle. Of what comes after a batch that runs again it is told."""
     table = SourceTable(input, scene)
     unusable = (law.of_table(table) for law in LAWS if law.of_table)
     if first := next(filter(None, unusable), None):
         yield first
         return
+    for asked in _requests(table):
+        later = scene.is_replay and asked.end is None
+        for trouble in _asked(table, asked):
+            yield replace(trouble, obstacle=None) if later else trouble
+            if trouble.obstacle and not later:
+                return
+
+
+def _requests(table: SourceTable) -> Iterator[DeltaRequest]:
+    """The last range, unless it is empty; and then what is new."""
     begun = _beginning(table) if table.start != table.end else None
-    before = [trouble for law in LAWS if law.of_range and begun for trouble in law.of_range(table, begun)]
-    yield from before
-    if not any(trouble.obstacle for trouble in before):
-        yield from _new_versions(table)
+    if begun is not None:
+        start, sure = begun
+        yield DeltaRequest(table.asked_when, start, table.end, _is_broken(table, start.version), sure=sure)
+    end = table.end
+    yield DeltaRequest("batch", end, None, _is_broken(table, end.version), is_first=begun is None)
+
+
+def _asked(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
+    for trouble in (one for law in LAWS if law.of_request for one in law.of_request(table, asked)):
+        yield trouble
+        if trouble.obstacle:
+            return
+    seen = _in_snapshot(table, asked)
+    for commit, expected in _opened(table, asked):
+        later = asked.end is None and seen > table.files_looked_through
+        answers = (law.of_version(table, asked, commit, expected) for law in LAWS if law.of_version)
+        stopped = next(filter(None, answers), None)
+        if stopped:
+            yield replace(stopped, obstacle=None) if later else stopped
+            if stopped.obstacle:
+                return
+        seen += len(table.files_of(asked, commit))
+    yield from (trouble for law in LAWS if law.of_end for trouble in law.of_end(table, asked))
+
+
+def _opened(table: SourceTable, asked: DeltaRequest) -> Iterator[tuple[DeltaCommit, int]]:
+    """The commits that are opened, each with the version that was expected. The change feed is read one further; of a
+    range that does not leave the initial snapshot, none is."""
+    commits = {commit.version: commit for commit in table.input.commits}
+    start, last = asked.start, asked.end.version if asked.end else None
+    expected = start.version + start.is_initial_snapshot
+    if start.is_initial_snapshot and last is not None and last <= start.version and not table.reads_changes:
+        return
+    for version in table.versions[bisect_left(table.versions, expected) :]:
+        if version not in commits:
+            return  # not read
+        yield commits[version], expected
+        if last is not None and version >= last + table.reads_changes:
+            return
+        expected = version + 1
+
+
+def _in_snapshot(table: SourceTable, asked: DeltaRequest) -> int:
+    """How many files of it are still to come."""
+    return max(0, len(table.input.snapshot or ()) - asked.start.index - 1) if asked.start.is_initial_snapshot else 0
 
 
 # -- the table itself --------------------------------------------------------------------------------------------------
@@ -89,34 +142,94 @@ def _another_table(table: SourceTable) -> Trouble | None:
     return table.raises(table.asked_when, errors.OTHER_TABLE, "delta-source-table-id-changed", why, _ANEW)
 
 
-# -- the last range ----------------------------------------------------------------------------------------------------
+# -- before commits are read ------------------------------------------------------------------------------------------
 
 
-def _beginning(table: SourceTable) -> Beginning | None:
-    """None: at a time, or at the latest version of then."""
-    given = parse_long(table.option("startingVersion") or "")
+def _beginning(table: SourceTable) -> tuple[DeltaOffset, bool] | None:
+    """Where the range begins, and whether that is sure. None: at a time, or at the latest version of then."""
     if table.start is not None:
-        version, is_snapshot, sure = table.start.version, table.start.is_initial_snapshot, True
-    elif given is not None:
-        version, is_snapshot, sure = given, False, True
-    elif table.has_starting_option:
+        return table.start, True
+    given = parse_long(table.option("startingVersion") or "")
+    if given is None and table.has_starting_option:
         return None
-    else:
-        version, is_snapshot, sure = first_version(table.input.range), True, table.end.is_initial_snapshot
-    return Beginning(version, is_snapshot, _broken_snapshot(table.input.names, version) is not None, sure)
+    version = first_version(table.input.range) if given is None else given
+    start = DeltaOffset("certain", 1, table.end.table_id, version, NEXT_VERSION, given is None)
+    return start, table.end.is_initial_snapshot or given is not None
 
 
-def _changed_schema(table: SourceTable, begun: Beginning) -> Iterator[Trouble]:
+def _is_broken(table: SourceTable, version: int) -> bool:
+    return _broken_snapshot(table.input.names, version) is not None
+
+
+def _changed_schema(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
     """What was written at the beginning of the range is compared with the schema of now, whatever lies between."""
-    changed = [commit.version for commit in table.input.commits if commit.metadata and commit.version > begun.version]
-    before, current = table.input.metadata_before, table.input.metadata
+    if not asked.is_first or table.tracks_schema or asked.end is None:
+        return
+    if asked.is_broken:
+        if table.input.metadata and has_mapped_columns(table.input.metadata):
+            why = (
+                f"the table has mapped columns, and its state at version {asked.start.version} is not there to compare"
+            )
+            broken = _broken_snapshot(table.input.names, asked.start.version)
+            raised = broken[0] if broken else errors.expired(table.scene.release)
+            yield table.raises(asked.phase, raised, _EXPIRED, why, _GO_ON, sure=False)
+        return
+    changed = [one.version for one in table.input.commits if one.metadata and one.version > asked.start.version]
+    current, before = table.input.metadata, table.metadata_at(asked.start.version)
     at_its_own = table.start is None and table.has_starting_option
-    if begun.is_broken or not changed or current is None or table.tracks_schema or at_its_own:
+    if not changed or current is None or at_its_own:
         return
     readable = None if before is None else reads_on(before, current)
     if not readable:
         why = f"version {changed[0]} changed the table's schema, and what was written before cannot be read with it"
-        yield _unlike_schema(table, table.asked_when, why, sure=readable is False)
+        yield _unlike_schema(table, asked.phase, why, sure=readable is False)
+
+
+def _begins_to_track(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
+    """An empty log of schemas gets that of the range; where the table has another one by now, the query ends, and goes
+    on with the log when it is started again."""
+    if not table.tracks_schema or table.input.tracked or asked.end is None or asked.is_broken:
+        return
+    current, written = table.input.metadata, table.metadata_at(asked.ends_before or asked.end.version)
+    if current is None or (written is not None and not has_changed(written, current)):
+        return
+    why = f"the log of schemas begins with that of version {asked.end.version}, and the table has another one by now"
+    step = "start the query once more: it goes on with the log"
+    yield table.raises(asked.phase, errors.SCHEMA_EVOLVED, _TRACKED, why, step, sure=written is not None)
+
+
+def _cannot_continue(table: SourceTable) -> Trouble | None:
+    """Where a column was renamed or dropped, somebody has to say that the query may go on with it."""
+    tracked = table.input.tracked or ()
+    if not table.tracks_schema or len(tracked) < 2:
+        return None
+    before, now = tracked[-2:]
+    changes = renamed_or_dropped(before.schema, now.schema)
+    blocked = [change for change in changes if not _is_allowed(table, change, now.version)]
+    if not blocked:
+        return None
+    option = f"allowSourceColumn{blocked[0]}"
+    why = f"{_DONE[blocked[0]]} as of version {now.version} of the table, and {option} does not allow it"
+    step = f"set the option {option}={now.version} if the rest of the query goes with that"
+    return table.raises("init", errors.NOT_CONTINUED, _TRACKED, why, step)
+
+
+def _is_allowed(table: SourceTable, change: Change, version: int) -> bool:
+    """By an option, or by a setting, which may name the checkpoint by a number."""
+    key = "spark.databricks.delta.streaming.allowSourceColumn"
+    keys = (f"{key}{change}", f"{key}RenameAndDrop")
+    by_conf = [text for name, text in table.scene.start.conf.items() if name.startswith(keys)]
+    given = (*by_conf, table.option(f"allowSourceColumn{change}") or "")
+    return any(text.lower() in ("always", str(version)) for text in given)
+
+
+def _gap_while_comparing(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
+    """To find changes of the schema in the range, the first commit behind it is opened, too."""
+    if not asked.is_first or table.tracks_schema or asked.end is None or asked.is_broken or not table.fails_on_loss:
+        return
+    last = asked.end.version if asked.ends_before is None else asked.end.version - 1
+    if gap := _gap(table.versions, asked.start.version, last + 1):
+        yield _expired(table, asked.phase, *gap, sure=asked.sure)
 
 
 def _unlike_schema(table: SourceTable, phase: Phase, why: str, *, sure: bool) -> Trouble:
@@ -127,39 +240,30 @@ def _unlike_schema(table: SourceTable, phase: Phase, why: str, *, sure: bool) ->
     return table.raises(phase, raised, _CHANGED, why, _ANEW, sure=sure)
 
 
-def _lost_snapshot(table: SourceTable, begun: Beginning) -> Iterator[Trouble]:
+def _lost_snapshot(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
     """Spark's answer is known where the commit alone is gone, and where everything up to the version is."""
-    if not begun.is_lost_snapshot:
+    if not asked.start.is_initial_snapshot or not asked.is_broken:
         return
-    release, left = table.scene.release, table.input.names.up_to(begun.version)
+    version = asked.start.version
+    release, left = table.scene.release, table.input.names.up_to(version)
     raised = errors.snapshot_gone(release)
-    sure = begun.sure and has_delta_4_4(release) is not None and not left.commits and not left.checkpoints
-    if begun.version in left.checkpoints:
-        sure, raised = begun.sure, errors.COMMIT_GONE
-    why = f"the stream is inside the snapshot of version {begun.version}, which cannot be put together any more"
-    yield table.raises(table.asked_when, raised, "delta-initial-snapshot-gone", why, _ANEW, sure=sure)
+    sure = asked.sure and has_delta_4_4(release) is not None and not left.commits and not left.checkpoints
+    if version in left.checkpoints:
+        sure, raised = asked.sure, errors.COMMIT_GONE
+    why = f"the stream is inside the snapshot of version {version}, which cannot be put together any more"
+    yield table.raises(asked.phase, raised, "delta-initial-snapshot-gone", why, _ANEW, sure=sure)
 
 
-def _lost_commits(table: SourceTable, begun: Beginning) -> Iterator[Trouble]:
-    if begun.is_broken and table.input.metadata and has_mapped_columns(table.input.metadata):
-        why = f"the table has mapped columns, and its state at version {begun.version} is not there to compare with"
-        yield table.raises(table.asked_when, errors.expired(table.scene.release), _EXPIRED, why, _GO_ON, sure=False)
-    gap = _gap_in_range(table, begun)
-    if gap and table.fails_on_loss:
-        yield _expired(table, table.asked_when, *gap, sure=begun.sure)
-    elif gap and table.scene.is_replay:
-        yield _passed_over(table, *gap)
-
-
-def _gap_in_range(table: SourceTable, begun: Beginning) -> tuple[int, int] | None:
-    """Comparing schemas, where the beginning is there to compare with, opens the first commit behind the range."""
-    looks_ahead = not begun.is_broken and table.end.index != NEXT_VERSION
-    last = table.end.version + looks_ahead
-    return _gap(table.versions, begun.version, last) if _reads_commits(table, begun) else None
-
-
-def _reads_commits(table: SourceTable, begun: Beginning) -> bool:
-    return not begun.is_broken or not (begun.is_snapshot or table.end.is_initial_snapshot)
+def _feed_off(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
+    """Whether the table keeps a change feed is asked of its state where the range begins."""
+    metadata = table.metadata_at(asked.start.version)
+    has_new = asked.end is not None or (table.versions and table.versions[-1] >= asked.start.version)
+    if not table.reads_changes or metadata is None or asked.is_broken or not has_new:
+        return
+    if metadata.configuration.get("delta.enableChangeDataFeed", "false").lower() != "true":
+        why = f"version {asked.start.version} of the table keeps no change feed, and the stream reads it"
+        step = "read the table without readChangeFeed, or start with a new checkpoint behind that version"
+        yield table.raises(asked.phase, errors.NO_CHANGE_FEED, "delta-change-feed-off", why, step)
 
 
 def _gap(versions: Sequence[int], first: int, last: int) -> tuple[int, int] | None:
@@ -185,90 +289,76 @@ def _passed_over(table: SourceTable, expected: int, found: int) -> Trouble:
     return table.tells(_EXPIRED, why, _GO_ON)
 
 
-def _lost_tail(table: SourceTable, begun: Beginning) -> Iterator[Trouble]:
-    """The log ends before the range does: somebody has put back an older copy of it."""
-    if not _reads_commits(table, begun) or _gap_in_range(table, begun):
-        return
-    end, begin_index = table.end, table.start.index if table.start else NEXT_VERSION
-    takes_files = end.index >= 0 and (begun.version < end.version or begin_index < end.index)
-    wanted = end.version if takes_files else end.version - 1
-    if table.versions[-1] >= wanted:
-        return
-    why = f"the stream has seen version {wanted} of the table, whose log ends at {table.versions[-1]}"
-    checked, step = has_delta_4_4(table.scene.release), f"bring the newer log back, or {_ANEW}"
-    if checked is False:  # what will be written under these numbers is not read either
-        yield table.tells("delta-trailing-commit-missed", why, step)
-    else:
-        sure = begun.sure and checked is True
-        yield table.raises(table.asked_when, errors.TAIL_MISSED, "delta-trailing-commit-missed", why, step, sure=sure)
+# -- commits -----------------------------------------------------------------------------------------------------------
 
 
-# -- new versions ------------------------------------------------------------------------------------------------------
-
-
-def _new_versions(table: SourceTable) -> Iterator[Trouble]:
-    """Up to the first version that stops the query: in the next batch, or later, if more files come before it."""
-    end = table.end
-    commits = {commit.version: commit for commit in table.input.commits}
-    expected, seen = end.version + end.is_initial_snapshot, 0
-    for version in table.versions[bisect_left(table.versions, expected) :]:
-        if version not in commits:
-            return  # not read
-        later = table.scene.is_replay or seen > table.files_looked_through
-        answers = (law.of_version(table, commits[version], expected) for law in LAWS if law.of_version)
-        if stopped := next(filter(None, answers), None):
-            yield replace(stopped, obstacle=None) if later else stopped
-            return
-        if not (commits[version].takes_data and table.is_on("skipChangeCommits")):
-            seen += len(files_between([commits[version]], end, None))
-        expected = version + 1
-    yield from (trouble for law in LAWS if law.of_new for trouble in law.of_new(table))
-
-
-def _gap_before(table: SourceTable, commit: DeltaCommit, expected: int) -> Trouble | None:
+def _gap_before(table: SourceTable, asked: DeltaRequest, commit: DeltaCommit, expected: int) -> Trouble | None:
     if commit.version == expected:
         return None
     if table.fails_on_loss:
-        return _expired(table, "batch", expected, commit.version)
-    return _passed_over(table, expected, commit.version)
+        return _expired(table, asked.phase, expected, commit.version, sure=asked.sure)
+    return _passed_over(table, expected, commit.version) if asked.phase == "batch" else None
 
 
-def _cannot_pass_on(table: SourceTable, commit: DeltaCommit, expected: int) -> Trouble | None:
-    if commit.version != expected:
+def _cannot_pass_on(table: SourceTable, asked: DeltaRequest, commit: DeltaCommit, expected: int) -> Trouble | None:
+    """Every commit is checked by the options of now, also one that the query has read before by others."""
+    if commit.version != expected and table.fails_on_loss:
         return None  # that comes first
+    if commit.version == asked.ends_before and not table.reads_changes:
+        return None
     current = table.input.metadata
     readable = None if current is None or commit.metadata is None else reads_on(commit.metadata, current)
     if commit.metadata and not readable and not table.tracks_schema:
         why = f"version {commit.version} gives the table a schema that cannot be read with that of now"
-        return _unlike_schema(table, "batch", why, sure=readable is False)
-    if not commit.takes_data or table.is_on("ignoreChanges", "ignoreFileDeletion", "skipChangeCommits"):
-        return None
-    if not commit.new_data and table.is_on("ignoreDeletes"):
+        return _unlike_schema(table, asked.phase, why, sure=readable is False)
+    allows = table.reads_changes or table.is_on("ignoreChanges", "ignoreFileDeletion", "skipChangeCommits")
+    if not commit.takes_data or allows or (not commit.new_data and table.is_on("ignoreDeletes")):
         return None
     what = f"version {commit.version} ({commit.operation})" if commit.operation else f"version {commit.version}"
     why = f"{what} takes rows out of the table, and a stream cannot pass that on"
     raised, step = errors.ROWS_DELETED, "set ignoreDeletes=true if the stream may go on without passing that on"
     if commit.new_data:
         raised, step = errors.ROWS_CHANGED, "set skipChangeCommits=true if the stream may leave such commits out"
-    return table.raises("batch", raised, _CHANGED, why, step)
+    return table.raises(asked.phase, raised, _CHANGED, why, step)
+
+
+def _lost_tail(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
+    """The log ends before the range does: somebody has put back an older copy of it."""
+    start, end = asked.start, asked.end
+    if end is None or not table.versions:
+        return
+    takes_files = end.index >= 0 and (start.version < end.version or start.index < end.index)
+    wanted = end.version if takes_files else end.version - 1
+    read = [commit.version for commit, _ in _opened(table, asked) if commit.version <= end.version]
+    seen = max([start.version - (not start.is_initial_snapshot), *read])
+    if seen >= wanted:
+        return
+    why = f"the stream has seen version {wanted} of the table, whose log ends at {table.versions[-1]}"
+    if table.versions[-1] > wanted:
+        why = f"the stream has seen version {wanted} of the table, which is gone from its log"
+    checked, step = has_delta_4_4(table.scene.release), f"bring the newer log back, or {_ANEW}"
+    if checked is False:  # what will be written under these numbers is not read either
+        yield table.tells("delta-trailing-commit-missed", why, step)
+    else:
+        sure = asked.sure and checked is True
+        yield table.raises(asked.phase, errors.TAIL_MISSED, "delta-trailing-commit-missed", why, step, sure=sure)
 
 
 # -- data files --------------------------------------------------------------------------------------------------------
 
 
-def _lost_data_of_range(table: SourceTable, begun: Beginning) -> Iterator[Trouble]:
-    if table.scene.is_replay and not begun.is_lost_snapshot:
-        yield from _lost_data(table, files_between(table.input.commits, table.start, table.end))
+def _lost_data_of(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
+    """A range that is only asked for when the query starts is not read."""
+    if asked.phase == "batch":
+        commits = [commit for commit, _ in _opened(table, asked)]
+        yield from _lost_data(table, asked, table.files_of(asked, *commits, snapshot=table.input.snapshot or ()))
 
 
-def _lost_new_data(table: SourceTable) -> Iterator[Trouble]:
-    for trouble in _lost_data(table, files_between(table.input.commits, table.end, None)):
-        yield replace(trouble, obstacle=None) if table.scene.is_replay else trouble
-
-
-def _lost_data(table: SourceTable, files: Sequence[str]) -> Iterator[Trouble]:
+def _lost_data(table: SourceTable, asked: DeltaRequest, files: Sequence[str]) -> Iterator[Trouble]:
     gone = [number for number, file in enumerate(files) if file in table.input.data.gone]
-    if not gone or table.option("excludeRegex"):
+    excluded = table.excluded(files[number] for number in gone)
+    gone = [number for number in gone if files[number] not in excluded]
+    if not gone:
         return
     which = f"data file {files[gone[0]]}" + (f" and {len(gone) - 1} more" if len(gone) > 1 else "")
     step = "restore the files, or go on without their rows by spark.sql.files.ignoreMissingFiles=true"
@@ -278,7 +368,7 @@ def _lost_data(table: SourceTable, files: Sequence[str]) -> Iterator[Trouble]:
         return
     why, raised = f"{which} is gone: vacuumed before the stream had read it", errors.data_gone(table.scene.release)
     trouble = table.raises("batch", raised, "delta-source-data-gone", why, step)
-    in_next_batch = table.scene.is_replay or gone[0] < table.files_per_batch
+    in_next_batch = asked.end is not None or gone[0] < table.files_per_batch
     yield trouble if in_next_batch else replace(trouble, obstacle=None)
 
 
@@ -297,25 +387,35 @@ LAWS = (
     DeltaLaw(
         _CHANGED,
         "a version of the source's table that the stream cannot pass on",
-        of_range=_changed_schema,
+        of_request=_changed_schema,
         of_version=_cannot_pass_on,
+    ),
+    DeltaLaw(
+        _TRACKED,
+        "the schema that a Delta source tracks is not the one that it goes on with",
+        of_table=_cannot_continue,
+        of_request=_begins_to_track,
     ),
     DeltaLaw(
         _EXPIRED,
         "a Delta source needs commits that were cleaned up",
-        of_range=_lost_commits,
+        of_request=_gap_while_comparing,
         of_version=_gap_before,
     ),
     DeltaLaw(
         "delta-initial-snapshot-gone",
         "the snapshot that a Delta source is still reading is gone",
-        of_range=_lost_snapshot,
+        of_request=_lost_snapshot,
     ),
-    DeltaLaw("delta-trailing-commit-missed", "the source's table ends before the offsets do", of_range=_lost_tail),
+    DeltaLaw(
+        "delta-change-feed-off",
+        "a Delta source reads a change feed that the table does not keep",
+        of_request=_feed_off,
+    ),
+    DeltaLaw("delta-trailing-commit-missed", "the source's table ends before the offsets do", of_end=_lost_tail),
     DeltaLaw(
         "delta-source-data-gone",
         "data files that a Delta source has yet to read are gone",
-        of_range=_lost_data_of_range,
-        of_new=_lost_new_data,
+        of_end=_lost_data_of,
     ),
 )

@@ -10,6 +10,7 @@ Raised = tuple[str, str | None, str]  # the class, the condition if it has one, 
 
 _DELTA = "org.apache.spark.sql.delta"
 _STATE, _FILE = f"{_DELTA}.DeltaIllegalStateException", f"{_DELTA}.DeltaFileNotFoundException"
+_RUNTIME = f"{_DELTA}.DeltaRuntimeException"
 _UNSUPPORTED = f"{_DELTA}.DeltaUnsupportedOperationException"
 _OTHER_TABLE = "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE"
 
@@ -18,6 +19,9 @@ OTHER_TABLE = (_STATE, _OTHER_TABLE, "The streaming query was reading from an un
 LOG_CUT_OFF = (_FILE, "DELTA_TRUNCATED_TRANSACTION_LOG", "Unable to reconstruct state")
 LOG_WITH_HOLE = (_STATE, "DELTA_VERSIONS_NOT_CONTIGUOUS", "are not contiguous")
 COMMIT_GONE = (ILLEGAL_STATE, None, "Could not find any delta files for version")
+NO_CHANGE_FEED = (f"{_DELTA}.DeltaAnalysisException", "DELTA_MISSING_CHANGE_DATA", "change data was not recorded")
+SCHEMA_EVOLVED = (_RUNTIME, "DELTA_STREAMING_METADATA_EVOLUTION", "has changed")
+NOT_CONTINUED = (_RUNTIME, "DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION", "non-additive")
 TAIL_MISSED = (_STATE, "DELTA_STREAMING_TRAILING_COMMIT_MISSING", "Delta stream detected commits up to version")
 ROWS_DELETED = (_UNSUPPORTED, "DELTA_SOURCE_IGNORE_DELETE", "Detected deleted data")
 ROWS_CHANGED = (_UNSUPPORTED, "DELTA_SOURCE_TABLE_IGNORE_CHANGES", "Detected a data update")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.delta_log import DeltaMetadata
 from ckpttool.formats.envelope import parse_json
 from ckpttool.model import Json
 
+Change = Literal["Rename", "Drop"]
 _MAPPING_MODE = "delta.columnMapping.mode"
 _TYPE_WIDENING = "delta.enableTypeWidening"
 # What types with elements are made of, and which of their keys says whether these may be null.
@@ -33,6 +36,28 @@ def reads_on(written: DeltaMetadata, current: DeltaMetadata) -> bool | None:
     if written.partition_columns != current.partition_columns:
         return False
     return _is_readable_as(old, new) and not _is_renamed(written, current, old, new)
+
+
+def has_changed(written: DeltaMetadata, current: DeltaMetadata) -> bool:
+    """Whether a stream that tracks schemas takes one for another: columns, partitions, or Delta's own properties."""
+    own = [
+        {key: text for key, text in one.configuration.items() if key.startswith("delta.")} for one in (written, current)
+    ]
+    return (written.schema, written.partition_columns, own[0]) != (current.schema, current.partition_columns, own[1])
+
+
+def renamed_or_dropped(before: str, now: str) -> tuple[Change, ...]:
+    """What was done to mapped columns, which are told apart by their physical names."""
+    try:
+        old, new = (
+            {physical: name for name, physical in _physical_names(parse_json(text)).items() if physical}
+            for text in (before, now)
+        )
+    except MalformedFile:
+        return ()
+    renamed = any(new.get(physical, name) != name for physical, name in old.items())
+    dropped = any(physical not in new for physical in old)
+    return (*(("Rename",) if renamed else ()), *(("Drop",) if dropped else ()))
 
 
 def _is_renamed(written: DeltaMetadata, current: DeltaMetadata, old: Json, new: Json) -> bool:

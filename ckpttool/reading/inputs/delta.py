@@ -6,13 +6,39 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from ckpttool.connectors.delta import DeltaOffset
+from msgspec.structs import replace
+
+from ckpttool.connectors.delta import NEXT_VERSION, DeltaOffset
 from ckpttool.errors import CkptError, NotFound
-from ckpttool.formats.delta_log import DeltaCommit, DeltaLogNames, DeltaMetadata, parse_delta_log_names
+from ckpttool.formats.delta_log import (
+    DeltaCommit,
+    DeltaLogNames,
+    DeltaMetadata,
+    TrackedSchema,
+    apply_commit,
+    parse_delta_log_names,
+)
+from ckpttool.formats.delta_schema_log import parse_tracked_schema
 from ckpttool.reading.inputs.lookup import look_up
-from ckpttool.reading.sinks.delta import LOG, load_window, read_checkpoint, read_checksum, read_commits, waiting_commits
-from ckpttool.scene.inputs import DeltaInput, LastRange, Lookup, files_between, first_version, last_ranges
-from ckpttool.scene.scene import Scene
+from ckpttool.reading.sinks.delta import (
+    LOG,
+    load_window,
+    read_bodies,
+    read_checkpoint,
+    read_checkpoint_files,
+    read_checksum,
+    read_commits,
+    waiting_commits,
+)
+from ckpttool.scene.inputs import (
+    DeltaInput,
+    LastRange,
+    Lookup,
+    delta_ranges,
+    files_between,
+    first_version,
+)
+from ckpttool.scene.scene import Scene, Start
 from ckpttool.storage.authority import Named
 from ckpttool.storage.doors import Doors
 from ckpttool.storage.store import Store
@@ -20,16 +46,16 @@ from ckpttool.storage.urls import redact_url
 
 _COMMITS_READ = 1000
 _FILES_LOOKED_FOR = 1000
+_SCHEMAS_READ = 2  # the one that is read by, and the one before
 
 
 def load_tables(scene: Scene, url: str, doors: Doors) -> Iterator[DeltaInput]:
     """An option holds for all sources; if the table is that of one of them, it is not meant for the others."""
-    ranges = list(last_ranges(scene, DeltaOffset))
-    loaded = [_load(one, url, doors, is_replay=scene.is_replay) for one in ranges]
+    loaded = [_load(one, url, doors, scene.start, is_replay=scene.is_replay) for one in delta_ranges(scene)]
     yield from [one for one in loaded if one.metadata and one.metadata.table_id == one.range.end.table_id] or loaded
 
 
-def _load(one: LastRange[DeltaOffset], url: str, doors: Doors, *, is_replay: bool) -> DeltaInput:
+def _load(one: LastRange[DeltaOffset], url: str, doors: Doors, start: Start, *, is_replay: bool) -> DeltaInput:
     path = redact_url(url)
     try:
         store = doors.open(url)
@@ -40,15 +66,19 @@ def _load(one: LastRange[DeltaOffset], url: str, doors: Doors, *, is_replay: boo
         first = first_version(one)
         wanted = [version for version in names.commits if version >= first]
         commits = tuple(read_commits(store, wanted[:_COMMITS_READ]))
+        snapshot = _snapshot_files(store, names, first) if _begins_in_snapshot(one, is_replay=is_replay) else None
+        metadata = _metadata_of(store, names)
         return DeltaInput(
             range=one,
             path=path,
             names=names,
-            metadata=_metadata_of(store, names),
+            metadata=metadata,
             metadata_before=_metadata_before(store, names.up_to(first), commits),
             commits=commits,
             unread=wanted[_COMMITS_READ] if len(wanted) > _COMMITS_READ else None,
-            data=_look_for_data(store, doors, one, commits, is_replay=is_replay),
+            snapshot=snapshot,
+            tracked=_tracked(doors, start, metadata),
+            data=_look_for_data(store, doors, _read_from(one, is_replay=is_replay), commits, snapshot or ()),
             waiting=waiting_commits(store, listed, names),
         )
     except NotFound:
@@ -79,17 +109,63 @@ def _metadata_before(store: Store, names: DeltaLogNames, commits: Sequence[Delta
         return None
 
 
+def _read_from(one: LastRange[DeltaOffset], *, is_replay: bool) -> DeltaOffset:
+    """Where the next batch begins; the first one of a query, with the table as it was then."""
+    if not is_replay:
+        return one.end
+    return one.start or DeltaOffset("certain", 1, one.end.table_id, first_version(one), NEXT_VERSION, True)
+
+
+def _begins_in_snapshot(one: LastRange[DeltaOffset], *, is_replay: bool) -> bool:
+    return _read_from(one, is_replay=is_replay).is_initial_snapshot
+
+
+def _snapshot_files(store: Store, names: DeltaLogNames, version: int) -> tuple[str, ...] | None:
+    """The files of the table as of a version, oldest first, as DeltaSourceSnapshot sorts them. None: not to be had."""
+    base = max((one for one in names.checkpoints if one <= version), default=-1)
+    since = [one for one in names.commits if base < one <= version]
+    if since != list(range(base + 1, version + 1)) or len(since) > _COMMITS_READ:
+        return None
+    files: dict[str, int] = {}
+    try:
+        if base >= 0:
+            read_checkpoint_files(store, names.checkpoints[base], files)
+        for body in read_bodies(store, since):
+            apply_commit(body, files)
+    except CkptError:
+        return None
+    return tuple(sorted(files, key=lambda file: (files[file], file)))
+
+
+def _tracked(doors: Doors, start: Start, metadata: DeltaMetadata | None) -> tuple[TrackedSchema, ...] | None:
+    """The log of schemas that the source goes by. Where it cannot be read, its entries are not known."""
+    root = start.option("schemaTrackingLocation") or start.option("schemaLocation")
+    if not root or metadata is None:
+        return None
+    of_source = start.option("streamingSourceTrackingId")
+    store = doors.open(root).at(f"_schema_log_{metadata.table_id}" + (f"_{of_source}" if of_source else ""))
+    try:
+        entries = sorted(int(name) for name in store.list() if name.isdecimal())
+    except NotFound:
+        return None
+    bodies = [store.read(str(entry)) for entry in entries[-_SCHEMAS_READ:]]
+    return tuple(map(parse_tracked_schema, bodies)) or None
+
+
 def _look_for_data(
-    store: Store, doors: Doors, one: LastRange[DeltaOffset], commits: Sequence[DeltaCommit], *, is_replay: bool
+    store: Store, doors: Doors, begin: DeltaOffset, commits: Sequence[DeltaCommit], snapshot: Sequence[str]
 ) -> Lookup:
-    """The data files that the next batches read, if commits name them: not those of a snapshot. A shallow clone names
-    those of another table, by whole paths."""
-    begin = one.start if is_replay else one.end
+    """The data files that the next batches read, if commits or the snapshot name them. A shallow clone names those of
+    another table, by whole paths. Of the change feed, and of what was taken, files are read by whom reads that."""
 
     def open_folder(folder: str) -> Store:
         return doors.follow(Named(folder)) if _is_whole(folder) else store.at(folder or ".")
 
-    return look_up(islice(files_between(commits, begin, None), _FILES_LOOKED_FOR), open_folder)
+    every = [
+        replace(one, new_data=(*one.new_data, *one.taken_data, *one.change_data)) if one.takes_data else one
+        for one in commits
+    ]
+    return look_up(islice(files_between(every, begin, None, snapshot), _FILES_LOOKED_FOR), open_folder)
 
 
 def _is_whole(folder: str) -> bool:

@@ -18,6 +18,7 @@ from ckpttool.formats.delta_log import (
     DeltaMetadata,
     DeltaState,
     DeltaTransaction,
+    apply_commit,
     parse_checkpoint,
     parse_checksum,
     parse_commit,
@@ -98,14 +99,31 @@ def load_window(store: Store, names: DeltaLogNames) -> Iterator[DeltaCommit]:
     yield from read_commits(store, wanted[::-1])
 
 
-def read_commits(store: Store, versions: Iterable[int]) -> Iterator[DeltaCommit]:
+def read_commits(store: Store, versions: Sequence[int]) -> Iterator[DeltaCommit]:
     """Raises what is wrong with one of them."""
+    yield from map(parse_commit, read_bodies(store, versions), versions)
+
+
+def read_bodies(store: Store, versions: Sequence[int]) -> Iterator[bytes]:
     room = Room()
-    for name, body in store.read_all([_commit_path(version) for version in versions]):
+    for _, body in store.read_all([_commit_path(version) for version in versions]):
         if isinstance(body, CkptError):
             raise body
         room.take(body, weigh_lines)
-        yield parse_commit(body, _version_of(name))
+        yield body
+
+
+def read_checkpoint_files(store: Store, parts: Sequence[str], files: dict[str, int]) -> None:
+    """The table's files that a checkpoint names: path → when it was written. Sidecars are not followed."""
+    room = Room()
+    for _, body in store.read_all([f"{LOG}/{name}" for name in parts]):
+        if isinstance(body, CkptError):
+            raise body
+        lines = parquet_lines(body, ("add",)) if body.startswith(b"PAR1") else body
+        room.take(lines, weigh_lines)
+        if b'"sidecar"' in lines:
+            raise MalformedFile("the files stand in sidecars", expected="a checkpoint that names the files")
+        apply_commit(lines, files)
 
 
 # -- what lies before the window ---------------------------------------------------------------------------------------

@@ -80,7 +80,8 @@ def sweep(spark: str, sparks: Sparks, only: str, suite: str, limit: int, seed: i
     kept = read(spark, suite)
     chosen = chosen_cases(spark, list(made.values()), limit, seed)
     todo = {case_id(*case): (made[case[0]], *case[1:]) for case in chosen if only in case[0]}
-    todo = {key: case for key, case in todo.items() if key not in kept}
+    left = sorted(todo.keys() - kept)
+    todo = {key: todo[key] for key in random.Random(seed).sample(left, len(left))}  # a run that is cut short is fair
     began, outcomes = time.monotonic(), Counter[str]()
     with Restarter(spark, sparks) as restarter, cases_file(spark, suite).open("a") as out:
         for count, (base, surgery, change) in enumerate(_by_connector(todo.values()), 1):

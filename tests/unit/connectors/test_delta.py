@@ -7,7 +7,8 @@ import pytest
 
 from ckpttool.connectors import recognise_offset
 from ckpttool.connectors.base import Order
-from ckpttool.connectors.delta import DeltaOffset
+from ckpttool.connectors.delta import DeltaOffset, deserialize
+from ckpttool.errors import MalformedFile
 
 
 def delta(
@@ -145,3 +146,59 @@ def test_wrong_types_are_not_delta(change: dict[str, Any]) -> None:
     fields = {"sourceVersion": 1, "reservoirId": "r", "reservoirVersion": 3, "index": 0, "isStartingVersion": False}
     assert recognise_offset(json.dumps(fields)).kind == "delta"
     assert recognise_offset(json.dumps(fields | change)).kind != "delta"
+
+
+# -- as Delta's own parser has it --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "offset"),
+    [
+        ('{"sourceVersion":1}', (1, "null", 0, 0, False)),
+        ('{"sourceVersion":1,"reservoirId":null,"index":-1,"isStartingVersion":null}', (1, "null", 0, -1, False)),
+        ('{"sourceVersion":1,"reservoirId":"t","reservoirVersion":5,"index":-100}', (1, "t", 5, -1, False)),
+        ('{"sourceVersion":3,"reservoirId":7,"reservoirVersion":1.9,"index":-20}', (3, "7", 1, -20, False)),
+        (
+            '{"sourceVersion":"1","reservoirVersion":"","index":" 4 ","isStartingVersion":"true"}',
+            (1, "null", 0, 4, True),
+        ),
+        ('{"sourceVersion":1,"another":"field","isStartingVersion":1,"index":0} rest', (1, "null", 0, 0, True)),
+    ],
+)
+def test_a_line_that_delta_takes(text: str, offset: tuple[object, ...]) -> None:
+    told = deserialize(text)
+    assert (told.source_version, told.table_id, told.version, told.index, told.is_initial_snapshot) == offset
+
+
+FORMAT, VERSION = "DELTA_INVALID_SOURCE_OFFSET_FORMAT", "DELTA_INVALID_SOURCE_VERSION"
+
+
+@pytest.mark.parametrize(
+    ("text", "class_name", "condition"),
+    [
+        ("", "MismatchedInputException", None),
+        ("null", "NullPointerException", None),
+        ("7", "MismatchedInputException", None),
+        ("[]", "MismatchedInputException", None),
+        ("x", "JsonParseException", None),
+        ("{", "DeltaIllegalStateException", FORMAT),
+        ('{"sourceVersion":"one"}', "DeltaIllegalStateException", FORMAT),
+        ('{"sourceVersion":1,"isStartingVersion":"yes"}', "DeltaIllegalStateException", FORMAT),
+        ('{"sourceVersion":1,"index":true}', "MismatchedInputException", None),
+        ('{"sourceVersion":1,"index":[]}', "MismatchedInputException", None),
+        ('{"sourceVersion":1,"reservoirId":{}}', "MismatchedInputException", None),
+        ('{"sourceVersion":1,"isStartingVersion":[]}', "MismatchedInputException", None),
+        ('{"sourceVersion":1,"index":9223372036854775808}', "InputCoercionException", None),
+        ("{}", "DeltaIllegalStateException", VERSION),
+        ('{"sourceVersion":2}', "DeltaIllegalStateException", VERSION),
+        ('{"sourceVersion":4}', "DeltaIllegalStateException", "DELTA_INVALID_FORMAT_FROM_SOURCE_VERSION"),
+        ('{"sourceVersion":3,"index":-1}', "AssertionError", None),
+        ('{"sourceVersion":1,"index":9223372036854775707}', "AssertionError", None),
+    ],
+)
+def test_a_line_that_delta_refuses(text: str, class_name: str, condition: str | None) -> None:
+    with pytest.raises(MalformedFile) as refused:
+        deserialize(text)
+    assert refused.value.spark
+    assert refused.value.spark.class_name.rpartition(".")[2] == class_name
+    assert refused.value.spark.condition == condition

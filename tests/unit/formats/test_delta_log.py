@@ -13,6 +13,7 @@ from ckpttool.formats.delta_log import (
     DeltaMetadata,
     DeltaState,
     DeltaTransaction,
+    apply_commit,
     parse_checkpoint,
     parse_checksum,
     parse_commit,
@@ -137,3 +138,13 @@ def test_retention(text: str | None, ms: int | None) -> None:
 def test_what_is_no_interval(text: str) -> None:
     with pytest.raises(MalformedFile):
         retention_ms({RETENTION: text})
+
+
+def test_the_files_of_a_table_come_and_go_and_those_with_another_deletion_vector_stay() -> None:
+    first = [{"add": {"path": "a%20b", "modificationTime": 5}}, {"add": {"path": "c"}}]
+    second = [{"add": {"path": "c", "modificationTime": 9}}, {"remove": {"path": "c"}}, {"remove": {"path": "a%20b"}}]
+    files: dict[str, int] = {}
+    apply_commit(lines(*first), files)
+    assert files == {"a b": 5, "c": 0}
+    apply_commit(lines(*second), files)
+    assert files == {"c": 9}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -264,7 +265,8 @@ def test_a_schema_that_cannot_read_what_was_written(tmp_path: Path, committed: b
     place.commit(6, metadata(schemaString=schema(id="string")))
     assert told(place.judge()) == (phase, "DELTA_SCHEMA_CHANGED_WITH_VERSION", [CHANGED])
     assert told(place.judge(options={"startingVersion": "0"}))[1] == "DELTA_SCHEMA_CHANGED_WITH_STARTING_OPTIONS"
-    assert place.judge(options={"schemaTrackingLocation": "/s"}) == (None, ())
+    tracked = place.judge(options={"schemaTrackingLocation": str(tmp_path / "none")})
+    assert told(tracked) == (phase, "DELTA_STREAMING_METADATA_EVOLUTION", ["delta-schema-tracked"])
 
 
 def test_a_schema_that_changes_and_changes_back_stops_the_batch_that_comes_to_it(place: Place) -> None:
@@ -368,7 +370,83 @@ def test_a_commit_that_is_gone_further_on(place: Place, gone: int, phase: str) -
 def test_what_was_not_checked_is_a_doubt(place: Place) -> None:
     place.commit(0, metadata(OTHER))
     assert told(place.judge((3, 4, 4)))[0] == "doubt"
-    assert told(place.judge(options={"readChangeFeed": "true"}))[0] == "doubt"
+
+
+def test_what_the_last_range_has_read_is_checked_by_the_options_of_now(place: Place) -> None:
+    (place.table / "x").touch()
+    place.remove(4, {"add": {"path": "x", "dataChange": True}})
+    assert told(place.judge()) == ("init", UPDATED, [CHANGED])
+    assert place.judge(options={"ignoreChanges": "true"}) == (None, ())
+    place.batch(1, offset(4), committed=False)
+    (place.checkpoint / "commits" / "1").unlink()
+    obstacle, (finding,) = place.judge()
+    assert (obstacle, finding.id) == (None, CHANGED), "a range that ends before the version leaves it to the next batch"
+
+
+def test_what_takes_rows_is_passed_on_by_a_change_feed(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.commit(0, metadata(configuration={"delta.enableChangeDataFeed": "true"}))
+    place.ran()
+    place.remove(5)
+    feed = {"readChangeFeed": "true"}
+    assert place.judge(options=feed) == (None, ())
+    (place.table / "v1").unlink()
+    assert told(place.judge(options=feed)) == ("batch", "FAILED_READ_FILE.FILE_NOT_EXIST", [GONE])
+
+
+@pytest.mark.parametrize(("version", "phase"), [(0, "init"), (5, "batch"), (6, None)])
+def test_a_change_feed_must_be_kept_where_the_range_begins(tmp_path: Path, version: int, phase: str | None) -> None:
+    place = Place(tmp_path)
+    place.commit(0, metadata(configuration={"delta.enableChangeDataFeed": "true"}))
+    place.ran()
+    for number in (5, 6):
+        place.add(number)
+    place.commit(version, metadata(configuration={"delta.enableChangeDataFeed": "false"}))
+    expected = (phase, "DELTA_MISSING_CHANGE_DATA", ["delta-change-feed-off"]) if phase else (None, None, [])
+    assert told(place.judge(options={"readChangeFeed": "true"})) == expected
+
+
+# -- schemas that are tracked ------------------------------------------------------------------------------------------
+
+
+def mapped_schema(**columns: str) -> str:
+    fields = [
+        {"name": name, "type": "long", "nullable": True, "metadata": {"delta.columnMapping.physicalName": physical}}
+        for name, physical in columns.items()
+    ]
+    return json.dumps({"type": "struct", "fields": fields})
+
+
+@pytest.mark.parametrize(
+    ("now", "given", "condition"),
+    [
+        ({"b": "p1"}, {}, "DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION"),
+        ({"b": "p1"}, {"allowSourceColumnRename": "always"}, None),
+        ({"b": "p1"}, {"allowSourceColumnRename": "7"}, None),
+        (
+            {"b": "p1"},
+            {"allowSourceColumnRename": "6"},
+            "DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION",
+        ),
+        (
+            {"c": "p2"},
+            {"allowSourceColumnRename": "always"},
+            "DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION",
+        ),
+        ({"a": "p1", "c": "p2"}, {}, None),
+    ],
+)
+def test_a_column_that_was_renamed_or_dropped_has_to_be_allowed(
+    place: Place, now: dict[str, str], given: dict[str, str], condition: str | None
+) -> None:
+    log = place.checkpoint / "_schemas" / f"_schema_log_{ID}"
+    log.mkdir(parents=True)
+    for number, (version, columns) in enumerate(((0, {"a": "p1"}), (7, now))):
+        entry = {"tableId": ID, "deltaCommitVersion": version, "dataSchemaJson": mapped_schema(**columns)}
+        entry |= {"partitionSchemaJson": "{}", "sourceMetadataPath": "sources/0"}
+        (log / str(number)).write_text(f"v1\n{json.dumps(entry)}")
+    tracked = {"schemaTrackingLocation": str(log.parent)} | given
+    assert told(place.judge(options=tracked))[:2] == (("init", condition) if condition else (None, None))
 
 
 # -- data files --------------------------------------------------------------------------------------------------------
@@ -406,13 +484,26 @@ def test_data_that_the_batch_before_has_read_is_not_needed(tmp_path: Path) -> No
     assert told(place.judge())[0] == "batch"
 
 
-def test_which_data_is_left_of_a_snapshot_is_not_known(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("gone", "phase"), [("v1", None), ("v2", "batch"), ("v4", "batch")])
+def test_within_a_snapshot_files_come_by_age_also_those_that_the_table_has_no_more(
+    tmp_path: Path, gone: str, phase: str | None
+) -> None:
     place = Place(tmp_path)
-    place.add(4, files=3)
+    for version, age in ((1, 10), (2, 30), (3, 40), (4, 20)):
+        place.commit(version, {"add": {"path": f"v{version}", "dataChange": True, "modificationTime": age}})
+    place.commit(5, {"remove": {"path": "v2", "dataChange": False}}, {"remove": {"path": "v4", "dataChange": False}})
+    (place.table / "v2").touch()
     place.batch(0, offset(4, 0, initial=True))
-    place.batch(1, offset(5), committed=False)
-    (place.table / "v4-2").unlink()
-    assert place.judge() == (None, ())
+    place.batch(1, offset(4, 2, initial=True), committed=False)
+    (place.table / gone).unlink()
+    assert told(place.judge()) == ((phase, "FAILED_READ_FILE.FILE_NOT_EXIST", [GONE]) if phase else (None, None, []))
+
+
+def test_files_that_are_excluded_are_not_read(replay: Place) -> None:
+    (replay.table / "v4").unlink()
+    assert replay.judge(options={"excludeRegex": "^v[45]$"}) == (None, ())
+    assert told(replay.judge(options={"excludeRegex": "v5"}))[0] == "batch"
+    assert replay.judge(options={"excludeRegex": "v(?<x>4"}) == (None, ())
 
 
 def test_data_in_partitions_has_names_that_are_escaped(replay: Place) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ckpttool.formats.delta_log import DeltaMetadata
-from ckpttool.laws.inputs.delta_schema import reads_on
+from ckpttool.laws.inputs.delta_schema import has_changed, reads_on, renamed_or_dropped
 
 
 def column(kind: Any, *, nullable: bool = True, **metadata: str) -> dict[str, Any]:
@@ -78,3 +78,32 @@ def test_where_types_may_widen_it_is_not_known() -> None:
 @pytest.mark.parametrize("text", [None, "{", "[1]"])
 def test_a_schema_that_is_none_is_not_understood(text: str | None) -> None:
     assert not reads_on(DeltaMetadata("t", text), table({"a": LONG}))
+
+
+def test_a_stream_that_tracks_schemas_minds_properties_of_delta_too() -> None:
+    plain = table({"a": LONG})
+    assert not has_changed(plain, table({"a": LONG}, other="1"))
+    assert has_changed(plain, table({"a": LONG}, (), **{"delta.enableChangeDataFeed": "true"}))
+    assert has_changed(plain, table({"a": LONG, "b": TEXT}))
+    assert has_changed(plain, table({"a": LONG}, ("a",)))
+
+
+def mapped_columns(**columns: str) -> str:
+    physical = "delta.columnMapping.physicalName"
+    told = {name: column("long", nullable=True, **{physical: one}) for name, one in columns.items()}
+    return table(told).schema or ""
+
+
+@pytest.mark.parametrize(
+    ("now", "changes"),
+    [
+        (mapped_columns(a="p1", b="p2"), ()),
+        (mapped_columns(a="p1", b="p2", c="p3"), ()),
+        (mapped_columns(a="p1", c="p2"), ("Rename",)),
+        (mapped_columns(a="p1"), ("Drop",)),
+        (mapped_columns(b="p1"), ("Rename", "Drop")),
+        ("{", ()),
+    ],
+)
+def test_what_was_done_to_mapped_columns(now: str, changes: tuple[str, ...]) -> None:
+    assert renamed_or_dropped(mapped_columns(a="p1", b="p2"), now) == changes
