@@ -17,6 +17,8 @@ from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.errors import Refused, exit_code
 from ckpttool.laws.base import Law, finding_of
 from ckpttool.laws.book import told_by_files
+from ckpttool.laws.given import Given
+from ckpttool.laws.given import answers as answer_given
 from ckpttool.laws.restart import GOES_ON, Choice, Restart, choose_release, possible_releases, predict_restart, stopped
 from ckpttool.laws.state_load import TABLES_UNREAD, count_loadable
 from ckpttool.model import Checkpoint, Finding
@@ -79,6 +81,11 @@ class Diagnosis(Struct, frozen=True, dict=True):
             return {}
         counts = count_loadable(files, choose_release(self.evidence, None)[0])
         return {operator.id: (counts[operator.id], operator.partitions) for operator in files.operators}
+
+    @property
+    def given(self) -> tuple[Given, ...]:
+        """What becomes of each option and setting of the restart."""
+        return answer_given(self.scene)
 
     @cached_property
     def answers(self) -> tuple[Answer, ...]:

@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -84,8 +84,8 @@ def restart_options(command: Command) -> Command:
             type=click.Choice(["default", "once", "available-now", "continuous", "real-time"]),
             help="The trigger of the restarted query; else what the files show.",
         ),
-        pairs_option("--conf", "confs", help="A setting of the session at the restart."),
-        pairs_option("--option", "options", help="An option of the restarted query's sources."),
+        known_pairs_option("--conf", "confs", kind="conf", help="A setting of the session at the restart."),
+        known_pairs_option("--option", "options", kind="option", help="An option of the restarted query's sources."),
     )
     return with_options(options, command)
 
@@ -93,6 +93,21 @@ def restart_options(command: Command) -> Command:
 def pairs_option(*names: str, metavar: str = "K=V", **settings: Any) -> Callable[[Command], Command]:
     """It may be given as often as one likes; the command gets a dictionary."""
     return click.option(*names, multiple=True, metavar=metavar, callback=_pairs, **settings)
+
+
+def known_pairs_option(*names: str, kind: Literal["conf", "option"], help: str) -> Callable[[Command], Command]:
+    """Of names that Spark or a connector has. A slip of one is refused: the answer would be about another start."""
+
+    def pairs(context: click.Context, option: click.Parameter, given: Iterable[str]) -> dict[str, str]:
+        from ckpttool.laws.given import meant
+
+        found = _pairs(context, option, given)
+        for key in found:
+            if name := meant(kind, key):
+                raise click.BadParameter(f"{key!r} is unknown: did you mean {name}?", param_hint=option.opts[0])
+        return found
+
+    return click.option(*names, multiple=True, metavar="K=V", callback=pairs, help=help)
 
 
 def _pairs(_: click.Context, option: click.Parameter, pairs: Iterable[str]) -> dict[str, str]:

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from ckpttool.connectors.base import CounterOffset, is_long, longs_of
+from ckpttool.connectors.base import CounterOffset, Options, is_long, longs_of
 from ckpttool.model import Json
 from ckpttool.words import shown
 
 KIND = "auto-loader"
+OPTIONS = Options(
+    prefixes=("cloudFiles.",),
+)
 EXAMPLES: tuple[str, ...] = (
     '{"seqNum":234,"sourceVersion":1,"lastBackfillStartTimeMs":1667453455118,"lastBackfillFinishTimeMs":1667453456546}',
     '{"seqNum":240,"sourceVersion":3,"lastInputPath":"abfss://c@account.dfs.core.windows.net/in"}',

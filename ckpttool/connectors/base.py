@@ -93,6 +93,15 @@ class Offset(Struct, frozen=True):
         return []
 
 
+class Options(Struct, frozen=True):
+    """Names of options as a system spells them; Spark does not tell upper from lower case. `each`: read at every start.
+    `first`: only until it is settled where the query began. `prefixes`: whatever follows is passed on, to a client."""
+
+    each: str = ""
+    first: str = ""
+    prefixes: tuple[str, ...] = ()
+
+
 class Connector(Protocol):
     """The module's face. `EXAMPLES` are offset texts the connector recognises; contract tests and docs use them."""
 

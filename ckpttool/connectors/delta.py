@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import ClassVar, Self
 
-from ckpttool.connectors.base import Offset, OffsetStep, Order, longs_of, order_of_parts, went_down
+from ckpttool.connectors.base import Offset, OffsetStep, Options, Order, longs_of, order_of_parts, went_down
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.envelope import (
     INPUT_COERCION,
@@ -28,6 +28,15 @@ from ckpttool.model import Json, SparkError
 from ckpttool.words import quote, shown
 
 KIND = "delta"
+OPTIONS = Options(
+    each=(
+        "path maxFilesPerTrigger maxBytesPerTrigger excludeRegex ignoreFileDeletion ignoreChanges ignoreDeletes "
+        "skipChangeCommits failOnDataLoss readChangeFeed readChangeData schemaTrackingLocation schemaLocation "
+        "streamingSourceTrackingId allowSourceColumnDrop allowSourceColumnRename allowSourceColumnTypeChange "
+        "endingVersion endingTimestamp versionAsOf timestampAsOf"
+    ),
+    first="startingVersion startingTimestamp",
+)
 EXAMPLES: tuple[str, ...] = (
     '{"sourceVersion":1,"reservoirId":"0b2a2c5e-9c1f-4f0e-8a53-6f6bd1a3c1d7","reservoirVersion":3,"index":1,'
     '"isStartingVersion":true}',

@@ -9,11 +9,23 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ckpttool.connectors.base import TopicOffset, topics_of
+from ckpttool.connectors.base import Options, TopicOffset, topics_of
 from ckpttool.model import Json
 from ckpttool.words import listed
 
 KIND = "eventhubs"
+OPTIONS = Options(
+    each=(
+        "eventhubs.connectionString eventhubs.consumerGroup eventhubs.endingPosition eventhubs.endingPositions "
+        "eventhubs.maxRatePerPartition eventhubs.maxRatesPerPartition eventhubs.receiverTimeout "
+        "eventhubs.maxSilentTime eventhubs.operationTimeout eventhubs.prefetchCount eventhubs.threadPoolSize "
+        "eventhubs.useExclusiveReceiver eventhubs.metricPlugin eventhubs.slowPartitionAdjustment "
+        "eventhubs.throttlingStatusPlugin eventhubs.maxAcceptableBatchReceiveTime eventhubs.useAadAuth "
+        "eventhubs.aadAuthCallback eventhubs.AadAuthCallbackParams eventhubs.DynamicPartitionDiscovery "
+        "maxEventsPerTrigger partitionPreferredLocationStrategy"
+    ),
+    first="eventhubs.startingPosition eventhubs.startingPositions",
+)
 EXAMPLES: tuple[str, ...] = ('{"ehName1":{"0":456,"1":789}}', '{"ehName1":{"0":500,"1":789}}')
 
 

@@ -8,13 +8,32 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ckpttool.connectors.base import CounterOffset, is_long
+from ckpttool.connectors.base import CounterOffset, Options, is_long
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.envelope import MAPPING, NULL_POINTER, parse_json, whole_number
 from ckpttool.model import Json, SparkError
 from ckpttool.words import quote
 
 KIND = "file"
+OPTIONS = Options(
+    each=(
+        "path maxFilesPerTrigger maxBytesPerTrigger maxFileAge latestFirst fileNameOnly cleanSource sourceArchiveDir "
+        "maxCachedFiles discardCachedInputRatio pathGlobFilter recursiveFileLookup modifiedBefore modifiedAfter "
+        "basePath ignoreCorruptFiles ignoreMissingFiles charToEscapeQuoteEscaping charset codec columnPruning comment "
+        "compression dateFormat delimiter emptyValue enableDateTimeParsingFallback encoding enforceSchema escape "
+        "escapeQuotes extension header ignoreLeadingWhiteSpace ignoreTrailingWhiteSpace inferSchema inputBufferSize "
+        "lineSep locale maxCharsPerColumn maxColumns mode multiLine nanValue negativeInf nullValue positiveInf "
+        "preferDate quote quoteAll samplingRatio sep timeFormat timeZone timestampFormat timestampNTZFormat "
+        "unescapedQuoteHandling columnNameOfCorruptRecord singleVariantColumn allowBackslashEscapingAnyCharacter "
+        "allowComments allowNonNumericNumbers allowNumericLeadingZeros allowSingleQuotes allowUnquotedControlChars "
+        "allowUnquotedFieldNames dropFieldIfAllNull ignoreNullFields inferTimestamp prefersDecimal pretty "
+        "primitivesAsString useUnsafeRow writeNonAsciiCharacterAsCodePoint datetimeRebaseMode int96RebaseMode "
+        "mergeSchema wholetext avroSchema avroSchemaUrl enableStableIdentifiersForUnionType ignoreExtension "
+        "positionalFieldMatching recordName recordNamespace recursiveFieldMaxDepth stableIdentifierPrefixForUnionType "
+        "arrayElementName attributePrefix declaration excludeAttribute ignoreNamespace ignoreSurroundingSpaces indent "
+        "rootTag rowTag rowValidationXSDPath useLegacyXMLParser validateName valueTag wildcardColName"
+    ),
+)
 EXAMPLES: tuple[str, ...] = ('{"logOffset":345}', '{"logOffset":0}')
 
 

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from typing import ClassVar, Self
 
-from ckpttool.connectors.base import Offset, OffsetStep, Order
+from ckpttool.connectors.base import Offset, OffsetStep, Options, Order
 from ckpttool.model import Json
 from ckpttool.words import shown
 
 KIND = "hudi"
+OPTIONS = Options(
+    each="path",
+    prefixes=("hoodie.",),
+)
 EXAMPLES: tuple[str, ...] = (
     '{"commitTime":"000"}',
     '{"offsetCommitTime":"20240501120000000"}',

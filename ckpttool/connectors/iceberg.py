@@ -9,11 +9,20 @@ from __future__ import annotations
 
 from typing import ClassVar, Self
 
-from ckpttool.connectors.base import Offset, OffsetStep, Order, longs_of, order_of, step_of_number
+from ckpttool.connectors.base import Offset, OffsetStep, Options, Order, longs_of, order_of, step_of_number
 from ckpttool.model import Json
 from ckpttool.words import counted
 
 KIND = "iceberg"
+OPTIONS = Options(
+    each=(
+        "path stream-from-timestamp streaming-skip-delete-snapshots streaming-skip-overwrite-snapshots "
+        "streaming-max-files-per-micro-batch streaming-max-rows-per-micro-batch async-micro-batch-planning-enabled "
+        "async-queue-preload-file-limit async-queue-preload-row-limit snapshot-id start-snapshot-id end-snapshot-id "
+        "start-timestamp end-timestamp as-of-timestamp branch tag split-size lookback file-open-cost "
+        "vectorization-enabled batch-size locality versionAsOf timestampAsOf aggregate-push-down-enabled"
+    ),
+)
 EXAMPLES: tuple[str, ...] = (
     '{"version":1,"snapshot_id":-1,"position":-1,"scan_all_files":false}',
     '{"version":1,"snapshot_id":8793204973187,"position":2,"scan_all_files":false}',

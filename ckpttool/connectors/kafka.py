@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ckpttool.connectors.base import TopicOffset, certainty_by, topics_of
+from ckpttool.connectors.base import Options, TopicOffset, certainty_by, topics_of
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.envelope import ILLEGAL_STATE, INT_MAX, LONG_MAX, LONG_MIN, parse_json, parse_version
 from ckpttool.formats.names import parse_long
@@ -17,6 +17,16 @@ from ckpttool.model import Json, SparkError
 from ckpttool.words import listed, quote
 
 KIND = "kafka"
+OPTIONS = Options(
+    each=(
+        "assign subscribe subscribePattern failOnDataLoss minPartitions maxRecordsPerPartition maxOffsetsPerTrigger "
+        "minOffsetsPerTrigger maxTriggerDelay fetchOffset.numRetries fetchOffset.retryIntervalMs "
+        "kafkaConsumer.pollTimeoutMs groupIdPrefix includeHeaders endingOffsets endingOffsetsByTimestamp "
+        "endingTimestamp"
+    ),
+    first="startingOffsets startingOffsetsByTimestamp startingTimestamp startingOffsetsByTimestampStrategy",
+    prefixes=("kafka.",),
+)
 EXAMPLES: tuple[str, ...] = (
     '{"orders":{"0":456,"1":789}}',
     '{"orders":{"0":460,"1":800}}',

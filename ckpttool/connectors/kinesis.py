@@ -14,11 +14,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Self
 
-from ckpttool.connectors.base import Offset, OffsetStep, Order, missing_in, order_of_parts, went_down
+from ckpttool.connectors.base import Offset, OffsetStep, Options, Order, missing_in, order_of_parts, went_down
 from ckpttool.model import Json
 from ckpttool.words import counted, shown
 
 KIND = "kinesis"
+OPTIONS = Options(
+    each=(
+        "kinesis.region kinesis.endpointUrl kinesis.streamName kinesis.consumerType kinesis.consumerName "
+        "kinesis.failOnDataLoss kinesis.maxFetchRecordsPerShard kinesis.maxFetchTimePerShardSec "
+        "kinesis.describeShardInterval kinesis.minBatchesToRetain kinesis.checkNewRecordThreads "
+        "kinesis.metadataCommitterType kinesis.metadataPath kinesis.metadataNumRetries "
+        "kinesis.metadataRetryIntervalsMs kinesis.metadataMaxRetryIntervalMs kinesis.clientNumRetries "
+        "kinesis.clientRetryIntervalsMs kinesis.clientMaxRetryIntervalMs kinesis.stsRoleArn kinesis.stsSessionName "
+        "kinesis.stsEndpointUrl kinesis.awsAccessKeyId kinesis.awsSecretKey kinesis.sessionToken "
+        "kinesis.credentialProviderClass kinesis.credentialProviderParam kinesis.kinesisRegion"
+    ),
+    first="kinesis.startingPosition",
+    prefixes=(
+        "kinesis.internal.",
+        "kinesis.dynamodb.",
+        "kinesis.subscribeToShard.",
+        "kinesis.getRecords.",
+        "kinesis.sink.",
+    ),
+)
 EXAMPLES: tuple[str, ...] = (
     '{"metadata":{"batchId":"7","streamName":"s"},"shardId-000000000000":{"iteratorType":"AFTER_SEQUENCE_NUMBER",'
     '"iteratorPosition":"49605240428222307037115827613554798409561082419642105858","subSequenceNumber":"-1",'

@@ -8,11 +8,22 @@ from __future__ import annotations
 
 from typing import ClassVar, Self
 
-from ckpttool.connectors.base import Offset, OffsetStep, Order, is_long, longs_of, order_of
+from ckpttool.connectors.base import Offset, OffsetStep, Options, Order, is_long, longs_of, order_of
 from ckpttool.model import Json
 from ckpttool.words import shown
 
 KIND = "mongodb"
+OPTIONS = Options(
+    each=(
+        "connection.uri database collection comment mode columnNameOfCorruptRecord mongoClientFactory sampleSize "
+        "partitioner aggregation.pipeline aggregation.allowDiskUse outputExtendedJson schemaHints "
+        "change.stream.lookup.full.document change.stream.lookup.full.document.before.change "
+        "change.stream.micro.batch.max.partition.count change.stream.micro.batch.max.rows "
+        "change.stream.publish.full.document.only"
+    ),
+    first="change.stream.startup.mode change.stream.startup.mode.timestamp.start.at.operation.time",
+    prefixes=("partitioner.options.", "spark.mongodb."),
+)
 EXAMPLES: tuple[str, ...] = (
     '{"version": 1, "offset": {"$timestamp": {"t": 5000, "i": 0}}}',
     '{"version": 1, "offset": {"$timestamp": {"t": 5060, "i": 0}}}',

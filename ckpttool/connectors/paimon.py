@@ -9,10 +9,17 @@ from __future__ import annotations
 
 from typing import ClassVar, Self
 
-from ckpttool.connectors.base import Offset, OffsetStep, Order, is_long, longs_of, order_of
+from ckpttool.connectors.base import Offset, OffsetStep, Options, Order, is_long, longs_of, order_of
 from ckpttool.model import Json
 
 KIND = "paimon"
+OPTIONS = Options(
+    each=(
+        "path read.stream.maxFilesPerTrigger read.stream.maxBytesPerTrigger read.stream.maxRowsPerTrigger "
+        "read.stream.minRowsPerTrigger read.stream.maxTriggerDelayMs read.changelog read.allow.fullScan consumer-id"
+    ),
+    first="scan.mode scan.snapshot-id scan.timestamp-millis scan.timestamp scan.tag-name",
+)
 EXAMPLES: tuple[str, ...] = (
     '{"snapshotId":1,"index":-1,"scanSnapshot":true}',
     '{"snapshotId":3,"index":1,"scanSnapshot":false}',

@@ -13,6 +13,7 @@ from ckpttool.connectors.base import (
     START_UNKNOWN,
     Offset,
     OffsetStep,
+    Options,
     Order,
     certainty_by,
     missing_in,
@@ -24,6 +25,16 @@ from ckpttool.model import Json
 from ckpttool.words import counted, shown
 
 KIND = "pulsar"
+OPTIONS = Options(
+    each=(
+        "topic topics topicsPattern service.url admin.url subscriptionPrefix predefinedSubscription "
+        "maxBytesPerTrigger pollTimeoutMs failOnDataLoss authPluginClassName authParams tlsTrustCertsFilePath "
+        "tlsAllowInsecureConnection tlsHostnameVerificationEnable allowDifferentTopicSchemas "
+        "waitingForNonExistedTopic topic.schema.class"
+    ),
+    first="startingOffsets startingTime",
+    prefixes=("pulsar.client.", "pulsar.admin.", "pulsar.reader."),
+)
 EXAMPLES: tuple[str, ...] = (
     '{"persistent://public/default/orders":[8,11,16,101,24,1,32,1]}',
     '{"persistent://public/default/orders":[8,11,16,104,24,1]}',

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ckpttool.connectors.base import CounterOffset, is_long
+from ckpttool.connectors.base import CounterOffset, Options, is_long
 from ckpttool.model import Json
 from ckpttool.words import counted
 
 KIND = "rate"
+OPTIONS = Options(each="rowsPerSecond rampUpTime numPartitions")
 EXAMPLES: tuple[str, ...] = ("7", "12")
 
 

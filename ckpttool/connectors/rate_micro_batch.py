@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ckpttool.connectors.base import CounterOffset, certainty_by, longs_of
+from ckpttool.connectors.base import CounterOffset, Options, certainty_by, longs_of
 from ckpttool.model import Json
 from ckpttool.words import counted
 
 KIND = "rate-micro-batch"
+OPTIONS = Options(
+    each="rowsPerBatch numPartitions advanceMillisPerBatch",
+    first="startTimestamp",
+)
 EXAMPLES: tuple[str, ...] = ('{"offset":6,"timestamp":2000}', '{"offset":10,"timestamp":3000}')
 
 

@@ -8,7 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ckpttool.laws import batch, commits, file_log, files, logs, metadata, offsets, pinned, query, rate, sources, state
+from ckpttool.laws import (
+    batch,
+    commits,
+    file_log,
+    files,
+    given,
+    logs,
+    metadata,
+    offsets,
+    pinned,
+    query,
+    rate,
+    sources,
+    state,
+)
 from ckpttool.laws.base import Check, Law
 from ckpttool.laws.inputs import delta_lines
 from ckpttool.model import Finding
@@ -41,6 +55,7 @@ TELLING = (
     *state.DIRECTORIES,
     *query.TOLD,
     *state.FILES,
+    *given.LAWS,
 )
 
 # What the prediction itself gives to tell.

@@ -19,6 +19,7 @@ CONFLICT_CONDITION: Release = (3, 5, 0)  # a second commit or plan of a batch fa
 LOG_CONDITIONS: Release = (4, 0, 0)  # errors/QueryExecutionErrors.scala: what is wrong in a log has a condition
 COMMITS_2: Release = (4, 0, 0)  # version 2 of commits, with ids of state; a session reads the version it asks for alone
 COMMITS_3: Release = (4, 2, 0)  # version 3 of commits; all versions up to it are read
+COMMITS_OVERRULE: Release = (4, 3, 0)  # CheckpointVersionManager: the newest commit's version wins over the session's
 OFFSETS_2: Release = (4, 2, 0)  # OffsetMap: version 2 of offsets, which names the sources
 
 # Conf in the offset log → the first release that pins it.
@@ -45,6 +46,8 @@ MISNAMED_CONF: Release = (3, 5, 4)  # this release alone pins pruneFilters… un
 
 # -- how a query starts ------------------------------------------------------------------------------------------------
 
+ADAPTIVE_STATELESS: Release = (4, 1, 0)  # MicroBatchExecution: adaptive execution stays on for stateless queries
+STATE_PARTITIONS: Release = (4, 1, 0)  # OffsetSeq.scala, rebindSQLConfs: the partitions of state alone are pinned
 EMPTY_LOCATION: Release = (4, 1, 0)  # MicroBatchExecution.verifyCheckpointDirectoryEmptyOnStart
 REAL_TIME: Release = (4, 1, 0)  # Trigger.RealTime
 INVALID_CONF_VALUE: Release = (4, 1, 0)  # the condition of a configuration's impossible value

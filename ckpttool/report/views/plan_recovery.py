@@ -37,6 +37,7 @@ def unknown_recovery(given: Release | None, error: CkptError) -> Fields:
         "restart": _restart_fields(nothing_known),
         "sinks": [],
         "kafka": None,
+        "given": [],
         "options": [],
         "refused": [],
         "reach": None,
@@ -55,6 +56,10 @@ def _fields(diagnosis: Diagnosis, plan: Plan) -> Fields:
             {"kind": sink.kind, "path": sink.path, "verdict": sink.verdict, "why": sink.why} for sink in diagnosis.sinks
         ],
         "kafka": _kafka_fields(diagnosis),
+        "given": [
+            {"kind": one.kind, "key": one.key, "value": one.value, "answer": one.answer, "by": one.by}
+            for one in diagnosis.given
+        ],
         "findings": findings_fields(diagnosis.findings),
         "options": [_option_fields(option) for option in plan.options],
         "refused": [{"id": refusal.id, "why": refusal.why} for refusal in plan.refused],
@@ -127,6 +132,7 @@ def _blocks(diagnosis: Diagnosis, plan: Plan) -> Iterator[Section]:
         from ckpttool.report.views.kafka import view_section
 
         yield from map(view_section, diagnosis.views)
+    yield _given(diagnosis)
     yield [Findings(diagnosis.findings)]
     yield _options(plan)
     yield _not_offered(diagnosis, plan)
@@ -199,6 +205,13 @@ def _sinks(diagnosis: Diagnosis) -> Iterator[Line]:
         verdict = Toned(sink.verdict.replace("_", " "), tones.get(sink.verdict, "error"))
         yield f"Sink {sink.kind}{where}: ", verdict
         yield f"  {sink.why}."
+
+
+def _given(diagnosis: Diagnosis) -> Iterator[Line]:
+    """Without values, which may be long: whoever gave them knows them."""
+    for one in diagnosis.given:
+        answer = Toned(one.answer, "good" if one.answer == "taken" else "notice")
+        yield f"Given --{one.kind} {one.key}: ", answer, f" ({one.by})"
 
 
 def _options(plan: Plan) -> Iterator[Line]:

@@ -95,6 +95,8 @@ def test_1_for_a_finding_of_severity_error_alone(tmp_path: Path) -> None:
         ["--conf", "spark.sql.shuffle.partitions"],
         ["--conf", "=2"],
         ["--option", "failOnDataLoss"],
+        ["--conf", "spark.sql.shuffle.partition=2"],
+        ["--option", "failOnDatalos=false"],
         ["--storage-option", "anon"],
         ["--to-time", "yesterday"],
         ["--to-batch", "-1"],
@@ -112,6 +114,34 @@ def test_2_for_wrong_usage_even_where_nothing_is(tmp_path: Path, options: list[s
     outcome = run_ckpt("plan-recovery", str(tmp_path / "nowhere"), *options)
     assert outcome.code == 2
     assert not outcome.out
+
+
+def test_a_slip_is_answered_with_the_name_that_was_meant(tmp_path: Path) -> None:
+    outcome = run_ckpt("plan-recovery", str(tmp_path / "nowhere"), "--option", "failOnDatalos=hunter2")
+    assert "did you mean failOnDataLoss?" in outcome.err
+    assert "hunter2" not in outcome.err
+
+
+def test_each_option_and_setting_is_answered(tmp_path: Path) -> None:
+    given = [
+        "--conf",
+        "spark.sql.shuffle.partitions=400",
+        "--option",
+        "failOnDataLoss=false",
+        "--option",
+        "zzz=hunter2",
+    ]
+    root = build(tmp_path, SOUND)
+    _, fields = plan(root, "--spark-version", "3.5.7", *given)
+    unknown = "no source and no sink that is known here has such an option"
+    assert [tuple(one.values()) for one in fields["given"]] == [
+        ("conf", "spark.sql.shuffle.partitions", "400", "pinned", "offsets/2"),
+        ("option", "failOnDataLoss", "false", "taken", "the kafka source"),
+        ("option", "zzz", "***", "unknown", unknown),
+    ]
+    text = run_ckpt("plan-recovery", str(root), "--spark-version", "3.5.7", *given).out
+    assert "Given --option failOnDataLoss: taken (the kafka source)" in text
+    assert f"Given --option zzz: unknown ({unknown})" in text
 
 
 def test_3_for_a_release_that_is_newer_than_the_rules(tmp_path: Path) -> None:

@@ -1,0 +1,256 @@
+"""What becomes of each option and setting that the restart was given: taken, pinned, ignored, or known to nobody."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from ckpttool.formats import layout
+from ckpttool.laws.base import Law
+from ckpttool.laws.pinned import PARTITIONS
+from ckpttool.model import Finding
+from ckpttool.releases import Release, since, spell_release
+from ckpttool.scene.scene import Scene
+from ckpttool.storage.urls import redact_url
+from ckpttool.words import enumerated, shown
+
+Kind = Literal["option", "conf"]
+Answer = Literal["taken", "pinned", "ignored", "unknown"]
+
+
+class Given(Struct, frozen=True):
+    """`value`: as it may be shown. `by`: who takes it, or what overrules it, or why nobody does."""
+
+    kind: Kind
+    key: str
+    value: str
+    answer: Answer
+    by: str
+    finding: Finding | None = None
+
+
+def answers(scene: Scene) -> tuple[Given, ...]:
+    """In the order in which they were given, settings first."""
+    if scene.evidence.mode == "dstreams":
+        return ()
+    settings = (_of_setting(scene, key, value) for key, value in scene.start.conf.items())
+    return (*settings, *(_of_option(scene, key, value) for key, value in scene.start.options.items()))
+
+
+def meant(kind: Kind, key: str) -> str | None:
+    """The name that this one is a slip of; None if it is known, or like none that is."""
+    from ckpttool.connectors import options
+    from ckpttool.releases.settings import settings
+
+    if kind == "option":
+        return options.option_meant(key)
+    known = {**settings(), **_NO_ENTRY}
+    return None if key in known else options.nearest(key, known)
+
+
+# -- settings ----------------------------------------------------------------------------------------------------------
+
+_STREAMING = "spark.sql.streaming"
+_STATE_PARTITIONS = f"{_STREAMING}.internal.stateStore.partitions"
+_OFFSETS_VERSION = f"{_STREAMING}.offsetLog.formatVersion"
+_COMMITS_VERSION = f"{_STREAMING}.stateStore.checkpointFormatVersion"
+# OffsetSeqMetadata.relevantSQLConfDefaultValues: what is forced on the session where the offsets pin nothing.
+_FORCED: Mapping[str, str] = {
+    f"{_STREAMING}.multipleWatermarkPolicy": "min",
+    f"{_STREAMING}.flatMapGroupsWithState.stateFormatVersion": "1",
+    f"{_STREAMING}.aggregation.stateFormatVersion": "1",
+    f"{_STREAMING}.join.stateFormatVersion": "1",
+    f"{_STREAMING}.stateStore.compression.codec": "lz4",
+    f"{_STREAMING}.statefulOperator.useStrictDistribution": "false",
+    "spark.sql.optimizer.pruneFiltersCanPruneStreamingSubplan": "true",
+    f"{_STREAMING}.stateStore.encodingFormat": "unsaferow",
+    f"{_STREAMING}.stateStore.rowChecksum.enabled": "false",
+    f"{_STREAMING}.stateStore.rocksdb.mergeOperatorVersion": "1",
+    "spark.sql.function.protobufExtensions.enabled": "false",
+    f"{_STREAMING}.queryEvolution.enableSourceEvolution": "false",
+}
+# StreamExecution.runStream switches these off for every query.
+_SWITCHED_OFF = ("spark.sql.cbo.enabled", "spark.sql.requireAllClusterKeysForDistribution")
+_ADAPTIVE = "spark.sql.adaptive.enabled"
+# Below `spark.sql.`, and no entries of SQLConf: names that one makes up, and those of modules beside it.
+_OTHERS = ("spark.sql.catalog.", "spark.sql.hive.", "spark.sql.iceberg.", "spark.sql.delta.", "spark.sql.kyuubi.")
+_NO_ENTRY: Mapping[str, None] = dict.fromkeys(
+    f"spark.databricks.delta.streaming.{name}"
+    for name in (
+        "trailingCommitValidation.enabled",
+        "schemaTracking.enabled",
+        "schemaValidationOnRestart.enabled",
+        "offsetValidation.enabled",
+        "unsafeReadOnIncompatibleColumnMappingSchemaChanges.enabled",
+        "unsafeReadOnIncompatibleSchemaChangesDuringStreamStart.enabled",
+        "unsafeReadOnPartitionColumnChanges.enabled",
+        "unsafeReadOnNullabilityChange.enabled",
+        "allowSchemaLocationOutsideCheckpointLocation",
+        "initialSnapshotMaxFiles",
+    )
+)
+
+
+def _of_setting(scene: Scene, key: str, value: str) -> Given:
+    from ckpttool.releases.settings import knows, settings
+
+    if overruled := _pinned(scene, key):
+        path, forced = overruled
+        return Given("conf", key, value, "pinned", path, _told_pinned(key, value, path, forced))
+    if why := _switched_off(scene, key):
+        told = _told("conf-pinned", "warning", f"{key} = {shown(value)} was given, and {why}", "leave it out")
+        changes = value.strip().lower() == "true"
+        return Given("conf", key, value, "pinned", why, told if changes else None)
+    if knows(scene.release, key) or key in _NO_ENTRY:
+        return Given("conf", key, _value(key, value), "taken", "the session")
+    if not key.startswith("spark.sql.") or key.startswith(_OTHERS):
+        return Given("conf", shown(key), "***", "unknown", "no setting of Spark SQL: what it does is not known here")
+    first = settings().get(key)
+    release = spell_release(scene.release)
+    why = (
+        f"Spark {release} has no such setting"
+        if first is None
+        else f"Spark {release} does not have it, which came with {spell_release(first)}"
+        if first > scene.release
+        else f"Spark {release} does not have it any more"
+    )
+    told = _told("option-unknown", "warning", f"the setting {shown(key)}: {why}, and passes over it", _LOOK_AGAIN)
+    return Given("conf", shown(key), "***", "unknown", why, told)
+
+
+def _pinned(scene: Scene, key: str) -> tuple[str, str] | None:
+    """The file that overrules a setting, and with which value. Micro-batches force what their newest offsets pin on the
+    session before they plan anything; continuous processing does not."""
+    newest = scene.entry(scene.planned)
+    if newest is None or scene.is_continuous:
+        return None
+    path = layout.offsets(scene.planned or 0)
+    if key == _OFFSETS_VERSION and scene.release >= since.OFFSETS_2:
+        return path, str(newest.version)
+    if key == _COMMITS_VERSION and scene.release >= since.COMMITS_OVERRULE and scene.committed is not None:
+        commit = scene.checkpoint.commits.get(scene.committed)
+        return (layout.commits(scene.committed), str(commit.version)) if commit else None
+    if key == PARTITIONS and scene.release >= since.STATE_PARTITIONS and not scene.is_stateful:
+        return None  # only the number of the state's partitions is pinned
+    if key == _STATE_PARTITIONS and scene.release >= since.STATE_PARTITIONS:
+        key = PARTITIONS
+    if newest.metadata is None or not _pins(scene.release, key):
+        return None
+    forced = newest.metadata.conf.get(key, _FORCED.get(key))
+    return None if forced is None else (path, forced)
+
+
+def _pins(release: Release, key: str) -> bool:
+    first = since.PINNED.get(key)
+    return first is not None and release >= first
+
+
+def _told_pinned(key: str, value: str, path: str, forced: str) -> Finding | None:
+    if value.strip().lower() == forced.strip().lower():
+        return None
+    return Finding(
+        id="conf-pinned",
+        severity="warning",
+        path=path,
+        message=f"{key} = {shown(value)} was given, and this file overrules it: {shown(forced)} stays",
+        next_step="leave it out; a new checkpoint takes another value",
+    )
+
+
+def _switched_off(scene: Scene, key: str) -> str | None:
+    if key in _SWITCHED_OFF:
+        return "Spark switches it off for every streaming query"
+    if key != _ADAPTIVE:
+        return None
+    if scene.release < since.ADAPTIVE_STATELESS:
+        return "Spark switches it off for every streaming query"
+    if scene.is_stateful or scene.is_continuous or scene.is_realtime:
+        return "Spark switches it off for a query like this one"
+    return None
+
+
+# -- options -----------------------------------------------------------------------------------------------------------
+
+
+def _of_option(scene: Scene, key: str, value: str) -> Given:
+    from ckpttool.connectors.options import takers
+
+    known = takers(key)
+    if not known:
+        why = "no source and no sink that is known here has such an option"
+        told = _told("option-unknown", "warning", f"the option {shown(key)}: {why}", _LOOK_AGAIN)
+        return Given("option", shown(key), "***", "unknown", why, told)
+    value = _value(key, value)
+    sources = {kind for kind in scene.kinds if kind not in ("integer", "python", "unknown")}
+    settled = bool(sources) and sources == scene.kinds
+    sinks: set[str] = {sink.kind for sink in scene.sinks}
+    named = bool(sinks) and "foreachBatch" not in sinks  # what that writes to has options of its own
+
+    here: Mapping[str, set[str]] = {"source": sources, "sink": sinks, "query": {"query"}}
+    sure = {"source": settled, "sink": named, "query": True}
+    certain = [taker for taker in known if taker.kind in here[taker.part]]
+    mine = certain or [taker for taker in known if not sure[taker.part]]
+    if not mine:
+        why = f"it is one of {enumerated(sorted({f'{taker.kind} {taker.part}s' for taker in known}))}, and none is here"
+        return Given(
+            "option", key, value, "ignored", why, _told("option-ignored", "info", f"the option {key}: {why}", "")
+        )
+    began = _began_at(scene)
+    if began and all(taker.when == "first" for taker in mine):
+        told = Finding(
+            id="option-ignored",
+            severity="info",
+            path=began,
+            message=f"the option {key} counts for a new query only: this one goes on from here",
+            next_step="leave it out; a new checkpoint begins where it says",
+        )
+        return Given("option", key, value, "ignored", began, told)
+    names = [f"the {taker.kind} {taker.part}" if taker.part != "query" else "the query" for taker in mine]
+    return Given("option", key, value, "taken", enumerated(dict.fromkeys(names)))
+
+
+def _began_at(scene: Scene) -> str | None:
+    """The file that says where the query began, or where it is. Kafka's source writes down its beginning; others begin
+    as the options say for as long as batch 0 is not committed."""
+    newest = scene.evidence.newest
+    for source in newest.sources if newest else ():
+        path = layout.source_entry(source.key, 0)
+        if path in scene.checkpoint.raw and scene.kind_of(source) == "kafka":
+            return path
+    return layout.offsets(scene.planned) if scene.planned is not None and scene.committed is not None else None
+
+
+# -- what is shown -----------------------------------------------------------------------------------------------------
+
+_SECRET = re.compile(r"secret|password|token|credential|access.?key|api.?key|jaas|auth|connection|uri$", re.IGNORECASE)
+_OF_A_CLIENT = re.compile(
+    r"kafka\.|kinesis\.|pulsar\.|eventhubs\.|spark\.mongodb\.|cloudfiles\.|hoodie\.", re.IGNORECASE
+)
+
+
+def _value(key: str, value: str) -> str:
+    """What a client gets may be a secret under any name."""
+    return "***" if _SECRET.search(key) or _OF_A_CLIENT.match(key) else redact_url(value)
+
+
+_LOOK_AGAIN = "look at how it is spelled, or leave it out: the answer does not depend on it"
+
+
+def _told(id_: str, severity: Literal["warning", "info"], message: str, next_step: str) -> Finding:
+    return Finding(id=id_, severity=severity, path=".", message=message, next_step=next_step or None)
+
+
+def look(scene: Scene) -> Iterator[Finding]:
+    yield from (given.finding for given in answers(scene) if given.finding)
+
+
+LAWS = (
+    Law("conf-pinned", "a setting that was given is overruled", look=look, severities=("warning",)),
+    Law("option-ignored", "an option that was given counts for nothing here", look=look, severities=("info",)),
+    Law(
+        "option-unknown", "an option or a setting that was given is known to nobody", look=look, severities=("warning",)
+    ),
+)

@@ -1,0 +1,42 @@
+"""Who has an option, and which one was meant by a slip."""
+
+from __future__ import annotations
+
+import pytest
+
+from ckpttool.connectors.options import Taker, nearest, option_meant, takers
+
+KNOWN = {"spark.sql.shuffle.partitions": None, "header": None, "failOnDataLoss": None}
+
+
+def test_the_name_is_known_in_any_case_and_so_is_what_goes_on_to_a_client() -> None:
+    assert Taker("source", "kafka", "first") in takers("STARTINGoffsets")
+    assert takers("Kafka.Whatever.Client.Setting") == (
+        Taker("source", "kafka", "each"),
+        Taker("sink", "kafka", "each"),
+    )
+    assert takers("whatever") == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("failOnDataLos", "failOnDataLoss"),  # one too few
+        ("failOnDataLosss", "failOnDataLoss"),  # one too many
+        ("failOnDatsLoss", "failOnDataLoss"),  # another
+        ("failOnDatalsos", "failOnDataLoss"),  # two in the wrong order
+        ("failOnDtaLos", "failOnDataLoss"),  # two slips in a long name
+        ("failDtaLos", None),
+        ("heder", None),  # short names are near to anything
+        ("hheader", "header"),
+        ("hheaader", None),
+    ],
+)
+def test_a_slip_is_a_letter_or_two(name: str, meant: str | None) -> None:
+    assert nearest(name, KNOWN) == meant
+
+
+def test_a_known_name_is_no_slip_of_another() -> None:
+    assert option_meant("startingOffsets") is None
+    assert option_meant("startOffsets") is None
+    assert option_meant("startingOfsets") == "startingOffsets"
