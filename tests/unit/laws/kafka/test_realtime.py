@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ckpttool.scene.scene import Failure
@@ -46,7 +48,8 @@ def test_a_first_batch_begins_where_the_source_did() -> None:
 
 
 def test_partitions_that_are_gone_fail_as_in_any_batch_and_never_name_the_group() -> None:
-    scene = query({"t": {0: 1, 1: 1}}, trigger="real-time", **{"kafka.group.id": "own"})
+    grouped: dict[str, Any] = {"kafka.group.id": "own"}
+    scene = query({"t": {0: 1, 1: 1}}, trigger="real-time", **grouped)
     obstacle, _ = judge(scene, broker({"t": {0: (0, 5)}}))
     assert isinstance(obstacle, Failure)
     assert (obstacle.class_name, obstacle.condition) == (NAMED, "KAFKA_DATA_LOSS.PARTITIONS_DELETED")
@@ -56,13 +59,13 @@ def test_partitions_that_are_gone_fail_as_in_any_batch_and_never_name_the_group(
     "name", ["maxOffsetsPerTrigger", "minOffsetsPerTrigger", "minPartitions", "endingTimestamp", "maxTriggerDelay"]
 )
 def test_options_about_what_a_batch_takes_are_refused(name: str) -> None:
-    there = broker({"t": {0: (0, 300)}})
-    obstacle, [finding] = judge(query(START, trigger="real-time", **{name: "3"}), there)
+    there, options = broker({"t": {0: (0, 300)}}), dict[str, Any]({name: "3"})
+    obstacle, [finding] = judge(query(START, trigger="real-time", **options), there)
     assert isinstance(obstacle, Failure)
     assert (obstacle.phase, obstacle.class_name) == ("batch", "java.lang.UnsupportedOperationException")
     assert obstacle.message == f"{name if 'Offsets' in name else name.lower()} is not compatible with real time mode"
     assert (finding.id, finding.severity) == ("kafka-option-refused", "error")
-    assert judge(query(START, **{name: "3"}), there)[0] is None
+    assert judge(query(START, **options), there)[0] is None
 
 
 def test_other_triggers_compare_offsets() -> None:
