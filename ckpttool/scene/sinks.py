@@ -13,6 +13,8 @@ SinkKind = Literal["delta", "file", "iceberg", "kafka", "jdbc", "foreachBatch", 
 HAVE_A_RECORD = ("delta", "file", "iceberg")
 KEEP_NOTHING = ("noop", "memory")
 Verdict = Literal["written", "skipped_already_written", "skipped_rows_lost", "duplicated", "unknown"]
+# `recorded`: the record says that it has the batch, and no write shows when it got it.
+Has = Literal["rows", "recorded", "nothing", "rows-taken-out", "other-rows", "perhaps-rows", "not-known"]
 HARMFUL: tuple[Verdict, ...] = ("skipped_rows_lost", "duplicated")
 
 
@@ -158,22 +160,36 @@ class SinkView(Struct, frozen=True):
         """Delta and the file sink look at their record before they ask for a row; Iceberg only when it commits."""
         return self.sink.kind in ("delta", "file") and self.skips(batch_id) is True
 
-    def holds(self, batch_id: int) -> bool | None:
-        """Whether the rows of a batch are in the sink; None where neither its record nor the commits tell."""
-        sink = self.sink
-        if not sink.exists:
-            return False
-        if sink.error or sink.incomplete:
-            return None
+    def has(self, batch_id: int) -> Has:
+        """What is there of a batch, by the sink's writes, by its record, or by the commits where it keeps none."""
+        if not self.sink.exists:
+            return "nothing"
+        if self.sink.error or self.sink.incomplete:
+            return "not-known"
         if not self.keeps_a_record:
-            return True if batch_id in self.logs.commits else None
+            return "rows" if batch_id in self.logs.commits else "not-known"
         write = self.latest_write(batch_id)
-        if write is not None:
-            return None if write.rows_unsure else not write.rows_lost and not self.planned_after(write)
+        if write is None:
+            return self._has_without_a_write(batch_id)
+        if write.rows_lost and not write.empty:
+            return "rows-taken-out"
+        if self.planned_after(write):
+            return "other-rows"
+        return "perhaps-rows" if write.rows_unsure and not write.empty else "rows"
+
+    def _has_without_a_write(self, batch_id: int) -> Has:
+        sink = self.sink
         if self.skips(batch_id):
-            return sink.seen_from_ms != 0  # the record's word, unless every write is known and none is this one
-        known = sink.entry(sink.key) is not None or (not sink.ledger and sink.seen_from_ms == 0)
-        return False if known else None
+            again = self.logs.is_replay and batch_id == self.logs.batch_id
+            all_seen = sink.seen_from_ms == 0 or (again and self.is_all_seen_since_planned)
+            return "nothing" if all_seen else "recorded"
+        is_known = sink.entry(sink.key) is not None or (not sink.ledger and sink.seen_from_ms == 0)
+        return "nothing" if is_known else "not-known"
+
+    def holds(self, batch_id: int) -> bool | None:
+        """Whether the rows of a batch are in the sink; None where nothing tells."""
+        has = self.has(batch_id)
+        return None if has in ("perhaps-rows", "not-known") else has in ("rows", "recorded")
 
     def holds_what_it_skips(self, batch_id: int) -> bool:
         return self.skips(batch_id) is True and self.holds(batch_id) is True

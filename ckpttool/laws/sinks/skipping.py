@@ -14,7 +14,7 @@ from ckpttool.scene.sinks import SinkVerdict, SinkView
 
 def _taken_out(view: SinkView) -> SinkVerdict | None:
     write = view.own_write
-    if write is None or write.empty or not write.rows_lost:
+    if write is None or view.has(view.logs.batch_id) != "rows-taken-out":
         return None
     why = f"batch {view.logs.batch_id} is skipped, and {write.rows_lost}"
     return said(view, "skipped_rows_lost", why, "sink-table-changed-under-checkpoint", LOWER)
@@ -32,13 +32,13 @@ def _taken_out_before(view: SinkView, verdict: SinkVerdict) -> Iterator[Finding]
 
 def _passed(view: SinkView) -> SinkVerdict | None:
     """A number that the record has is given to other rows than those that the sink has of it."""
-    batch, write = view.logs.batch_id, view.own_write
+    batch, has = view.logs.batch_id, view.has(view.logs.batch_id)
     if not view.logs.is_replay:
         why = f"the record has batch {view.recorded}, so whatever batch {batch} reads now is skipped"
-    elif write is None and view.is_all_seen_since_planned:
+    elif has == "nothing":
         why = f"the record has passed batch {batch}, and nothing was written under that number since it was planned"
-    elif write and view.planned_after(write) and view.skips(batch + 1):
-        why = f"batch {batch} was planned anew after {write.place} had that number: what it reads now is skipped"
+    elif has == "other-rows" and view.skips(batch + 1):
+        why = _why_other_rows(view)
     else:
         return None
     return said(view, "skipped_rows_lost", why, _id_of_passed(view), LOWER)
@@ -62,11 +62,14 @@ def _ahead(view: SinkView, verdict: SinkVerdict) -> Iterator[Finding]:
 
 
 def _replanned(view: SinkView) -> SinkVerdict | None:
-    batch, write = view.logs.batch_id, view.own_write
-    if write is None or not view.planned_after(write):
+    if view.has(view.logs.batch_id) != "other-rows":
         return None
-    why = f"batch {batch} was planned anew after {write.place} had that number: what it reads now is skipped"
-    return said(view, "skipped_rows_lost", why, "replanned-after-sink-commit", LOWER)
+    return said(view, "skipped_rows_lost", _why_other_rows(view), "replanned-after-sink-commit", LOWER)
+
+
+def _why_other_rows(view: SinkView) -> str:
+    place = view.own_write.place if view.own_write else "the sink"
+    return f"batch {view.logs.batch_id} was planned anew after {place} had that number: what it reads now is skipped"
 
 
 def skipped(view: SinkView) -> SinkVerdict:
@@ -76,7 +79,7 @@ def skipped(view: SinkView) -> SinkVerdict:
         return said(view, "unknown", f"batch {batch} is skipped; the sink's log does not tell when it was written")
     if view.logs.planned_ms is None:
         return said(view, "unknown", f"batch {batch} is skipped; it is not known when it was planned")
-    if write.rows_unsure and not write.empty:
+    if view.has(batch) == "perhaps-rows":
         return said(view, "unknown", f"batch {batch} is skipped, and {write.rows_unsure}")
     return said(view, "skipped_already_written", f"{write.place} holds batch {batch}")
 

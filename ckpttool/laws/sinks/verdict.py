@@ -70,8 +70,8 @@ def _settled(view: SinkView) -> SinkVerdict | None:
         return said(view, "unknown", sink.incomplete)
     if not view.logs.reads_nothing:
         return None
-    has_it = view.skips(view.logs.batch_id) and write and not write.empty and not write.rows_lost
-    if has_it and write and not view.planned_after(write):
+    has_it = view.skips(view.logs.batch_id) and view.has(view.logs.batch_id) in ("rows", "perhaps-rows")
+    if has_it and write and not write.empty:
         return said(view, "skipped_already_written", f"{write.place} holds it")
     return said(view, "written", "the batch reads nothing")
 

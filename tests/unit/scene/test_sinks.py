@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkWrite
+import pytest
+from msgspec.structs import replace
+
+from ckpttool.laws.sinks.verdict import judge_sink
+from ckpttool.scene.sinks import Has, LedgerEntry, SinkEvidence, SinkView, SinkWrite
+from tests.unit.laws.sinks.tables import NEXT, REPLAY, other, table, write
 
 SINK = SinkEvidence(
     "delta",
@@ -26,3 +31,44 @@ def test_the_last_write_of_a_batch_counts() -> None:
     assert found
     assert found.place == "version 5"
     assert SINK.write_of("q", 5) is None
+
+
+@pytest.mark.parametrize(
+    ("sink", "has", "holds"),
+    [
+        (table(5, write()), "rows", True),
+        (table(5, write(rows_lost="why")), "rows-taken-out", False),
+        (table(5, write(rows_lost="why", empty=True)), "rows", True),
+        (table(5, write(at=49_999)), "other-rows", False),
+        (table(5, write(rows_unsure="perhaps")), "perhaps-rows", None),
+        (table(5, write(rows_unsure="perhaps", empty=True)), "rows", True),
+        (table(7, write(7)), "nothing", False),
+        (table(7, write(7), seen_from_ms=50_000), "nothing", False),
+        (table(7, write(7), seen_from_ms=50_001), "recorded", True),
+        (table(4, write(4)), "nothing", False),
+        (table(None, seen_from_ms=0), "nothing", False),
+        (table(None, seen_from_ms=50_000), "not-known", None),
+        (table(None, ledger=other(5)), "not-known", None),
+        (table(5, write(), incomplete="why"), "not-known", None),
+        (SinkEvidence("delta", "t", exists=False), "nothing", False),
+        (SinkEvidence("kafka", "t"), "not-known", None),
+    ],
+)
+def test_what_a_sink_has_of_a_batch_that_runs_again(sink: SinkEvidence, has: Has, holds: bool | None) -> None:
+    view = SinkView(sink, REPLAY)
+    assert (view.has(5), view.holds(5)) == (has, holds)
+
+
+def test_a_sink_without_a_record_has_what_is_committed() -> None:
+    view = SinkView(SinkEvidence("kafka", "t"), replace(NEXT, commits=frozenset({3, 4})))
+    assert [view.holds(batch) for batch in (4, 5)] == [True, None]
+
+
+@pytest.mark.parametrize("seen_from_ms", [0, 49_999, 50_000, 50_001, None])
+@pytest.mark.parametrize("own", [None, write(), write(at=49_000), write(rows_lost="why"), write(rows_unsure="why")])
+def test_what_is_skipped_as_written_is_held_and_what_is_skipped_and_lost_is_not(
+    own: SinkWrite | None, seen_from_ms: int | None
+) -> None:
+    view = SinkView(table(7, *([own] if own else []), seen_from_ms=seen_from_ms), REPLAY)
+    allowed = {True: ("skipped_already_written", "unknown"), False: ("skipped_rows_lost",), None: ("unknown",)}
+    assert judge_sink(view).verdict in allowed[view.holds(5)]
