@@ -17,7 +17,7 @@ from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.errors import Refused, exit_code
 from ckpttool.laws.base import Law, finding_of
 from ckpttool.laws.book import told_by_files
-from ckpttool.laws.given import Given
+from ckpttool.laws.given import Given, not_advised_again
 from ckpttool.laws.given import answers as answer_given
 from ckpttool.laws.restart import GOES_ON, Choice, Restart, choose_release, possible_releases, predict_restart, stopped
 from ckpttool.laws.state_load import TABLES_UNREAD, count_loadable
@@ -167,7 +167,8 @@ def diagnose(scene: Scene, chosen: Choice = "given") -> Diagnosis:
         *(finding for verdict in sinks for finding in verdict.findings),
         *(_other_outcomes(prediction, others) if chosen != "any" else ()),
     ]
-    told = worst_first([*_untold_failure(prediction, findings), *findings])
+    every = [*_untold_failure(prediction, findings), *findings]
+    told = worst_first(not_advised_again(finding, scene.start) for finding in every)
     return Diagnosis(scene, chosen, possible, prediction, sinks, told, judged.kafka)
 
 

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ckpttool.formats import layout
 from ckpttool.laws.base import Law
 from ckpttool.laws.pinned import PARTITIONS
 from ckpttool.model import Finding
 from ckpttool.releases import Release, since, spell_release
-from ckpttool.scene.scene import Scene
+from ckpttool.scene.scene import Scene, Start
 from ckpttool.storage.urls import redact_url
 from ckpttool.words import enumerated, shown
 
@@ -49,6 +50,24 @@ def meant(kind: Kind, key: str) -> str | None:
         return options.option_meant(key)
     known = {**settings(), **_NO_ENTRY}
     return None if key in known else options.nearest(key, known)
+
+
+_ALTERNATIVES = re.compile(r"[,;] or ")
+_ADVISED = re.compile(r"([\w.]+)=([\w.]+)")
+
+
+def not_advised_again(finding: Finding, start: Start) -> Finding:
+    """Without the alternatives that name what was given: it is in force, and this is what comes of it."""
+    if finding.next_step is None or not (start.options or start.conf):
+        return finding
+    every = _ALTERNATIVES.split(finding.next_step)
+    left = [one for one in every if not any(_is_given(start, *found) for found in _ADVISED.findall(one))]
+    return finding if left == every else replace(finding, next_step=", or ".join(left) or None)
+
+
+def _is_given(start: Start, key: str, value: str) -> bool:
+    given = start.conf.get(key, start.option(key))
+    return given is not None and given.strip().lower() == value.lower()
 
 
 # -- settings ----------------------------------------------------------------------------------------------------------

@@ -5,12 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ckpttool import Scene, Start, diagnose, gather_evidence, open_checkpoint
 from ckpttool.diagnosis import Diagnosis
-from ckpttool.laws.given import Given, meant
+from ckpttool.laws.given import Given, meant, not_advised_again
+from ckpttool.model import Finding
 from ckpttool.releases import Release
 from tests.builders import build
+from tests.unit.kafka.scenes import broker, query
+from tests.unit.kafka.scenes import told as by_broker
 
 NEW: Release = (4, 2, 0)
 OLD: Release = (3, 5, 7)
@@ -161,3 +165,31 @@ def test_what_counts_for_nothing_is_told_and_what_is_taken_is_not(tmp_path: Path
 )
 def test_a_slip_leads_to_the_name_that_was_meant(kind: str, key: str, name: str | None) -> None:
     assert meant("option" if kind == "option" else "conf", key) == name
+
+
+@pytest.mark.parametrize(
+    ("options", "conf", "left"),
+    [
+        ({}, {}, "go back, or go on by failOnDataLoss=false, or by a.b=true"),
+        ({"failondataloss": "FALSE"}, {}, "go back, or by a.b=true"),
+        ({"failOnDataLoss": "true"}, {}, "go back, or go on by failOnDataLoss=false, or by a.b=true"),
+        ({"failOnDataLoss": "false"}, {"a.b": "true"}, "go back"),
+    ],
+)
+def test_what_was_given_is_not_advised_again(options: dict[str, str], conf: dict[str, str], left: str) -> None:
+    step = "go back, or go on by failOnDataLoss=false, or by a.b=true"
+    finding = Finding("x", "error", ".", "gone", next_step=step)
+    assert not_advised_again(finding, Start(NEW, options=options, conf=conf)).next_step == left
+
+
+def test_where_only_what_was_given_was_advised_nothing_is() -> None:
+    finding = Finding("x", "error", ".", "gone", next_step="set ignoreDeletes=true if it may go on")
+    assert not_advised_again(finding, Start(NEW, options={"ignoreDeletes": "true"})).next_step is None
+
+
+@pytest.mark.parametrize(("loss", "advised"), [("true", True), ("false", False)])
+def test_a_diagnosis_advises_nothing_that_was_given(loss: str, advised: bool) -> None:
+    scene = query({"t": {0: 100}}, failOnDataLoss=loss)
+    asked = replace(scene, kafka=by_broker(scene, broker({"t": {0: (130, 300)}})))
+    steps = [finding.next_step or "" for finding in diagnose(asked).findings]
+    assert any("failOnDataLoss=false" in step for step in steps) == advised
