@@ -29,21 +29,22 @@ if TYPE_CHECKING:
 
 PASS_OVER = "failOnDataLoss"
 SET_OFFSETS = "set-kafka-offsets"
-_OVERTAKEN = "topic-recreated-and-overtaken"
+# Under these a query goes on, and rows are never read.
+_UNREAD = ("topic-recreated-and-overtaken", "realtime-partition-never-read")
 # Where these offsets begin is another topic, or the same cut back: nobody knows what there was.
 _UNCOUNTED = ("ahead_of_latest", "recreated", "gone", "unknown")
 
 
 def law_in_trouble(scene: Scene) -> str | None:
-    """The law that stops a Kafka source, or under which it goes on in the middle of another topic. Whatever its brokers
-    say, it may stand in the two logs, the sources' beginnings and the options."""
+    """The law that stops a Kafka source, or under which it goes on and leaves rows out. Whatever its brokers say, it
+    may stand in the two logs, the sources' beginnings and the options."""
     if KAFKA not in scene.kinds and scene.kafka is None:
         return None
     judged = _judged(scene)
     law = judged.stopped_by
     if law and (law.needs != "brokers" or scene.kafka is None or isinstance(judged.obstacle, Failure)):
         return law.id
-    return _OVERTAKEN if scene.kafka is not None and _is_overtaken(judged) else None
+    return _left_out(judged) if scene.kafka is not None else None
 
 
 def go_past_impossible_offsets(scene: Scene) -> Proposals:
@@ -65,11 +66,10 @@ def _judged(scene: Scene) -> KafkaVerdict:
     return judge_kafka(scene)
 
 
-def _is_overtaken(judged: KafkaVerdict) -> bool:
+def _left_out(judged: KafkaVerdict) -> str | None:
     """In a batch that runs again nothing can be done for its rows any more."""
-    return any(
-        finding.id == _OVERTAKEN for finding in judged.findings if not any(view.is_replay for view in judged.views)
-    )
+    told = () if any(view.is_replay for view in judged.views) else judged.findings
+    return next((finding.id for finding in told if finding.id in _UNREAD), None)
 
 
 def _passed_over(scene: Scene, judged: KafkaVerdict) -> Iterator[Repair]:

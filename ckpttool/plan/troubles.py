@@ -45,6 +45,7 @@ BY_LAW: Mapping[str, tuple[Proposer, ...]] = {
     "offset-aged-out": (kafka_repairs.go_past_lost_rows,),
     "range-above-end": (kafka_repairs.go_past_lost_rows,),
     "realtime-offset-out-of-range": (kafka_repairs.go_past_lost_rows,),
+    "realtime-partition-never-read": (kafka_repairs.go_past_lost_rows,),
     "realtime-option-unfit": (file_repairs.no_edit_helps,),
     "delta-offset-refused": (file_repairs.impossible_offsets,),
     "offset-not-of-its-source": (file_repairs.impossible_offsets,),

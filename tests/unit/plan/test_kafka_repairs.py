@@ -151,3 +151,12 @@ def test_only_the_source_in_trouble_is_changed() -> None:
     (step,) = [step for step in within_fence(way(made, SET).steps) if isinstance(step, Write)]
     sources = parse_offset_log(step.content.encode(), 0).sources
     assert [json.loads(source.text or "null") for source in sources] == [{"t": {"0": 130}}, {"u": {"0": 7}}]
+
+
+def test_in_real_time_mode_only_other_offsets_help() -> None:
+    """The reader heeds no option; at 0 it waits for ever and does not even fail."""
+    made = plan(query(START, trigger="real-time"), broker({"t": {0: (130, 300)}}))
+    assert ids(made) == [SET]
+    assert written(way(made, SET)) == ("offsets/0", {"t": {"0": 130}})
+    unread = plan(query({"t": {0: 0}}, trigger="real-time"), broker({"t": {0: (15, 300)}}))
+    assert written(way(unread, SET)) == ("offsets/0", {"t": {"0": 15}})

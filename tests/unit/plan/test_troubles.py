@@ -14,12 +14,7 @@ def test_every_rule_has_ways_out_or_a_refusal() -> None:
 
 
 # Nobody knows what there is, or nothing is wrong with it.
-NOTHING_TO_MEND = {
-    "brokers-unanswered",
-    "kafka-beginning-unknown",
-    "partitions-added",
-    "realtime-partition-never-read",
-}
+NOTHING_TO_MEND = {"brokers-unanswered", "kafka-beginning-unknown", "partitions-added"}
 
 
 def test_what_brokers_lack_has_ways_out_by_the_law_that_says_so() -> None:
