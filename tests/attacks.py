@@ -16,9 +16,10 @@ from pathlib import Path
 from struct import pack
 from typing import NamedTuple
 
-from tests import state_builders
+from tests import avro_rows, state_builders
 from tests.samples.place import place_sample
 from tests.state_builders import lz4, plain, snapshot_zip, zstd
+from tests.unsafe_rows import array_of, map_of, schema
 
 TERABYTE = 2**40
 LARGE = 60 * 2**20
@@ -122,6 +123,43 @@ def _twice_named(root: Path) -> Path:
         state_builders.ROCKSDB,
         {"1.zip": lambda: snapshot_zip([("1.sst", 100)] * 2), "SSTs/1.sst": state_builders.sst},
     )(root)
+
+
+def _of_avro(kind: object, value: bytes, keys: int = 1) -> Callable[[Path], Path]:
+    """One state variable of a transformWithState, whose values are a row of one column of the type, in Avro."""
+
+    def build(root: Path) -> Path:
+        from tests.rocksdb_builders import snapshot
+
+        key, column = schema(("k", "long")), schema(("v", kind))
+        texts = (json.dumps(one) for one in (key, column, {"keyStateEncoderType": "NoPrefixKeyStateEncoderSpec"}, {}))
+        chunks = [pack(">I", 1) + state_builders.utf(one) for one in texts]
+        family = state_builders.utf("v") + b"".join(chunks)
+        properties = json.dumps({"stateVariables": [{"stateName": "v", "stateVariableType": "ValueState"}]})
+        path = "_stateSchema/default/0_00000000-0000-0000-0000-000000000000"
+        store: dict[str, object] = {"storeName": "default", "numColsPrefixKey": 0, "numPartitions": 1}
+        store["stateSchemaFilePaths"] = [f"file:{root}/checkpoint/state/0/{path}"]
+        operator = {
+            "operatorInfo": {"operatorId": 0, "operatorName": "transformWithStateExec"},
+            "stateStoreInfo": [store],
+            "operatorPropertiesJson": properties,
+        }
+        header = bytes(3)
+        before = pack("<h", 1) + header
+        pairs = [(before + avro_rows.record(key, (number,)), header + b"\x02" + value) for number in range(keys)]
+        return state_builders.checkpoint(
+            root / "checkpoint",
+            {
+                "0/_metadata/v2/0": b"v2\n" + json.dumps(operator).encode(),
+                f"0/{path}": state_builders.utf("v3") + pack(">I", 1) + family,
+                **{f"0/0/{name}": body for name, body in snapshot(1, pairs, families={"v": 1}).items()},
+            },
+            batch=0,
+            provider=state_builders.ROCKSDB,
+            conf={"spark.sql.streaming.stateStore.encodingFormat": "avro"},
+        )
+
+    return build
 
 
 # -- what a command costs ----------------------------------------------------------------------------------------------
@@ -355,4 +393,36 @@ def states() -> Iterator[Attack]:
     yield Attack("a table named twice", _twice_named, STATE)
 
 
-ATTACKS = [*terabytes(), *texts(), *listings(), *tables(), *states()]
+def rows() -> Iterator[Attack]:
+    """Some that are huge, and some that are as large as may be."""
+    commands = [*STATE, *((*ROWS, "--format", form) for form in ("json", "csv"))]
+    for size, keys in ((LARGE, 1), (4 * 10**6, 2)):
+        lists = avro_rows.long(size // 2) + b"\x02\0" * (size // 2) + b"\0"
+        text = avro_rows.long(size) + b"\1" * size
+        flags = avro_rows.long(size) + bytes(size + 1)
+        for what, kind, value in (
+            ("empty lists", array_of(array_of("long")), lists),
+            ("control characters", "string", text),
+            ("flags", array_of("boolean"), flags),
+        ):
+            yield Attack(f"{size // 10**6} MB of {what} in each row", _of_avro(kind, value, keys), commands)
+
+
+def in_avro() -> Iterator[Attack]:
+    """Lengths and numbers of items that nothing stands behind."""
+    huge, minus = avro_rows.long(TERABYTE), avro_rows.long(-TERABYTE) + avro_rows.long(8)
+    numbers, texts, nothings = array_of("long"), map_of("string", "long"), array_of("void")
+    yield Attack("a block of 2^40 numbers in Avro", _of_avro(numbers, huge + bytes(9)), STATE)
+    yield Attack("a block of 2^40 numbers in eight bytes of Avro", _of_avro(numbers, minus + bytes(9)), STATE)
+    yield Attack("a block of 2^40 nulls in Avro", _of_avro(nothings, huge + bytes(9)), STATE)
+    yield Attack("a map of 2^40 entries in Avro", _of_avro(texts, huge + bytes(9)), STATE)
+    yield Attack("a map in Avro, with a key of 2^40 bytes", _of_avro(texts, avro_rows.long(1) + huge + bytes(9)), STATE)
+    yield Attack("a text of 2^40 bytes in Avro", _of_avro("string", huge + b"text"), STATE)
+    yield Attack("2^40 bytes in Avro", _of_avro("binary", huge + b"bytes"), STATE)
+    many_nulls = avro_rows.long(300_000) * 100_000 + bytes(1)
+    yield Attack("blocks and blocks of nulls in Avro", _of_avro(nothings, many_nulls), STATE)
+    lists = avro_rows.long(50_000) + (b"\x02" + avro_rows.long(300_000) + bytes(1)) * 50_000 + bytes(1)
+    yield Attack("lists and lists of nulls in Avro", _of_avro(array_of(nothings), lists), STATE)
+
+
+ATTACKS = [*terabytes(), *texts(), *listings(), *tables(), *states(), *rows(), *in_avro()]

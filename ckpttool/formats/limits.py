@@ -51,6 +51,8 @@ TABLE: Mapping[str, Limit] = {
     # Of HDFS-backed state all of a partition is held in memory, of RocksDB what changelogs have changed.
     "unpacked": Limit(160 * _MIB, "decompressed bytes of one store's files"),
     "entries": Limit(1_500_000, "entries of one store's files"),
+    # Where it is shown as values: of a byte may become a list of nothing, or six characters of text, several times.
+    "row": Limit(4 * _MIB, "bytes of a row of state"),
     # Logs of 100,000 batches have 200,000 names with their checksums.
     "names": Limit(1_000_000, "names in a directory"),
     "pages": Limit(5_000, "pages of a listing"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from ckpttool.report.style import Style
 
@@ -18,7 +19,8 @@ _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0").union(
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], style: Style, right: Iterable[int] = ()) -> list[str]:
     from tabulate import tabulate
 
-    cells = [[_fit(printable(cell)) for cell in row] for row in rows]
+    # No text becomes shorter by being printable: what follows is cut off anyway.
+    cells = [[_fit(printable(cell[: CELL_WIDTH + 1])) for cell in row] for row in rows]
     columns = ["right" if column in set(right) else "left" for column in range(len(head))]
     drawn = tabulate(
         cells, headers=[printable(name) for name in head], tablefmt="plain", colalign=columns, disable_numparse=True
@@ -39,6 +41,7 @@ def printable(text: str) -> str:
     return "".join(map(_shown, text))
 
 
+@lru_cache(maxsize=2**12)  # the same few, in texts of millions
 def _shown(char: str) -> str:
     seen = char.isprintable() and char not in _UNSEEN
     return char if seen else char.encode("unicode_escape").decode("ascii")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ckpttool.formats.limits import check
 from ckpttool.formats.state.layouts import ValueSchemas, bare_row, rocksdb_key, rocksdb_value, split_values
 from ckpttool.state.tables import TRANSFORM, StateConf, StateTable
 
@@ -14,7 +15,7 @@ Decode = Callable[[bytes, bytes], Iterator[tuple[Any, ...]]]
 
 def row_decoder(table: StateTable, conf: StateConf) -> Decode:
     if table.shape == "raw":
-        return lambda key, value: iter([(key, value)])
+        return _bytes
     schemas = ValueSchemas(table.value, table.value_schemas)
     if table.provider == "hdfs":
         key_of, value_of = bare_row(table.key), bare_row(table.value)
@@ -28,6 +29,11 @@ def row_decoder(table: StateTable, conf: StateConf) -> Decode:
     if table.shape == "timers":
         return lambda key, _: iter([key_of(key)])
     return lambda key, value: iter([(key_of(key), value_of(value))])
+
+
+def _bytes(key: bytes, value: bytes) -> Iterator[tuple[bytes, bytes]]:
+    check("row", max(len(key), len(value)))
+    yield key, value
 
 
 def _several(key_of: Callable[[bytes], Any], value_of: Callable[[bytes], Any], delimiter: bytes) -> Decode:

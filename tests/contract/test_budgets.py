@@ -65,6 +65,31 @@ def test_a_directory_of_300_000_names(tmp_path: Path) -> None:
     assert "--read-limit names=" in told["message"]
 
 
+IN_AVRO = list(attacks.in_avro())
+OF_ROWS = list(attacks.rows())
+
+
+@pytest.mark.parametrize("attack", IN_AVRO, ids=[attack.name for attack in IN_AVRO])
+def test_lengths_in_avro_that_nothing_stands_behind_are_findings(attack: Attack, tmp_path: Path) -> None:
+    checkpoint = attack.build(tmp_path)
+    cost = cost_of((*attacks.ROWS, "--format", "json"), checkpoint)
+    assert cost.peak_bytes < 64 * 2**20
+    shown = run_ckpt("state", "rows", str(checkpoint), "--format", "json")
+    assert (cost.code, shown.code) == (1, 1)
+    (told,) = json.loads(shown.out)["findings"]
+    assert told["path"] == "state/0/0"
+
+
+@pytest.mark.parametrize("attack", OF_ROWS, ids=[attack.name for attack in OF_ROWS])
+def test_rows_are_shown_up_to_the_size_that_they_may_have(attack: Attack, tmp_path: Path) -> None:
+    checkpoint = attack.build(tmp_path)
+    for form in ("text", "csv"):
+        cost = cost_of((*attacks.ROWS[:-1], "1", "--format", form), checkpoint)
+        is_over = attack.name.startswith("62 MB")
+        assert cost.is_answered
+        assert (cost.code, "--read-limit row=629145" in cost.said) == (int(is_over), is_over), form
+
+
 def test_no_plan_is_made_of_a_step_for_each_of_very_many_files(tmp_path: Path) -> None:
     checkpoint = attacks.many(attacks.FILE, "../output/_spark_metadata", count=12_000)(tmp_path)
     planned = run_ckpt("plan-recovery", str(checkpoint), "--sink", f"{checkpoint}/../output")

@@ -22,6 +22,7 @@ Read = Callable[[bytes, int], tuple[Any, int]]
 
 _EXACT = Context(prec=100)
 _LONGEST_VARINT = 10
+_MOST_NULLS = 16
 _NULLABLE = ("struct", "array", "map")
 
 
@@ -72,7 +73,7 @@ def _bare(kind: DataType) -> Read:
         return _record(kind)
     if kind.kind == "array":
         assert kind.element
-        return _items(_element(kind.element))
+        return _nulls if kind.element.kind == "void" else _items(_element(kind.element))
     if kind.kind == "map":
         assert kind.value
         return _items(_pair(_element(kind.value)))
@@ -84,23 +85,39 @@ def _bare(kind: DataType) -> Read:
 
 
 def _items(read: Read) -> Read:
-    """Blocks of items: a count, negative if a size in bytes follows, and zero at the end."""
-
     def read_items(data: bytes, at: int) -> tuple[list[Any], int]:
         items: list[Any] = []
         while True:
-            count, at = _long(data, at)
+            count, at = _block(data, at)
             if count == 0:
                 return items, at
-            if count < 0:
-                count, (_, at) = -count, _long(data, at)
-            if count > len(data) - at and count > 8 * len(data):  # items of no bytes at all are nulls
+            if count > len(data) - at:
                 raise BadRow(f"a block of {count} items in {len(data) - at} bytes")
             for _ in range(count):
                 item, at = read(data, at)
                 items.append(item)
 
     return read_items
+
+
+def _nulls(data: bytes, at: int) -> tuple[list[None], int]:
+    """Items of no bytes: lists of very many in very few bytes are what nobody keeps and somebody may build."""
+    items: list[None] = []
+    while True:
+        count, at = _block(data, at)
+        if count == 0:
+            return items, at
+        if len(items) + count > _MOST_NULLS:
+            raise BadRow(f"a list of {len(items) + count} values without a type")
+        items += [None] * count
+
+
+def _block(data: bytes, at: int) -> tuple[int, int]:
+    """How many items it has: negative if a size in bytes follows, and zero for the end."""
+    count, at = _long(data, at)
+    if count < 0:
+        count, (_, at) = -count, _long(data, at)
+    return count, at
 
 
 def _pair(value: Read) -> Read:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from ckpttool.formats.limits import check, most
 from ckpttool.formats.state.digests import crc32c
 from ckpttool.formats.state.types import BINARY, DataType, Field
 from ckpttool.formats.state.unsafe import BadRow, is_null_row, row_reader, smallest_row
@@ -39,12 +40,14 @@ class ValueSchemas(Struct, frozen=True):
 
 
 def bare_row(schema: DataType) -> Decode:
-    read, least = row_reader(schema), smallest_row(schema)
+    read, least, largest = row_reader(schema), smallest_row(schema), most("row")
     nothing = (None,) * len(schema.fields)
 
     def decode(data: bytes) -> Values:
-        if len(data) < least and is_null_row(data):
-            return nothing  # deduplication before 3.5 recorded a schema that its values do not have
+        if not least <= len(data) <= largest:
+            if is_null_row(data):
+                return nothing  # deduplication before 3.5 recorded a schema that its values do not have
+            check("row", len(data))
         values: Values = read(data, 0, len(data))
         return values
 
@@ -53,14 +56,16 @@ def bare_row(schema: DataType) -> Decode:
 
 def versioned_row(schema: DataType) -> Decode:
     """Behind a byte that is zero."""
-    read, least = row_reader(schema), smallest_row(schema)
+    read, least, largest = row_reader(schema), smallest_row(schema), most("row")
     nothing = (None,) * len(schema.fields)
 
     def decode(data: bytes) -> Values:
         if data[:1] != b"\x00":
             raise _bad_version(data)
-        if len(data) - 1 < least and is_null_row(data[1:]):
-            return nothing
+        if not least < len(data) <= largest:
+            if is_null_row(data[1:]):
+                return nothing
+            check("row", len(data))
         values: Values = read(data, 1, len(data) - 1)
         return values
 
@@ -80,6 +85,7 @@ def _avro_row(schema: DataType, header_bytes: int = _AVRO_HEADER_BYTES) -> Decod
     def decode(data: bytes) -> Values:
         if data[:1] != b"\x00" or len(data) < header_bytes:
             raise _bad_version(data)
+        check("row", len(data))
         return read(data, header_bytes)
 
     return decode
