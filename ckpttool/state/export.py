@@ -159,7 +159,8 @@ def _arrow_writer(table: StateTable, form: Form) -> Writer:
 
 def _opened(pyarrow: Any, path: str, schema: Any, form: Form) -> Any:
     if form == "parquet":
-        return pyarrow.parquet.ParquetWriter(
-            path, schema, use_dictionary=False
-        )  # keys differ, and dictionaries cost the most
+        try:  # keys differ, and dictionaries cost the most
+            return pyarrow.parquet.ParquetWriter(path, schema, use_dictionary=False)
+        except pyarrow.ArrowNotImplementedError as error:  # of a struct without fields
+            raise Refused(f"Parquet has no such rows: {error}", "export --to arrow, csv or jsonl") from None
     return pyarrow.ipc.new_file(path, schema)

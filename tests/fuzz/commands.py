@@ -161,7 +161,7 @@ def keeps_secrets(_: list[str], ran: Ran) -> str | None:
 
 def has_its_form(arguments: list[str], ran: Ran) -> str | None:
     form = arguments[arguments.index("--format") + 1] if "--format" in arguments else "text"
-    if ran.code == 2 or "--export-metrics" in arguments:
+    if ran.code == 2 or "--export-metrics" in arguments or "--help" in arguments:
         return None
     try:
         parse(form, ran.out.decode())

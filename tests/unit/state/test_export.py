@@ -13,7 +13,8 @@ from pyarrow import parquet
 from ckpttool.errors import Refused
 from ckpttool.state.export import Exported, Form, export_table
 from ckpttool.state.reader import StateReader
-from tests.unit.state.made import hdfs_file, placed, read
+from tests.unit.state.made import hdfs_file, placed, read, schema_file
+from tests.unsafe_rows import schema
 
 pytestmark = pytest.mark.extras
 
@@ -84,3 +85,13 @@ def test_nothing_is_written_into_the_checkpoint_or_over_files(tmp_path: Path, re
 def test_an_empty_directory_is_taken(tmp_path: Path, reader: StateReader) -> None:
     (tmp_path / "empty").mkdir()
     assert len(exported(reader, tmp_path / "empty", "jsonl")) == 2
+
+
+def test_what_parquet_cannot_hold_is_refused_and_arrow_holds_it(tmp_path: Path) -> None:
+    files = {"_metadata/schema": schema_file(value=schema()), "1.snapshot": hdfs_file({})}
+    reader = read(placed(tmp_path / "checkpoint", files, batch=0))
+    with pytest.raises(Refused, match="no child field") as refused:
+        exported(reader, tmp_path / "parquet", "parquet")
+    assert "--to arrow" in (refused.value.next_step or "")
+    assert not list((tmp_path / "parquet").iterdir())
+    assert [one.rows for one in exported(reader, tmp_path / "arrow", "arrow")] == [0]
