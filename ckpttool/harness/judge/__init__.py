@@ -119,9 +119,11 @@ class Judged(Struct, frozen=True):
         return "unknown" if self.count("unknown") or self.torn or not self.judgements else "valid"
 
 
-def judge(histories: Histories) -> Judged:
+def judge(histories: Histories, is_whole: bool = True) -> Judged:
+    """`is_whole`: all cases of a run. Of a few of them it is nobody's fault that no control is due in one."""
     judgements = tuple(judge_case(histories.run, case) for case in histories.cases)
-    return Judged(histories.run, judgements, tuple(_controls(histories.run, judgements)), histories.torn)
+    controls = (control for control in _controls(histories.run, judgements) if is_whole or control.due)
+    return Judged(histories.run, judgements, tuple(controls), histories.torn)
 
 
 def judge_case(run: Run, case: Case) -> Judgement:

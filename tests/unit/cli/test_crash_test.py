@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from msgspec.structs import replace
 
+from ckpttool.harness.history import Histories
 from ckpttool.harness.history_json import encode_run
 from tests.conftest import run_ckpt
 from tests.history_builders import History, Shape, sound_history
@@ -48,6 +52,34 @@ def test_the_worst_verdict_is_the_exit_code(tmp_path: Path, sound: History, name
     assert found == code
     assert sorted(point["verdict"] for point in fields["points"]) == sorted(["valid", verdict])
     assert fields["scenario"] is None or len({point["scenario"] for point in fields["points"]}) == 1
+
+
+@pytest.mark.parametrize(
+    ("window", "are_seen", "code", "controls"),
+    [("done", True, 0, []), ("in-effect", True, 0, [False]), ("doubled", False, 1, [True])],
+    ids=["nothing due", "due and seen", "due and not seen"],
+)
+def test_a_single_image_is_no_silence_where_no_control_is_due(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    window: Any,
+    are_seen: bool,
+    code: int,
+    controls: list[bool],
+) -> None:
+    recovered = sound_history(Shape(sink="foreachBatch", window=window))
+    seen = recovered.case.after.visible if are_seen else once(recovered)
+    case = replace(recovered.case, after=replace(recovered.case.after, visible=seen))
+    histories = Histories(recovered.run, (case,))
+    monkeypatch.setattr("ckpttool.harness.replay.replay_image", lambda *_: histories)
+    told = run_ckpt("crash-test", "replay", str(tmp_path), "--format", "json")
+    assert (told.code, [one["silent"] for one in json.loads(told.out)["controls"]]) == (code, controls)
+
+
+def once(history: History) -> tuple[Mapping[str, Any], ...]:
+    """The rows that the sink has in the end, none of them twice."""
+    rows = history.case.after.visible or ()
+    return tuple(row for at, row in enumerate(rows) if row not in rows[:at])
 
 
 def test_a_control_that_is_never_where_it_has_to_bite_is_silent(tmp_path: Path) -> None:
