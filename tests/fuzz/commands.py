@@ -119,11 +119,14 @@ def input_of(seed: int, number: int) -> Input:
     base = chance.choice(_histories() if is_history else _stateful() if command.startswith("state") else sample_names())
     more = chance.sample(options, min(len(options), chance.choice((0, 1, 1, 2))))
     secrets = [chance.choice(SECRETS)] if not is_history and chance.random() < 0.2 else []
-    typed = [chance.choice((*TEXTS, *NAMES))] if chance.random() < 0.02 else []
+    typed = [as_typed(chance.choice((*TEXTS, *NAMES)))] if chance.random() < 0.02 else []
     words = " ".join((command, chance.choice(forms), *more, *secrets))
-    return Input(
-        base, tuple(some_edits(chance)), "\0".join([*words.split(), *(one.replace("\0", "") for one in typed)])
-    )
+    return Input(base, tuple(some_edits(chance)), "\0".join([*words.split(), *typed]))
+
+
+def as_typed(text: str) -> str:
+    """As Python has it from a shell, which hands over bytes that are no UTF-8, but no half of a character."""
+    return text.replace("\0", "").encode("utf-8", "surrogatepass").decode("utf-8", "surrogateescape")
 
 
 # -- what must hold ----------------------------------------------------------------------------------------------------
