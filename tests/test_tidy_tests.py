@@ -23,6 +23,21 @@ RUN_FAST = sorted(
     for found in ROOT.glob(place)
     for path in ([found] if found.is_file() else found.rglob("test_*.py"))
 )
+# Modules without a unit test of their own, and who tests them. Most do nothing without a Spark, and are run in one; the
+# laws of each kind of input are asked through the last two.
+TESTED_ELSEWHERE = {
+    "cli/scan": "tests/unit/fleet/test_scan.py",
+    "harness/campaign": "tests/crash/test_smoke.py",
+    "harness/lost_executors": "tests/crash/test_kills.py",
+    "harness/smallest": "tests/crash/test_smallest.py",
+    "spark/export": "tests/differential/test_state_source_vs_spark.py",
+    "spark/scan": "tests/differential/test_scan_vs_spark.py",
+    "spark/serve": "tests/crash/test_smoke.py",
+    "spark/state_source": "tests/differential/test_state_source_vs_spark.py",
+    "laws/inputs/base": "tests/unit/laws/inputs/test_delta.py",
+    "laws/inputs/judge": "tests/unit/laws/inputs/test_delta.py",
+}
+JOBS = "harness/scenarios/"  # read as a user's job is, and run by all trials
 OURS = ("ckpttool", "tests", "benchmarks")
 # pytest brings packaging.
 LIGHT = {
@@ -93,3 +108,27 @@ def homes_of(name: str) -> Iterator[Path]:
         for count in range(1, len(parts) + 1):
             place = ROOT.joinpath(*parts[:count])
             yield from (home for home in (place / "__init__.py", place.with_suffix(".py")) if home.is_file())
+
+
+def test_every_module_has_tests_where_one_looks_for_them() -> None:
+    """What a package itself has is tested with its modules."""
+    package, unit = ROOT / "ckpttool", ROOT / "tests" / "unit"
+    modules = [path.relative_to(package) for path in package.rglob("*.py") if path.name != "__init__.py"]
+    lacking = {
+        str(path.with_suffix(""))
+        for path in modules
+        if not (unit / path.parent / f"test_{path.name}").is_file() and not str(path).startswith(JOBS)
+    }
+    assert lacking == TESTED_ELSEWHERE.keys()
+    assert all((ROOT / tests).is_file() for tests in TESTED_ELSEWHERE.values())
+
+
+def test_every_unit_test_has_its_module() -> None:
+    unit, package = ROOT / "tests" / "unit", ROOT / "ckpttool"
+    tests = [path.relative_to(unit) for path in unit.rglob("test_*.py")]
+    orphans = []
+    for test in tests:
+        name = test.name.removeprefix("test_")
+        if not any((package / test.parent / one).exists() for one in (name, name.removesuffix(".py"), "__init__.py")):
+            orphans.append(str(test))
+    assert orphans == []

@@ -21,12 +21,6 @@ def test_sound(crash):
 """
 
 
-def test_a_test_for_each_point(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(TEST)
-    listed = pytester.runpytest("--collect-only", "-q", "-p", "no:cacheprovider")
-    listed.stdout.fnmatch_lines(["*::test_sound[[]offset-log-begin[]]", "*::test_sound[[]commit-log-end[]]"])
-
-
 @pytest.mark.spark
 @pytest.mark.crash
 def test_points_are_crashed_and_judged(pytester: pytest.Pytester) -> None:
