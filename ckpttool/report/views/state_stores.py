@@ -49,7 +49,8 @@ def _survey_fields(reader: StateReader, survey: Survey) -> Fields:
         "rows": survey.rows,
         "rows_unknown_why": survey.why,
         "bytes": survey.size_bytes,
-        "versions": versions_fields(survey.versions),
+        "versions": {"first": min(survey.versions), "last": max(survey.versions)} if survey.versions else None,
+        "version_runs": versions_fields(survey.versions),
         "columns": columns_fields(of),
     }
 
