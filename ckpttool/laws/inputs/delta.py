@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 import ckpttool.laws.inputs.delta_errors as errors
 from ckpttool.connectors.delta import NEXT_VERSION, DeltaOffset
-from ckpttool.formats.delta_log import DeltaCommit, DeltaLogNames
+from ckpttool.formats.delta_log import DeltaCommit
 from ckpttool.formats.names import parse_long
 from ckpttool.laws.inputs.base import DeltaLaw, DeltaRequest, SourceTable
 from ckpttool.laws.inputs.delta_errors import Raised, has_delta_4_4
@@ -109,23 +109,33 @@ def _no_table(table: SourceTable) -> Trouble | None:
 
 
 def _log_hole(table: SourceTable) -> Trouble | None:
-    names = table.input.names
-    broken = _broken_snapshot(names, max([*names.commits[-1:], *names.checkpoints]))
+    broken = _broken_snapshot(table, max([*table.versions[-1:], *table.input.names.checkpoints]))
     step = "restore the missing files of _delta_log; nobody can read the table without them"
     return table.raises("start", broken[0], _HOLE, broken[1], step) if broken else None
 
 
-def _broken_snapshot(names: DeltaLogNames, version: int) -> tuple[Raised, str] | None:
+def _broken_snapshot(table: SourceTable, version: int) -> tuple[Raised, str] | None:
     """Why the table as of a version cannot be put together: from the checkpoint before it, and every commit since."""
+    names = table.input.names
+    if version > max([*names.commits[-1:], *names.checkpoints]):
+        return errors.NO_SUCH_VERSION, f"the table has no version {version}"
     base = max((one for one in names.checkpoints if one <= version), default=-1)
     since = [one for one in names.commits if base < one <= version]
     expected = next((number for number, one in enumerate(since, base + 1) if one != number), base + 1 + len(since))
-    if expected <= version:
-        raised = errors.LOG_CUT_OFF if expected == base + 1 else errors.LOG_WITH_HOLE
-        return raised, f"commit {expected} of the table is gone, and no checkpoint makes up for it"
-    if version not in names.commits:
-        return errors.COMMIT_GONE, f"commit {version} of the table is gone, and its checkpoint does not do without"
-    return None
+    why = f"commit {expected} of the table is gone, and no checkpoint makes up for it"
+    if not since and base < 0:
+        return errors.snapshot_gone(table.scene.release), f"of the table up to version {version} nothing is left"
+    if since and since[0] != base + 1:
+        return errors.LOG_CUT_OFF, why
+    if since and expected <= since[-1]:
+        return errors.LOG_WITH_HOLE, why
+    if since and since[-1] != version:
+        return errors.LAST_COMMIT_GONE, why
+    if since or (base == version and version in names.commits):
+        return None
+    if base < version and base in names.commits:
+        return errors.NO_SUCH_VERSION, why
+    return errors.COMMIT_GONE, f"commit {base} of the table is gone, and its checkpoint does not do without"
 
 
 def _unknown(table: SourceTable) -> Trouble | None:
@@ -158,21 +168,21 @@ def _beginning(table: SourceTable) -> tuple[DeltaOffset, bool] | None:
 
 
 def _is_broken(table: SourceTable, version: int) -> bool:
-    return _broken_snapshot(table.input.names, version) is not None
+    return _broken_snapshot(table, version) is not None
 
 
 def _changed_schema(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
     """What was written at the beginning of the range is compared with the schema of now, whatever lies between."""
     if not asked.is_first or table.tracks_schema or asked.end is None:
         return
-    if asked.is_broken:
+    broken = _broken_snapshot(table, asked.start.version)
+    if broken:
         if table.input.metadata and has_mapped_columns(table.input.metadata):
             why = (
                 f"the table has mapped columns, and its state at version {asked.start.version} is not there to compare"
             )
-            broken = _broken_snapshot(table.input.names, asked.start.version)
-            raised = broken[0] if broken else errors.expired(table.scene.release)
-            yield table.raises(asked.phase, raised, _EXPIRED, why, _GO_ON, sure=False)
+            raised = errors.nothing_to_compare(broken[0])
+            yield table.raises(asked.phase, raised, _EXPIRED, why, _ANEW, sure=asked.sure)
         return
     changed = [one.version for one in table.input.commits if one.metadata and one.version > asked.start.version]
     current, before = table.input.metadata, table.metadata_at(asked.start.version)
@@ -241,17 +251,13 @@ def _unlike_schema(table: SourceTable, phase: Phase, why: str, *, sure: bool) ->
 
 
 def _lost_snapshot(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
-    """Spark's answer is known where the commit alone is gone, and where everything up to the version is."""
-    if not asked.start.is_initial_snapshot or not asked.is_broken:
-        return
     version = asked.start.version
-    release, left = table.scene.release, table.input.names.up_to(version)
-    raised = errors.snapshot_gone(release)
-    sure = asked.sure and has_delta_4_4(release) is not None and not left.commits and not left.checkpoints
-    if version in left.checkpoints:
-        sure, raised = asked.sure, errors.COMMIT_GONE
-    why = f"the stream is inside the snapshot of version {version}, which cannot be put together any more"
-    yield table.raises(asked.phase, raised, "delta-initial-snapshot-gone", why, _ANEW, sure=sure)
+    broken = _broken_snapshot(table, version) if asked.start.is_initial_snapshot else None
+    if broken:
+        why = f"the stream is inside the snapshot of version {version}, which cannot be put together: {broken[1]}"
+        known = has_delta_4_4(table.scene.release) is not None or broken[0][1] not in errors.OF_ITS_RELEASE
+        sure = asked.sure and known
+        yield table.raises(asked.phase, broken[0], "delta-initial-snapshot-gone", why, _ANEW, sure=sure)
 
 
 def _feed_off(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:

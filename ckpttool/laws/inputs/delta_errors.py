@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckpttool.formats.envelope import ILLEGAL_STATE
-from ckpttool.laws.base import FILE_NOT_FOUND
+from ckpttool.laws.base import FILE_NOT_FOUND, REQUIREMENT
 from ckpttool.releases import Release, since
 
 Raised = tuple[str, str | None, str]  # the class, the condition if it has one, the fixed part of the message
@@ -22,9 +22,20 @@ COMMIT_GONE = (ILLEGAL_STATE, None, "Could not find any delta files for version"
 NO_CHANGE_FEED = (f"{_DELTA}.DeltaAnalysisException", "DELTA_MISSING_CHANGE_DATA", "change data was not recorded")
 SCHEMA_EVOLVED = (_RUNTIME, "DELTA_STREAMING_METADATA_EVOLUTION", "has changed")
 NOT_CONTINUED = (_RUNTIME, "DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION", "non-additive")
+LAST_COMMIT_GONE = (REQUIREMENT, None, "Did not get the last delta file version")
+NO_SUCH_VERSION = (ILLEGAL_STATE, None, "Trying to load a non-existent version")
 TAIL_MISSED = (_STATE, "DELTA_STREAMING_TRAILING_COMMIT_MISSING", "Delta stream detected commits up to version")
 ROWS_DELETED = (_UNSUPPORTED, "DELTA_SOURCE_IGNORE_DELETE", "Detected deleted data")
 ROWS_CHANGED = (_UNSUPPORTED, "DELTA_SOURCE_TABLE_IGNORE_CHANGES", "Detected a data update")
+
+
+OF_ITS_RELEASE = ("DELTA_LOG_FILE_NOT_FOUND", "DELTA_EMPTY_DIRECTORY")  # the same, before Delta 4.4 and since
+
+
+def nothing_to_compare(cause: Raised) -> Raised:
+    """Why the table as of the start is not there; the condition is of the comparison, where the cause has none."""
+    class_name, condition, message = cause
+    return class_name, condition or "DELTA_STREAMING_CHECK_COLUMN_MAPPING_NO_SNAPSHOT", message
 
 
 def expired(release: Release) -> Raised:

@@ -63,10 +63,11 @@ def _load(one: LastRange[DeltaOffset], url: str, doors: Doors, start: Start, *, 
         names = parse_delta_log_names(listed)
         if not names.commits and not names.checkpoints:
             return DeltaInput(one, path, exists=False)
-        first = first_version(one)
+        first = max(0, min(first_version(one), one.end.version))
         wanted = [version for version in names.commits if version >= first]
         commits = tuple(read_commits(store, wanted[:_COMMITS_READ]))
-        snapshot = _snapshot_files(store, names, first) if _begins_in_snapshot(one, is_replay=is_replay) else None
+        begin = _read_from(one, is_replay=is_replay)
+        snapshot = _snapshot_files(store, names, begin.version) if begin.is_initial_snapshot else None
         metadata = _metadata_of(store, names)
         return DeltaInput(
             range=one,
@@ -78,7 +79,7 @@ def _load(one: LastRange[DeltaOffset], url: str, doors: Doors, start: Start, *, 
             unread=wanted[_COMMITS_READ] if len(wanted) > _COMMITS_READ else None,
             snapshot=snapshot,
             tracked=_tracked(doors, start, metadata),
-            data=_look_for_data(store, doors, _read_from(one, is_replay=is_replay), commits, snapshot or ()),
+            data=_look_for_data(store, doors, begin, commits, snapshot or ()),
             waiting=waiting_commits(store, listed, names),
         )
     except NotFound:
@@ -114,10 +115,6 @@ def _read_from(one: LastRange[DeltaOffset], *, is_replay: bool) -> DeltaOffset:
     if not is_replay:
         return one.end
     return one.start or DeltaOffset("certain", 1, one.end.table_id, first_version(one), NEXT_VERSION, True)
-
-
-def _begins_in_snapshot(one: LastRange[DeltaOffset], *, is_replay: bool) -> bool:
-    return _read_from(one, is_replay=is_replay).is_initial_snapshot
 
 
 def _snapshot_files(store: Store, names: DeltaLogNames, version: int) -> tuple[str, ...] | None:
