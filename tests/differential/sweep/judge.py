@@ -129,7 +129,8 @@ def judge(version: str, suite: str = CASES) -> Iterator[Verdict]:
             if path.is_dir():  # a place that is not there yet is refused by every command
                 store = open_store(str(path))
                 evidence = gather_evidence(load_checkpoint(store, any_place=True))
-                start = Start(release, trigger_of(case), case["restart"]["conf"], options(case, path))
+                trigger = trigger_of(case) if suite == CASES else case["restart"]["trigger"]
+                start = Start(release, trigger, case["restart"]["conf"], options(case, path))
                 scene = Scene(evidence, start, sinks=(sink(case, path, evidence),), now_ms=NOW_MS)
                 doors = Doors([str(path)], look_at=[str(path.parent)])
                 scene = replace(scene, states=look_at_states(store, scene, "full"), inputs=load_inputs(scene, doors))

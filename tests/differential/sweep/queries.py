@@ -363,9 +363,12 @@ def short(progress: Json) -> Json:
 
 
 def forget_state(spark: SparkSession, unload: bool) -> None:
-    """State stores stay loaded in the process; their maintenance must not touch what comes next to the same path."""
+    """State stores stay loaded in the process, and so do logs of tables; neither must know what was at the same path
+    before."""
     if unload:
         jvm: Any = spark._jvm
+        with suppress(Exception):  # where there is no Delta
+            jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
         with suppress(Exception):
             jvm.org.apache.spark.sql.execution.streaming.state.StateStore.stop()
 

@@ -101,6 +101,8 @@ class Restarter:
         checkpoint = root / base.checkpoint
         asked = request(base, self.spark, self.sparks.log, first=base.files, more=base.more)
         asked["commits"] = 1
+        if base.is_ahead:
+            asked["files"] = [0, 0]  # all is there but what was taken away
         asked["query"] = {key: value for key, value in base.query.items() if key != "fail_in"}
         if base.suite == "tables":
             asked["query"]["reader"] = reader_of(base, change)
