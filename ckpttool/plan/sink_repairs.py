@@ -10,7 +10,8 @@ from ckpttool.formats import layout
 from ckpttool.formats.commits import encode_commit_log
 from ckpttool.formats.offsets import encode_offset_log
 from ckpttool.laws.restart import Restart
-from ckpttool.laws.sinks.file_log import RESTORE_ENTRIES, what_stops
+from ckpttool.laws.sinks.file_log import RESTORE_ENTRIES
+from ckpttool.laws.sinks.horizon import horizon, interval_set, what_stops
 from ckpttool.laws.sinks.verdict import first_at_sinks
 from ckpttool.model import CommitLogEntry, LogNames
 from ckpttool.plan.cost import Cost, rows_of, total
@@ -37,7 +38,7 @@ def law_that_stops(scene: Scene) -> str | None:
 
 def sink_log_blocked(scene: Scene) -> Proposals:
     for view in scene.witnesses:
-        sink, failure = view.sink, what_stops(view, scene.release)
+        sink, failure = view.sink, what_stops(view, scene.release, interval_set(scene))
         if failure is None:
             continue
         names = sink.names or LogNames()
@@ -165,10 +166,20 @@ def refill(scene: Scene) -> Repair | Refusal | None:
     """The sink went back, or is not the one that had the batches: committed ones are not in it, and nothing repeats
     them. The restart as such goes on, so this is no trouble of its own."""
     ends = [end for view in scene.witnesses if (end := _record_behind(scene, view)) is not None]
+    interval, strange = interval_set(scene), []
+    for view in (view for view in scene.witnesses if view.sink.exists):
+        lacking = [one.batches[0] - 1 for one in horizon(view, scene.release, interval).missing]
+        ends.extend(lacking)
+        strange += [view.sink.path] if lacking and not (view.is_known or view.sink.writes) else []
     if not ends:
         return None
-    title = f"Go back to the end of batch {min(ends)}, the last that the sink has, and write the later ones again"
-    return rewind(scene, min(ends), id="refill-sink", title=title)
+    end = min(ends)
+    where = f"to the end of batch {end}, the last before what the sink lacks" if end >= 0 else "to before batch 0"
+    back = rewind(scene, end, id="refill-sink", title=f"Go back {where}, and write the later ones again")
+    if isinstance(back, Refusal) or not strange:
+        return back
+    known = tuple(f"{path} is the query's sink, which nothing in it says" for path in strange)
+    return replace(back, preconditions=(*back.preconditions, *known))
 
 
 def _record_behind(scene: Scene, view: SinkView) -> int | None:

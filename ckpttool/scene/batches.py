@@ -44,8 +44,13 @@ class Batch(Struct, frozen=True):
     @property
     def planned_ms(self) -> int | None:
         """When the batch was planned: its own timestamp, else (continuous processing) the file's."""
+        return self.written_ms if self.logged_ms is None else self.logged_ms
+
+    @property
+    def logged_ms(self) -> int | None:
+        """The same by its own word, which copies keep; None where it says nothing."""
         metadata = self.entry.metadata if self.entry else None
-        return metadata.timestamp_ms if metadata and metadata.timestamp_ms > 0 else self.written_ms
+        return metadata.timestamp_ms if metadata and metadata.timestamp_ms > 0 else None
 
     @property
     def watermark_ms(self) -> int | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import islice
 
+from msgspec.structs import replace
+
 from ckpttool.formats.file_log import compact_interval, is_compaction_id, live_log_ids
 from ckpttool.formats.layout import FILE_SINK_LOG
 from ckpttool.model import LogNames
@@ -26,14 +28,25 @@ def next_compaction(batch: int, interval: int) -> int:
     return batch + (-(batch + 1)) % interval
 
 
-def interval_of(names: LogNames) -> int:
-    """Raises MalformedFile where the names of the compact files stop Spark.
+def with_entry(names: LogNames, batch: int, interval: int) -> LogNames:
+    """The log after it took the entry of a batch."""
+    if is_compaction_id(batch, interval):
+        return replace(names, compact_ids=(*names.compact_ids, batch))
+    return replace(names, ids=(*names.ids, batch))
+
+
+def interval_of(names: LogNames, setting: int = DEFAULT_COMPACT_INTERVAL) -> int:
+    """Raises MalformedFile where the names of the compact files stop Spark. `setting`: the session's.
 
     Without compact files Spark takes the session's setting, and only the lack of one where it belongs tells of that."""
     if names.compact_ids:
-        return compact_interval(names.compact_ids, DEFAULT_COMPACT_INTERVAL)
+        return compact_interval(names.compact_ids, setting)
+    if setting != DEFAULT_COMPACT_INTERVAL:
+        return setting
     plain, last = set(names.ids), names.last or 0
     first_hole = next(one for one in range(1, last + 2) if one not in plain)
+    if first_hole + 1 not in plain and first_hole <= last:
+        return setting  # more is missing than a compact file
     where_compact_files_belong = range(first_hole, last + 1, first_hole + 1)
     # A range as long as a number allows is never walked: it is asked for each of the few ids there are.
     if where_compact_files_belong and not any(one in where_compact_files_belong for one in plain):

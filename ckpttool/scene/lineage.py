@@ -13,10 +13,11 @@ _REMOVES_SOME_ROWS = ("DELETE", "MERGE")
 
 
 class Fate(Struct, frozen=True):
-    """Neither: the rows are all there."""
+    """Neither: the rows are all there. `by`: the version that took them."""
 
     lost: str | None = None
     unsure: str | None = None
+    by: int | None = None
 
 
 def follow_rows(commit: DeltaCommit, later: Iterable[DeltaCommit]) -> Fate:
@@ -56,4 +57,6 @@ def _repeats_everything(change: DeltaCommit) -> bool:
 
 
 def _lost(change: DeltaCommit) -> Fate:
-    return Fate(lost=f"{change.operation or 'a change'} in version {change.version} took its rows out")
+    return Fate(
+        lost=f"{change.operation or 'a change'} in version {change.version} took its rows out", by=change.version
+    )

@@ -296,11 +296,13 @@ class Scene(Struct, frozen=True):
             planned=self.checkpoint.last_offset_batch,
             committed=self.checkpoint.last_commit_batch,
             commits=frozenset(self.checkpoint.commit_names.ids),
-            planned_ms=newest.planned_ms if newest and self.replays_as_logged else None,
+            planned_ms=newest.logged_ms if newest and self.replays_as_logged else None,
             query_id=metadata.id if metadata else None,
             rows=sum(counted) if steps and len(counted) == len(steps) else None,
             empty=all(step is not None and step.amount == 0 for step in steps) if steps else None,
             now_ms=self.now_ms,
+            planned_at={batch.id: batch.logged_ms for batch in self.evidence.batches if batch.logged_ms is not None},
+            rows_of={batch.id: batch.rows for batch in self.evidence.batches if batch.rows is not None},
         )
 
     @property

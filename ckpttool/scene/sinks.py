@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
 from ckpttool.errors import CkptError
 from ckpttool.model import Finding, LogNames
+
+if TYPE_CHECKING:
+    from ckpttool.scene.horizon import Horizon
 
 SinkKind = Literal["delta", "file", "iceberg", "kafka", "jdbc", "foreachBatch", "memory", "noop", "unknown"]
 HAVE_A_RECORD = ("delta", "file", "iceberg")
@@ -33,7 +37,8 @@ class SinkWrite(Struct, frozen=True):
     """One write that the sink's log still shows. `app_id` and `batch_id` None: it carries no number.
 
     `place` is the table's version, the snapshot, or the file of the log. `rows_lost`: why its rows are there no longer;
-    `rows_unsure`: why that cannot be told; `empty`: it added nothing that could be lost."""
+    `taken_by`: the version that took them; `rows_unsure`: why that cannot be told; `empty`: it added nothing that could
+    be lost."""
 
     place: str
     timestamp_ms: int | None
@@ -45,6 +50,7 @@ class SinkWrite(Struct, frozen=True):
     empty: bool = False
     rows_lost: str | None = None
     rows_unsure: str | None = None
+    taken_by: int | None = None
 
 
 class SinkEvidence(Struct, frozen=True):
@@ -53,7 +59,8 @@ class SinkEvidence(Struct, frozen=True):
     `key`: the application whose batches the sink skips; None where the record names nobody. `key_given`: the user named
     it. `writes` ascend and are all that happened since `seen_from_ms` (0: ever; None: since nobody knows when).
     `incomplete`: why entries may be missing from `ledger`. `forgets`: entries vanish with time even for Spark;
-    after `retention_ms` where that is what limits them. `names`: the file sink's log."""
+    after `retention_ms` where that is what limits them. `names`: the file sink's log; `log_gone`: it is not there any
+    more. `gap`: a commit that the table's log lacks."""
 
     kind: SinkKind
     path: str
@@ -67,8 +74,13 @@ class SinkEvidence(Struct, frozen=True):
     forgets: bool = False
     retention_ms: int | None = None
     names: LogNames | None = None
+    log_gone: bool = False
+    gap: int | None = None
     faults: tuple[Finding, ...] = ()
     error: CkptError | None = None
+
+    def fault(self, path: str) -> Finding | None:
+        return next((fault for fault in self.faults if fault.path == path), None)
 
     def entry(self, app_id: str | None) -> LedgerEntry | None:
         return next((entry for entry in self.ledger if entry.app_id == app_id), None)
@@ -84,7 +96,8 @@ class Logs(Struct, frozen=True):
 
     `is_replay`: it runs again, with the offsets that are logged. `planned`, `committed`: the newest ids in `offsets/`
     and `commits/`; `commits`: all of the latter. `planned_ms`: when the batch that runs again was planned. `rows`: what
-    it reads, `empty`: whether that is nothing; None: not known. `now_ms` None: the time plays no part."""
+    it reads, `empty`: whether that is nothing; None: not known. `now_ms` None: the time plays no part. `planned_at`,
+    `rows_of`: of each batch by its own offsets, where they tell."""
 
     batch_id: int
     is_replay: bool = False
@@ -96,6 +109,8 @@ class Logs(Struct, frozen=True):
     rows: int | None = None
     empty: bool | None = None
     now_ms: int | None = None
+    planned_at: Mapping[int, int] = {}
+    rows_of: Mapping[int, int] = {}
 
     @property
     def reads_nothing(self) -> bool:
@@ -156,6 +171,10 @@ class SinkView(Struct, frozen=True):
             return None if self.sink.kind == "unknown" else False
         return self.recorded is not None and self.recorded >= batch_id
 
+    def has_written(self, batch_id: int) -> bool:
+        """Whether the sink's log shows that it got this batch, whatever became of the rows."""
+        return self.sink.exists and self.latest_write(batch_id) is not None
+
     def ends_before_reading(self, batch_id: int) -> bool:
         """Delta and the file sink look at their record before they ask for a row; Iceberg only when it commits."""
         return self.sink.kind in ("delta", "file") and self.skips(batch_id) is True
@@ -183,6 +202,8 @@ class SinkView(Struct, frozen=True):
             again = self.logs.is_replay and batch_id == self.logs.batch_id
             all_seen = sink.seen_from_ms == 0 or (again and self.is_all_seen_since_planned)
             return "nothing" if all_seen else "recorded"
+        if sink.entry(sink.key) is None and self._may_be_unnumbered(batch_id):
+            return "not-known"
         is_known = sink.entry(sink.key) is not None or (not sink.ledger and sink.seen_from_ms == 0)
         return "nothing" if is_known else "not-known"
 
@@ -190,6 +211,13 @@ class SinkView(Struct, frozen=True):
         """Whether the rows of a batch are in the sink; None where nothing tells."""
         has = self.has(batch_id)
         return None if has in ("perhaps-rows", "not-known") else has in ("rows", "recorded")
+
+    def _may_be_unnumbered(self, batch_id: int) -> bool:
+        """Whether a write that carries no number may be of this batch: none that came before it was planned."""
+        since = self.logs.planned_ms if batch_id == self.logs.planned else None
+        since = self.logs.planned_at.get(batch_id, since or 0)
+        plain = [write for write in self.sink.writes if write.app_id is None and not write.empty]
+        return any(write.timestamp_ms is None or write.timestamp_ms >= since for write in plain if not write.rows_lost)
 
     def holds_what_it_skips(self, batch_id: int) -> bool:
         return self.skips(batch_id) is True and self.holds(batch_id) is True
@@ -215,10 +243,12 @@ class SinkView(Struct, frozen=True):
 
 
 class SinkVerdict(Struct, frozen=True):
-    """What the sink will do with that batch. Findings of severity error: rows are lost or repeated, then or soon."""
+    """What the sink will do with that batch, and what it comes to later (`horizon`; None: it could not be read).
+    Findings of severity error: rows are lost or repeated, then or soon."""
 
     kind: SinkKind
     path: str
     verdict: Verdict
     why: str
     findings: tuple[Finding, ...] = ()
+    horizon: Horizon | None = None

@@ -30,7 +30,7 @@ from msgspec.structs import replace
 from ckpttool.formats.file_log import parse_source_log
 from ckpttool.formats.metadata import parse_metadata
 from ckpttool.formats.offsets import parse_offset_log
-from ckpttool.laws.sinks.file_log import what_stops
+from ckpttool.laws.sinks.horizon import what_stops
 from ckpttool.laws.sinks.verdict import judge_sink
 from ckpttool.reading.sinks import load_sink
 from ckpttool.releases import NEWEST
@@ -252,7 +252,7 @@ def _cases() -> Iterator[Case]:
     yield Case("another id, rewound", ("delta",), ("duplicated",), _then(_rewind, other_id))
     yield Case("another id, rewound and restored", ("delta",), ("written",), _then(RESTORE, _rewind, other_id))
     yield Case("restored, crash", NUMBERED, (LOST,) * 2, _then(RESTORE, _crash), in_test=("delta",))
-    yield Case("restored, nothing pending", NUMBERED, ("written",) * 2, _then(RESTORE))
+    yield Case("restored, nothing pending", NUMBERED, ("written",) * 2, _then(RESTORE), harmful=True)
     yield Case("restored and rewound", NUMBERED, (LOST,) * 2, _then(RESTORE, _rewind))
     yield Case(
         "restored, rewound, record lowered",
@@ -294,7 +294,7 @@ def _cases() -> Iterator[Case]:
         SKIPPING,
         ("written",) * 3,
         _then(_crash, lambda scene: scene.drop("sink")),
-        harmful=False,
+        harmful=True,
     )
     yield Case("data file removed, crash", ("file",), (LOST,), _then(_lose_data_file, _crash))
     yield Case("compacted", ("file",), ("written",), _then(), conf=COMPACTING)

@@ -6,19 +6,21 @@ from collections.abc import Callable, Iterator
 
 from ckpttool.laws.base import Law
 from ckpttool.model import Finding, Severity
+from ckpttool.scene.horizon import Horizon
 from ckpttool.scene.scene import Part
 from ckpttool.scene.sinks import HARMFUL, SinkVerdict, SinkView, Verdict
 
+REFILL = "go back with checkpoint and sink together, so that they are written again (`ckpt plan-recovery`)"
 LOWER = "do not restart yet: take the rows out of the sink and lower its record, or give the batches higher numbers"
 
 
 class SinkLaw(Law, frozen=True):
     """`decides`: what becomes of the next batch in a sink, where it is this law that counts; the first that speaks
-    decides. `of_others`: what it tells of earlier batches and of later ones, beside that verdict."""
+    decides. `of_others`: what it tells of earlier batches and of later ones, beside that verdict, by the horizon."""
 
     needs: Part = "sinks"
     decides: Callable[[SinkView], SinkVerdict | None] | None = None
-    of_others: Callable[[SinkView, SinkVerdict], Iterator[Finding]] | None = None
+    of_others: Callable[[SinkView, SinkVerdict, Horizon], Iterator[Finding]] | None = None
 
 
 def said(

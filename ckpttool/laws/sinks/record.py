@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 from ckpttool.errors import MalformedFile, Unavailable
 from ckpttool.laws.base import Law
-from ckpttool.laws.sinks.base import SinkLaw, said
-from ckpttool.model import Finding, Severity
+from ckpttool.laws.sinks.base import REFILL, SinkLaw, said
+from ckpttool.laws.sinks.horizon import spell_missing, spell_unreadable
+from ckpttool.model import Finding
+from ckpttool.scene.horizon import Horizon
 from ckpttool.scene.scene import Doubt, Scene
 from ckpttool.scene.sinks import SinkVerdict, SinkView
 
-_REFILL = "is this the query's sink? if it is, read the missing batches again by other means"
+_IS_IT_THE_SINK = f"is this the query's sink? if it is, {REFILL}"
 
 
 def _unreachable(view: SinkView) -> SinkVerdict | None:
@@ -35,19 +37,18 @@ def _damaged(scene: Scene) -> Doubt | None:
     return None
 
 
-def _behind(view: SinkView, _: SinkVerdict) -> Iterator[Finding]:
-    """Committed batches that the sink does not have: the checkpoint will not go back for them."""
-    sink, committed = view.sink, view.logs.committed
-    if committed is None or sink.kind not in ("delta", "file", "iceberg", "unknown"):
-        return
-    recorded = sink.entry(sink.key)
-    if recorded is not None and recorded.native is not False and recorded.batch_id < committed:
-        message = f"batch {committed} is committed, and the sink's record ends at batch {recorded.batch_id}"
-        yield Finding("sink-behind-checkpoint", "error", sink.path, message, next_step=_REFILL)
-    elif recorded is None and not any(entry.native for entry in sink.ledger):
-        message = f"batch {committed} is committed, and the sink has no record of this query"
-        severity: Severity = "error" if sink.kind == "file" else "warning"
-        yield Finding("sink-behind-checkpoint", severity, sink.path, message, next_step=_REFILL)
+def _behind(view: SinkView, _: SinkVerdict, seen: Horizon) -> Iterator[Finding]:
+    """Committed batches that the sink never got: the checkpoint will not go back for them."""
+    for missing in (one for one in seen.missing if not view.has_written(one.batches[0])):
+        also = f"; if a file sink writes here, {_of_files(seen)}" if seen.if_files and seen.failure else ""
+        message = f"{spell_missing(missing)}{also}"
+        yield Finding("sink-behind-checkpoint", "error", view.sink.path, message, next_step=_IS_IT_THE_SINK)
+
+
+def _of_files(seen: Horizon) -> str:
+    told = [spell_unreadable(seen.unreadable)] if seen.unreadable else []
+    told += [f"batch {seen.failure.batch_id} fails: {seen.failure.why}"] if seen.failure else []
+    return ", and ".join(told)
 
 
 UNREAD = (
@@ -66,7 +67,6 @@ LAWS = (
     SinkLaw(
         "sink-behind-checkpoint",
         "committed batches are not in the sink",
-        severities=("error", "warning"),
         of_others=_behind,
     ),
 )

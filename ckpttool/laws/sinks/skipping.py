@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ckpttool.laws.sinks.base import LOWER, SinkLaw, said
+from ckpttool.laws.sinks.base import LOWER, REFILL, SinkLaw, said
+from ckpttool.laws.sinks.horizon import spell_missing, spell_unreadable
 from ckpttool.model import Finding
+from ckpttool.scene.horizon import Horizon
 from ckpttool.scene.sinks import SinkVerdict, SinkView
 
 
@@ -20,9 +22,15 @@ def _taken_out(view: SinkView) -> SinkVerdict | None:
     return said(view, "skipped_rows_lost", why, "sink-table-changed-under-checkpoint", LOWER)
 
 
-def _taken_out_before(view: SinkView, verdict: SinkVerdict) -> Iterator[Finding]:
+def _taken_out_before(view: SinkView, verdict: SinkVerdict, seen: Horizon) -> Iterator[Finding]:
+    """With all others it is loss; a few rows that somebody took out by name are told of the newest batch."""
+    taken = [one for one in seen.missing if view.has_written(one.batches[0])]
+    for missing in taken:
+        reads = f"; {spell_unreadable(seen.unreadable)}" if seen.unreadable else ""
+        message = f"{spell_missing(missing)}; the checkpoint goes on, and does not refill them{reads}"
+        yield Finding("sink-table-changed-under-checkpoint", "error", view.sink.path, message, next_step=REFILL)
     entry = view.in_force
-    if entry is None or entry.batch_id != view.logs.committed or verdict.verdict != "written":
+    if taken or entry is None or entry.batch_id != view.logs.committed or verdict.verdict != "written":
         return
     write = view.sink.write_of(entry.app_id, entry.batch_id)
     if write and write.rows_lost and not write.empty:
@@ -52,7 +60,7 @@ def _id_of_passed(view: SinkView) -> str:
     return "rewound-checkpoint-same-id"
 
 
-def _ahead(view: SinkView, verdict: SinkVerdict) -> Iterator[Finding]:
+def _ahead(view: SinkView, verdict: SinkVerdict, _: Horizon) -> Iterator[Finding]:
     entry, batch = view.in_force, view.logs.batch_id
     if entry is None or entry.batch_id <= max(view.logs.planned or 0, batch) or verdict.verdict == "skipped_rows_lost":
         return

@@ -13,6 +13,9 @@ from ckpttool.laws.base import Law
 from ckpttool.laws.restart import GOES_ON, Restart
 from ckpttool.laws.sinks import file_log, record, skipped, skipping, writing
 from ckpttool.laws.sinks.base import SinkLaw, said
+from ckpttool.laws.sinks.horizon import horizon, interval_set
+from ckpttool.releases import NEWEST, Release
+from ckpttool.scene.compaction import DEFAULT_COMPACT_INTERVAL
 from ckpttool.scene.scene import Doubt, Failure, Scene
 from ckpttool.scene.sinks import SinkVerdict, SinkView
 
@@ -34,27 +37,35 @@ def first_at_sinks(scene: Scene) -> tuple[Law, Failure | Doubt] | None:
 def judge_sinks(scene: Scene, restart: Restart) -> tuple[SinkVerdict, ...]:
     """A restart that fails before its batch asks nothing of the sinks; one that fails after it does so every time."""
     fails_after = restart.error is not None and restart.error.sink_written_first
-    if restart.outcome not in GOES_ON and not fails_after:
-        why = "the restart fails before the sink gets a batch" if restart.outcome == "error" else "see above"
-        return tuple(said(view, "unknown", why) for view in scene.sink_views)
-    return tuple(_again_and_again(view) if fails_after else judge_sink(view) for view in scene.sink_views)
+    stopped = restart.outcome not in GOES_ON and not fails_after
+    why = "the restart fails before the sink gets a batch" if restart.outcome == "error" else "see above"
+    interval = interval_set(scene)
+    verdicts = []
+    for view in scene.sink_views:
+        if stopped:
+            verdict = replace(said(view, "unknown", why), horizon=horizon(view, scene.release, interval))
+        else:
+            verdict = judge_sink(view, scene.release, interval)
+        verdicts.append(_again_and_again(view, verdict) if fails_after else verdict)
+    return tuple(verdicts)
 
 
-def _again_and_again(view: SinkView) -> SinkVerdict:
-    verdict = judge_sink(view)
+def _again_and_again(view: SinkView, verdict: SinkVerdict) -> SinkVerdict:
     if view.keeps_a_record or view.keeps_nothing or view.sink.error:
         return verdict
     why = "the sink gets the batch at every restart, and then the restart fails"
     return replace(verdict, verdict="duplicated", why=why)
 
 
-def judge_sink(view: SinkView) -> SinkVerdict:
+def judge_sink(view: SinkView, release: Release = NEWEST, interval: int = DEFAULT_COMPACT_INTERVAL) -> SinkVerdict:
     verdict = _settled(view) or _decided(view)
     if view.sink.error:
         return verdict
+    seen = horizon(view, release, interval)
     looks = [law.of_others for law in LAWS if isinstance(law, SinkLaw) and law.of_others]
-    others = (finding for look in dict.fromkeys(looks) for finding in look(view, verdict))  # several laws may share one
-    return replace(verdict, findings=(*view.sink.faults, *verdict.findings, *others))
+    # Several laws may share one.
+    others = (finding for look in dict.fromkeys(looks) for finding in look(view, verdict, seen))
+    return replace(verdict, findings=(*view.sink.faults, *verdict.findings, *others), horizon=seen)
 
 
 def _settled(view: SinkView) -> SinkVerdict | None:

@@ -33,6 +33,8 @@ def _lowered(view: SinkView) -> SinkVerdict | None:
 def _under_other_ids(view: SinkView) -> SinkVerdict | None:
     """The table was written by streaming queries, none of this id: then this query had another one."""
     natives = [entry for entry in view.sink.ledger if entry.native]
+    if view.sink.key_given and view.sink.entry(view.sink.key) is None:
+        return _under_another_number(view)
     if not natives or view.is_known:
         return None
     answers = list(_said_of_other_ids(view))
@@ -41,6 +43,16 @@ def _under_other_ids(view: SinkView) -> SinkVerdict | None:
     doubts = [one for one in answers if one.verdict == "unknown"]
     why = f"the table has batches of {listed(str(entry.app_id) for entry in natives)}"
     return doubts[-1] if doubts else said(view, "written", f"{why}, but no rows of batch {view.logs.batch_id}")
+
+
+def _under_another_number(view: SinkView) -> SinkVerdict | None:
+    """The user names an id that the table does not know, while another has this batch since it was planned."""
+    batch, planned_ms = view.logs.batch_id, view.logs.planned_ms
+    for entry in view.sink.ledger if planned_ms is not None else ():
+        write = view.sink.write_of(entry.app_id, batch)
+        if write and write.timestamp_ms is not None and write.timestamp_ms >= (planned_ms or 0):
+            return _over(view, write, "checkpoint-deleted-sink-kept")
+    return None
 
 
 def _said_of_other_ids(view: SinkView) -> Iterator[SinkVerdict]:
@@ -59,6 +71,8 @@ def _unnumbered(view: SinkView) -> SinkVerdict | None:
     """Whoever writes without a number may have written the batch before."""
     if view.keeps_a_record:
         return None if view.is_known else _beside_ordinary_writes(view)
+    if view.sink.log_gone and view.logs.committed is None and view.logs.planned is None:
+        return said(view, "unknown", "files are there, and no record of who wrote them: perhaps what is read now")
     if not view.logs.is_replay:
         return None
     why = f"the sink keeps no record of batches: whether it has rows of batch {view.logs.batch_id} cannot be seen"
@@ -72,19 +86,54 @@ def _beside_ordinary_writes(view: SinkView) -> SinkVerdict | None:
     if sink.ledger:
         ids = listed(f"{entry.app_id} (batch {entry.batch_id})" for entry in sink.ledger)
         return said(view, "unknown", f"the table has no record of this query's id, but of {ids}")
-    if sink.kind != "delta" or not logs.is_replay or logs.planned_ms is None:
+    if sink.kind not in ("delta", "paimon"):
+        return None
+    if not logs.is_replay:
+        return _beside_what_is_done(view)
+    if logs.planned_ms is None:
         return None
     since = [write for write in sink.writes if _may_hold(write, logs.planned_ms)]
     if not since:
         why = "the table's log does not reach back to when the batch was planned"
         return None if view.is_all_seen_since_planned else said(view, "unknown", why)
     rows, places = sum(write.rows or 0 for write in since), listed(write.place for write in since)
+    step = "write with txnAppId and txnVersion, or MERGE"
     if logs.rows is not None and rows == logs.rows:
         why = f"{places} holds {counted(rows, 'row')}, as many as batch {logs.batch_id}, without a record to stop it"
-        step = "write with txnAppId and txnVersion, or MERGE"
+        return said(view, "duplicated", why, "non-idempotent-sink-replay", step)
+    if logs.rows is None and len(since) == _writes_per_batch(view):
+        why = f"{places} came since batch {logs.batch_id} was planned, as after each batch before, and has no record"
         return said(view, "duplicated", why, "non-idempotent-sink-replay", step)
     why = f"{places} was written since batch {logs.batch_id} was planned, and does not say of which batch it is"
     return said(view, "unknown", why, "non-idempotent-sink-replay", "compare its rows with the batch's")
+
+
+def _beside_what_is_done(view: SinkView) -> SinkVerdict | None:
+    """More was written since the newest commit than a batch writes: then the checkpoint was rewound, or restored."""
+    sink, logs = view.sink, view.logs
+    if logs.committed is None:
+        if not any(_may_hold(write, 0) for write in sink.writes):
+            return None
+        why = "the table has rows, and no record of who wrote them: they may be those that are read now"
+        return said(view, "unknown", why)
+    per_batch, planned_ms = _writes_per_batch(view), logs.planned_at.get(logs.committed)
+    if per_batch is None or planned_ms is None:
+        return None
+    later = [write for write in sink.writes if _may_hold(write, planned_ms)][per_batch:]
+    if not later:
+        return None
+    why = f"{listed(write.place for write in later)} came after batch {logs.committed}, the newest that is committed"
+    step = "is it of this query? then its rows come twice: restore the newer checkpoint, or take them out first"
+    return said(view, "duplicated", why, "checkpoint-behind-sink", step)
+
+
+def _writes_per_batch(view: SinkView) -> int | None:
+    """How many writes came between two plans, if that was always the same."""
+    planned, seen = view.logs.planned_at, view.sink.seen_from_ms
+    spans = [(planned[one], planned[one + 1]) for one in view.logs.commits if one in planned and one + 1 in planned]
+    times = [write.timestamp_ms for write in view.sink.writes if _may_hold(write, 0) and write.timestamp_ms is not None]
+    counts = {sum(begin <= time < end for time in times) for begin, end in spans if seen is not None and begin >= seen}
+    return counts.pop() if len(counts) == 1 and 0 not in counts else None
 
 
 def _may_hold(write: SinkWrite, planned_ms: int) -> bool:
@@ -127,6 +176,11 @@ LAWS = (
         "non-idempotent-sink-replay",
         "a batch runs again into a sink that does not know batches",
         severities=("error", "warning"),
+        decides=_unnumbered,
+    ),
+    SinkLaw(
+        "checkpoint-behind-sink",
+        "the table was written to after the checkpoint's newest batch, without numbers",
         decides=_unnumbered,
     ),
     SinkLaw(

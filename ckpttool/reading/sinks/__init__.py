@@ -53,7 +53,8 @@ def _load(store: Store, path: str, query_id: str | None, txn_app_id: str | None)
             return iceberg.load_iceberg(store, path, query_id)
     except CkptError as error:
         return SinkEvidence(kind, path, error=error)
-    return SinkEvidence(kind, path, exists=any(not name.startswith(".") for name in names))
+    exists = any(not name.startswith((".", "_")) for name in names)
+    return file.without_log(store, path, names) or SinkEvidence(kind, path, exists=exists)
 
 
 def _is_there(store: Store) -> bool:

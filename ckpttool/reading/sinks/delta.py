@@ -35,8 +35,11 @@ from ckpttool.model import Finding
 from ckpttool.scene.lineage import follow_rows
 from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkWrite
 from ckpttool.storage.store import Store
+from ckpttool.storage.urls import is_local
+from ckpttool.words import quote
 
 LOG = DELTA_LOG
+_FILES, _LOCAL_FILES = 4, 1_000  # of the table, whose presence is looked at
 _COMMITS_READ = 200  # twice what a checkpoint keeps by default: all that can be replayed
 
 
@@ -62,13 +65,15 @@ def load_delta(store: Store, path: str, key: str | None, *, key_given: bool) -> 
     if not whole and (key is None or key not in known or metadata is None):
         older, unknown = _load_older(store, names, window)
     retention, faults = _retention(metadata or older.metadata)
+    writes = tuple(_writes(window))
+    gone = _gone_file(store, window)
     return SinkEvidence(
         kind="delta",
         path=path,
         key=key,
         key_given=key_given,
         ledger=tuple(_ledger(older.transactions or (), window)),
-        writes=tuple(_writes(window)),
+        writes=tuple(replace(one, rows_lost=gone[1]) if gone and one.version == gone[0] else one for one in writes),
         seen_from_ms=0 if whole else window[0].timestamp_ms if window else None,
         incomplete=(None if key in known else unknown) or waiting_commits(store, listed, names),
         forgets=retention is not None,
@@ -207,6 +212,25 @@ def _retention(metadata: DeltaMetadata | None) -> tuple[int | None, tuple[Findin
 # -- what it comes to --------------------------------------------------------------------------------------------------
 
 
+def _gone_file(store: Store, window: Sequence[DeltaCommit]) -> tuple[int, str] | None:
+    """The newest commit of whose files one is not there that the table still has. Few are looked for where that takes
+    requests: what takes data from under a table mostly takes all of it."""
+    removed: set[str] = set()
+    left = _LOCAL_FILES if is_local(store.url) else _FILES
+    for commit in reversed(window):
+        for name in sorted(commit.added - removed)[:left]:
+            left -= 1
+            if not _is_elsewhere(name) and store.stat(name) is None:
+                return commit.version, f"its file {quote(name)} is gone"
+        removed |= commit.removed
+    return None
+
+
+def _is_elsewhere(name: str) -> bool:
+    """A shallow clone's, which lies where the original has it."""
+    return name.startswith("/") or ":" in name or ".." in name
+
+
 def _ledger(older: Iterable[DeltaTransaction], window: Iterable[DeltaCommit]) -> Iterator[LedgerEntry]:
     """In log order, so that the last one counts, also where it is lower."""
     entries = {txn.app_id: LedgerEntry(txn.app_id, txn.version, txn.last_updated_ms, None) for txn in older}
@@ -236,6 +260,7 @@ def _writes(window: Sequence[DeltaCommit]) -> Iterator[SinkWrite]:
             empty=not commit.added,
             rows_lost=fate.lost,
             rows_unsure=fate.unsure,
+            taken_by=fate.by,
         )
         for txn in commit.transactions:
             timestamp = txn.last_updated_ms if commit.timestamp_ms is None else commit.timestamp_ms

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from urllib.parse import unquote
 
-from ckpttool.errors import CkptError
+from ckpttool.errors import CkptError, MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.file_log import parse_sink_log
 from ckpttool.formats.limits import Room
 from ckpttool.formats.names import parse_log_names, parse_long, without_directories
-from ckpttool.model import Finding, LogNames, SinkFileEntry
+from ckpttool.model import Finding, LogNames, SinkFileEntry, SparkError
 from ckpttool.scene.compaction import LOG
 from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkWrite
 from ckpttool.storage.store import Store, is_directory
+from ckpttool.storage.urls import is_local
 from ckpttool.words import quote
 
+# What Spark's writers of files call them, and the directories of partitions; a batch leaves a mark when it is done.
+_PART = re.compile(r"part-[0-9]{5}-[0-9a-f-]{36}[-.].*")
+_PARTITION = re.compile(r"[^=]+=.*")
+_SUCCESS = "_SUCCESS"
 _BATCHES_READ = 200  # twice what a checkpoint keeps by default: all that can be replayed
 
 
@@ -34,6 +40,15 @@ def load_file_sink(store: Store, path: str, output: Collection[str]) -> SinkEvid
         names=names,
         faults=tuple(faults),
     )
+
+
+def without_log(store: Store, path: str, output: Collection[str]) -> SinkEvidence | None:
+    """An output whose log is gone, if it is one. A file sink names its files as a batch does, perhaps in partitions,
+    but leaves no `_SUCCESS` beside them; where there is one, an ordinary write may have made all of it."""
+    partition = next((name for name in sorted(output) if _PARTITION.fullmatch(name)), None)
+    if not any(map(_PART.fullmatch, output)) and not (partition and any(map(_PART.fullmatch, store.list(partition)))):
+        return None
+    return SinkEvidence("unknown" if _SUCCESS in output else "file", path, names=LogNames(), log_gone=True)
 
 
 def last_batch(names: LogNames) -> int | None:
@@ -73,8 +88,12 @@ def _entries(name: str, body: bytes | CkptError, room: Room, faults: list[Findin
         room.take(body)
         return parse_sink_log(body)
     except CkptError as error:
-        faults.append(Finding("sink-log-unreadable", "warning", name, error.message))
+        faults.append(Finding("sink-log-unreadable", "warning", name, error.message, spark=_spark_of(error)))
         return None
+
+
+def _spark_of(error: CkptError) -> SparkError | None:
+    return error.spark if isinstance(error, MalformedFile) else None
 
 
 def _write(
@@ -99,13 +118,14 @@ def _log_time(store: Store, name: str) -> int | None:
 
 
 def _missing_file(store: Store, own: Iterable[SinkFileEntry], output: Collection[str]) -> str | None:
-    """Looked for where one listing tells: files that lie directly in this output, not in partitions or elsewhere."""
+    """Looked for where one listing tells, directly in this output; on the local disk in its partitions too."""
     here = store.url.rstrip("/").rpartition("/")[2]
     for entry in own:
-        folder, _, name = unquote(entry.path).rpartition("/")
-        if folder.rpartition("/")[2] != here:
+        _, in_it, name = unquote(entry.path).rpartition(f"/{here}/")
+        if not in_it or ("/" in name and not is_local(store.url)):
             continue
-        found = store.stat(name) if name in output else None  # in a directory that was listed this costs nothing
+        # In a directory that was listed this costs nothing.
+        found = store.stat(name) if "/" in name or name in output else None
         if found is None:
             return f"its file {quote(name)} is gone"
         if found.size_bytes != entry.size_bytes:

@@ -10,6 +10,7 @@ from ckpttool.diagnosis import KAFKA_NOT_ASKED, STATE_NOT_READ, Diagnosis
 from ckpttool.errors import CkptError
 from ckpttool.formats import layout
 from ckpttool.laws.restart import Restart, SourceRange
+from ckpttool.laws.sinks.horizon import spell_batches, spell_from
 from ckpttool.plan import Plan, SetAside, Step, WayOut
 from ckpttool.plan.steps import spell
 from ckpttool.releases import NEWEST, Release, spell_release
@@ -17,6 +18,8 @@ from ckpttool.report.document import Document, Fields, Findings, Line, Section, 
 from ckpttool.report.layout import spell_time
 from ckpttool.report.views.batches import spell_step
 from ckpttool.report.views.findings import failure_fields, findings_fields
+from ckpttool.scene.horizon import Horizon
+from ckpttool.scene.sinks import SinkVerdict
 
 
 def recovery_document(diagnosis: Diagnosis, plan: Plan) -> Document:
@@ -52,9 +55,7 @@ def _fields(diagnosis: Diagnosis, plan: Plan) -> Fields:
             "possible": [f"{release[0]}.{release[1]}" for release in diagnosis.possible],
         },
         "restart": _restart_fields(diagnosis.prediction),
-        "sinks": [
-            {"kind": sink.kind, "path": sink.path, "verdict": sink.verdict, "why": sink.why} for sink in diagnosis.sinks
-        ],
+        "sinks": [_sink_fields(sink) for sink in diagnosis.sinks],
         "kafka": _kafka_fields(diagnosis),
         "given": [
             {"kind": one.kind, "key": one.key, "value": one.value, "answer": one.answer, "by": one.by}
@@ -64,6 +65,29 @@ def _fields(diagnosis: Diagnosis, plan: Plan) -> Fields:
         "options": [_option_fields(option) for option in plan.options],
         "refused": [{"id": refusal.id, "why": refusal.why} for refusal in plan.refused],
         "reach": {"batch_id": plan.reach.batch_id, "planned_ms": plan.reach.planned_ms} if plan.reach else None,
+    }
+
+
+def _sink_fields(sink: SinkVerdict) -> Fields:
+    return {
+        "kind": sink.kind,
+        "path": sink.path,
+        "verdict": sink.verdict,
+        "why": sink.why,
+        "horizon": sink.horizon and _horizon_fields(sink.horizon),
+    }
+
+
+def _horizon_fields(seen: Horizon) -> Fields:
+    fails, readers = seen.failure, seen.unreadable
+    return {
+        "first_batch": seen.first,
+        "last_batch": seen.last,
+        "skipped_up_to": seen.skipped_to,
+        "fails": fails and {"batch_id": fails.batch_id, "why": fails.why, **failure_fields(fails)},
+        "readers_fail": readers and {"from_batch": readers.after, "why": readers.why},
+        "only_if_a_file_sink": seen.if_files,
+        "missing": [{"batches": list(one.batches), "rows": one.rows, "why": one.why} for one in seen.missing],
     }
 
 
@@ -205,6 +229,20 @@ def _sinks(diagnosis: Diagnosis) -> Iterator[Line]:
         verdict = Toned(sink.verdict.replace("_", " "), tones.get(sink.verdict, "error"))
         yield f"Sink {sink.kind}{where}: ", verdict
         yield f"  {sink.why}."
+        if sink.horizon:
+            yield from _horizon(sink.horizon)
+
+
+def _horizon(seen: Horizon) -> Iterator[Line]:
+    """What the verdict on one batch does not tell, in short; the findings say why."""
+    told = [f"batch {seen.failure.batch_id} fails"] if seen.failure else []
+    if seen.unreadable:
+        told.append(spell_from(seen.unreadable))
+    if told:
+        only = ", if a file sink writes there" if seen.if_files else ""
+        yield f"  Batches {seen.first} to {seen.last}: ", Toned(", ".join(told), "error"), f"{only}."
+    for missing in seen.missing:
+        yield "  Of those that are done it lacks ", Toned(spell_batches(missing.batches), "error"), "."
 
 
 def _given(diagnosis: Diagnosis) -> Iterator[Line]:

@@ -85,11 +85,16 @@ def test_a_sink_whose_log_has_a_hole_is_not_promised_anything(tmp_path: Path) ->
     assert [refusal.id for refusal in plan.refused] == ["rebuild-sink-log"]
 
 
+def test_a_table_without_a_trace_of_the_query_may_be_another(tmp_path: Path) -> None:
+    (way,) = look(build(tmp_path, STORY), delta())[0].options
+    assert way.id == "refill-sink"
+    assert any("is the query's sink, which nothing in it says" in one for one in way.preconditions)
+
+
 @pytest.mark.parametrize(
     "sink",
     [
         delta(0, 1, 2),
-        delta(),  # perhaps another table
         delta(0, ledger=(LedgerEntry(QUERY_ID, 0, native=False),)),  # who writes by hand may leave batches out
         delta(0, incomplete="its checkpoint cannot be read"),
     ],

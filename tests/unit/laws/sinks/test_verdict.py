@@ -38,7 +38,7 @@ def test_what_keeps_nothing_is_written(kind: str) -> None:
 def test_what_does_not_exist_yet_is_empty() -> None:
     missing = SinkEvidence("unknown", "/nowhere", exists=False)
     assert said(missing, FRESH) == ("written", [])
-    assert said(missing) == ("written", ["sink-behind-checkpoint warning"])
+    assert said(missing) == ("written", ["sink-behind-checkpoint error"])
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ class Table:
         self.log = path / "_delta_log"
         self.log.mkdir(parents=True)
         for version in range(versions):
+            (path / f"f{version}").touch()
             self.commit(version, batch(version), {"add": {"path": f"f{version}"}})
 
     def commit(self, version: int, *actions: object) -> None:
