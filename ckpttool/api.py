@@ -10,8 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ckpttool.diagnosis import Diagnosis, diagnose
+from ckpttool.errors import NotFound
 from ckpttool.laws.restart import choose_release, possible_releases
-from ckpttool.model import Checkpoint
+from ckpttool.model import Checkpoint, Finding
 from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
 from ckpttool.reading.needed_state import asks_for_state, load_state_at
 from ckpttool.releases import Release
@@ -62,13 +63,25 @@ def plan_restart(
     mode: Mode = restarted.state or ("full" if is_local(store.url) else "quick")
     full = restarted.full_listing
     if mode == "quick" and restarted.wish is None:
-        loaded = load_checkpoint(store, batches=ONLY_OPENED, any_place=True, full_listing=full)
+        loaded = _load(store, ONLY_OPENED, full, restarted)
         diagnosis, plan = _plan(store, loaded, restarted, mode, doors, now_ms)
         if _is_sound(diagnosis, plan):
             return diagnosis, replace(plan, reach=None)  # older batches would have to be read for it
     read = _READ if restarted.wish is None else None  # one may want to go back to any of them
-    loaded = load_checkpoint(store, batches=read, any_place=True, full_listing=full)
-    return _plan(store, loaded, restarted, mode, doors, now_ms)
+    return _plan(store, _load(store, read, full, restarted), restarted, mode, doors, now_ms)
+
+
+def _load(store: Store, batches: int | None, full: bool, restarted: Restarted) -> Checkpoint:
+    """Where nothing is a query begins anew, and who names its sink asks what becomes of that; else it is a slip."""
+    try:
+        return load_checkpoint(store, batches=batches, any_place=True, full_listing=full)
+    except NotFound as absent:
+        if not restarted.sinks:
+            raise
+        step = "restore it from a backup, or look for where it was moved to, unless the query is new"
+        return Checkpoint(
+            store.url, None, faults=(Finding("checkpoint-absent", "warning", ".", absent.message, next_step=step),)
+        )
 
 
 def inspect_checkpoint(checkpoint: Checkpoint, now_ms: int | None = None, store: Store | None = None) -> Diagnosis:

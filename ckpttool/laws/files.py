@@ -29,6 +29,7 @@ LAWS = (
     Law(
         "unreadable", "something was not read, so nothing is known about it", look=check_files, severities=("warning",)
     ),
+    Law("checkpoint-absent", "there is no such directory", look=check_files, severities=("warning",)),
     Law("file-vanished", "a file was listed and is gone", look=check_files, severities=("warning",)),
     Law(
         "changed-while-read",

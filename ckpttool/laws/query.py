@@ -103,6 +103,29 @@ def check_place(scene: Scene) -> Iterator[Finding]:
         )
 
 
+def check_inside_table(scene: Scene) -> Iterator[Finding]:
+    """VACUUM removes what the table does not know, except below names that begin with `_` or `.`."""
+    own = _bare(scene.checkpoint.url)
+    above = [one.path.split("/") for one in scene.checkpoint.ledgers if one.kind == "delta"]
+    tables = {"/".join(own.split("/")[: -len(up)]): "VACUUM" for up in above if set(up) == {".."}}
+    tables |= {_bare(sink.path): _CLEANERS[sink.kind] for sink in scene.sinks if sink.kind in _CLEANERS and sink.exists}
+    for table, cleaner in tables.items():
+        below = own.removeprefix(f"{table}/")
+        if below != own and not any(part.startswith(("_", ".")) for part in below.split("/")):
+            yield Finding(
+                id="checkpoint-inside-table",
+                severity="warning",
+                path=".",
+                message=f"it lies in the directory of the table {table}, where {cleaner} removes it",
+                expected="another place, or a name that begins with `_` or `.`",
+                next_step="stop the query, move the checkpoint out of the table's directory, and start it from there",
+            )
+
+
+def _bare(url: str) -> str:
+    return url.removeprefix("file://").rstrip("/")
+
+
 def check_alive(scene: Scene) -> Iterator[Finding]:
     """A query is taken for alive while its newest batch is younger than three of its batches, or than a minute."""
     planned = [batch.planned_ms for batch in scene.evidence.batches if batch.planned_ms is not None]
@@ -125,7 +148,14 @@ def check_alive(scene: Scene) -> Iterator[Finding]:
         )
 
 
+_CLEANERS = {"delta": "VACUUM", "iceberg": "remove_orphan_files"}
 TOLD = (
+    Law(
+        "checkpoint-inside-table",
+        "it lies where VACUUM of a table removes it",
+        look=check_inside_table,
+        severities=("warning",),
+    ),
     Law("watermark-regression", "the watermark went back", look=check_watermark, severities=("warning",)),
     Law(
         "watermark-in-the-future", "the watermark is ahead of the clock", look=check_watermark, severities=("warning",)

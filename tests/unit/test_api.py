@@ -30,3 +30,19 @@ def test_what_is_sound_is_told_from_little_as_from_all(
     from_little = answer(checkpoint)
     monkeypatch.setattr(api, "_is_sound", lambda _outlook, _plan: False)
     assert answer(checkpoint) == from_little
+
+
+def test_where_nothing_is_a_query_begins_anew_and_its_sink_is_judged(tmp_path: Path) -> None:
+    log = tmp_path / "out" / "_spark_metadata"
+    log.mkdir(parents=True)
+    for batch in range(3):
+        (log / str(batch)).write_text("v1")
+    absent = str(tmp_path / "gone" / "ckpt")
+    assert run_ckpt("plan-recovery", absent).code == 4
+    outcome = run_ckpt("plan-recovery", absent, "--sink", str(tmp_path / "out"), "--format", "json")
+    told = json.loads(outcome.out)
+    assert (outcome.code, told["restart"]["outcome"]) == (1, "fresh_start")
+    assert [one["verdict"] for one in told["sinks"]] == ["skipped_rows_lost"]
+    assert "checkpoint-absent" in [one["id"] for one in told["findings"]]
+    assert not (tmp_path / "gone").exists()
+    assert run_ckpt("plan-recovery", absent, "--sink", str(tmp_path / "new")).code == 0

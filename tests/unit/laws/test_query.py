@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ckpttool import Scene, Start, diagnose, gather_evidence, open_checkpoint
+from ckpttool.releases import NEWEST
+from ckpttool.scene.sinks import SinkEvidence
 from tests.builders import EPOCH_MS, MINUTE_MS, build
 from tests.unit.laws.scenes import SOUND, findings
 
@@ -18,6 +21,32 @@ def test_a_watermark_from_the_future(tmp_path: Path) -> None:
 
 def test_a_path_that_was_escaped_more_than_once(tmp_path: Path) -> None:
     assert "legacy-escaped-checkpoint-path" in findings(build(tmp_path / "chk%252520x", SOUND))
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [("ckpt", True), ("checkpoints/orders", True), ("_ckpt", False), (".hidden/ckpt", False), ("_all/ckpt", False)],
+)
+def test_a_checkpoint_that_vacuum_removes(tmp_path: Path, place: str, told: bool) -> None:
+    log = tmp_path / "_delta_log"
+    log.mkdir()
+    (log / f"{0:020}.json").write_text('{"commitInfo":{"timestamp":1}}')
+    assert ("checkpoint-inside-table" in findings(build(tmp_path / place, SOUND))) is told
+
+
+def test_a_checkpoint_that_lies_beside_a_table_is_out_of_its_reach(tmp_path: Path) -> None:
+    (tmp_path / "table" / "_delta_log").mkdir(parents=True)
+    (tmp_path / "table" / "_delta_log" / f"{0:020}.json").write_text('{"commitInfo":{"timestamp":1}}')
+    assert "checkpoint-inside-table" not in findings(build(tmp_path / "ckpt", SOUND))
+
+
+def test_the_sink_that_was_given_may_lie_further_up(tmp_path: Path) -> None:
+    store = build(tmp_path / "a" / "b" / "c" / "ckpt", SOUND)
+    evidence = gather_evidence(open_checkpoint(str(store)))
+    for kind, told in (("delta", True), ("iceberg", True), ("file", False)):
+        sink = SinkEvidence(kind, f"file://{tmp_path}")  # type: ignore[arg-type]
+        ids = [one.id for one in diagnose(Scene(evidence, Start(NEWEST), sinks=(sink,))).findings]
+        assert ("checkpoint-inside-table" in ids) is told
 
 
 @pytest.mark.parametrize(("later_ms", "alive"), [(MINUTE_MS, True), (20 * MINUTE_MS, False), (-5 * MINUTE_MS, False)])
