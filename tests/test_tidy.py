@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ PACKAGE = ROOT / "ckpttool"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 TOUCHES_THE_WORLD = {"os", "io", "time", "random", "socket", "subprocess", "pathlib", "tempfile", "fsspec", "click"}
+TOOK = re.compile(r"(time|monotonic|perf_counter)\(\) - ")
 LONGEST_FUNCTION = 60
 LONGEST_FILE = 450
 
@@ -207,6 +209,13 @@ def _texts(path: Path) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
             yield node.value
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests").rglob("*.py")), ids=str)
+def test_nothing_asserts_how_long_it_took(path: Path) -> None:
+    """A machine that does something else beside it makes such a test fail. A deadline for what is awaited is none."""
+    asserted = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Assert)]
+    assert not [ast.unparse(node.test) for node in asserted if TOOK.search(ast.unparse(node.test))]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
