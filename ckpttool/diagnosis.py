@@ -19,7 +19,16 @@ from ckpttool.laws.base import Law, finding_of
 from ckpttool.laws.book import told_by_files
 from ckpttool.laws.given import Given, not_advised_again
 from ckpttool.laws.given import answers as answer_given
-from ckpttool.laws.restart import GOES_ON, Choice, Restart, choose_release, possible_releases, predict_restart, stopped
+from ckpttool.laws.restart import (
+    GOES_ON,
+    Choice,
+    Restart,
+    SourceRange,
+    choose_release,
+    possible_releases,
+    predict_restart,
+    stopped,
+)
 from ckpttool.laws.state_load import TABLES_UNREAD, count_loadable
 from ckpttool.model import Checkpoint, Finding
 from ckpttool.releases import Release, spell_release
@@ -183,6 +192,8 @@ def predict(scene: Scene) -> Restart:
 def _predict(scene: Scene, sources: _Sources) -> Restart:
     restart = predict_restart(scene)
     restart = replace(restart, assumes=(*restart.assumes, *_more_assumed(scene)))
+    if restart.outcome == "replay" and scene.inputs:
+        restart = replace(restart, sources=tuple(_counted(scene, restart)))
     source = sources.obstacle
     if isinstance(source, Failure) and restart.error and _comes_before(source, restart.error):
         return stopped(restart, source, sources.law)
@@ -194,6 +205,15 @@ def _predict(scene: Scene, sources: _Sources) -> Restart:
     if source:
         return stopped(restart, source, sources.law)
     return stopped(restart, at_sinks, law) if at_sinks else restart
+
+
+def _counted(scene: Scene, restart: Restart) -> Iterator[SourceRange]:
+    """With the rows of each range, where the input tells them."""
+    from ckpttool.laws.inputs.judge import count_rows
+
+    steps = count_rows(scene)
+    for source in restart.sources:
+        yield replace(source, step=steps.get(source.name or str(source.index), source.step))
 
 
 def _at_the_sinks(scene: Scene, restart: Restart) -> tuple[Law, Failure | Doubt] | None:

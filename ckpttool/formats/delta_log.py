@@ -23,6 +23,7 @@ _COMMIT = re.compile(r"([0-9]{20})\.json")
 _CHECKSUM = re.compile(r"([0-9]{20})\.crc")
 _STAGED = re.compile(r"([0-9]{20})\.[0-9a-f-]{36}\.json")
 _CHECKPOINT = re.compile(r"([0-9]{20})\.checkpoint(?:\.([0-9]{10})\.([0-9]{10})|\.[0-9a-f-]{36})?\.(parquet|json)")
+_ROWS = re.compile(r'\s*\{\s*"numRecords"\s*:\s*([0-9]{1,18})\b')
 _NO_FILES = ("commitInfo", "metaData", "txn")
 CAN_TELL = ("txn", "metaData")  # the actions that matter here
 _CAN_TELL = tuple(f'"{one}"'.encode() for one in CAN_TELL)
@@ -47,11 +48,18 @@ class DeltaMetadata(Struct, frozen=True):
     configuration: Mapping[str, str] = {}
 
 
+class DeltaFile(Struct, frozen=True):
+    """A file by its plain name. `rows`: without those that its deletion vector takes out; None: nobody counted them."""
+
+    path: str
+    rows: int | None = None
+
+
 class DeltaCommit(Struct, frozen=True):
     """One version. `rewrites`: its files hold the rows of those it removes (`dataChange` is false everywhere).
 
-    `new_data`: the files that a stream reads, in their order, by their plain names; `taken_data`: those whose rows
-    went, which a stream may have passed on; `change_data`: what the change feed has instead."""
+    `new_data`: the files that a stream reads, in their order; `taken_data`: those whose rows went, which a stream may
+    have passed on; `change_data`: what the change feed has instead."""
 
     version: int
     timestamp_ms: int | None = None
@@ -63,9 +71,9 @@ class DeltaCommit(Struct, frozen=True):
     removed: frozenset[str] = frozenset()
     rewrites: bool = False
     metadata: DeltaMetadata | None = None
-    new_data: tuple[str, ...] = ()
-    taken_data: tuple[str, ...] = ()
-    change_data: tuple[str, ...] = ()
+    new_data: tuple[DeltaFile, ...] = ()
+    taken_data: tuple[DeltaFile, ...] = ()
+    change_data: tuple[DeltaFile, ...] = ()
 
     @property
     def takes_data(self) -> bool:
@@ -163,7 +171,7 @@ def parse_commit(data: bytes, version: int) -> DeltaCommit:
     """A commit may name very many files: of each only its path is kept."""
     others: list[tuple[str, dict[str, Json]]] = []
     paths: dict[str, set[str]] = {"add": set(), "remove": set()}
-    data_of: dict[str, list[str]] = {"add": [], "remove": [], "cdc": []}
+    data_of: dict[str, list[DeltaFile]] = {"add": [], "remove": [], "cdc": []}
     for kind, value in _actions(data):
         if kind in _NO_FILES:
             others.append((kind, value))
@@ -173,7 +181,7 @@ def parse_commit(data: bytes, version: int) -> DeltaCommit:
         if kind in paths:
             paths[kind].add(path)
         if kind == "cdc" or _changes_data(value):
-            data_of[kind].append(unquote(path))
+            data_of[kind].append(DeltaFile(unquote(path), _rows_of(value)))
     info = next((value for kind, value in others if kind == "commitInfo"), {})
     timestamp = info.get("inCommitTimestamp", info.get("timestamp"))
     operation = info.get("operation")
@@ -194,15 +202,15 @@ def parse_commit(data: bytes, version: int) -> DeltaCommit:
     )
 
 
-def apply_commit(data: bytes, files: dict[str, int]) -> None:
-    """What the commit takes from the table's files, and adds to them: path → when it was written. A file that gets
-    another deletion vector goes and comes in one commit."""
-    added: dict[str, int] = {}
+def apply_commit(data: bytes, files: dict[str, tuple[int, DeltaFile]]) -> None:
+    """What the commit takes from the table's files, and adds to them: path → when it was written, and the file. One
+    that gets another deletion vector goes and comes in one commit."""
+    added: dict[str, tuple[int, DeltaFile]] = {}
     for kind, value in _actions(data, only=(b'"add"', b'"remove"')):
         path = unquote(str(value.get("path")))
         if kind == "add":
             at = value.get("modificationTime")
-            added[path] = at if is_long(at) else 0
+            added[path] = (at if is_long(at) else 0, DeltaFile(path, _rows_of(value)))
         elif kind == "remove":
             files.pop(path, None)
     files.update(added)
@@ -312,6 +320,13 @@ def _metadata(actions: Iterable[_Action]) -> DeltaMetadata | None:
         partition_columns=tuple(map(str, columns)) if isinstance(columns, list) else (),
         configuration={key: str(text) for key, text in _object(told[-1].get("configuration")).items()},
     )
+
+
+def _rows_of(file: Mapping[str, Json]) -> int | None:
+    """`stats` is JSON in a text, of which this is the first field."""
+    stats, taken = file.get("stats"), _object(file.get("deletionVector")).get("cardinality", 0)
+    counted = _ROWS.match(stats) if isinstance(stats, str) else None
+    return int(counted[1]) - taken if counted and is_long(taken) else None
 
 
 def _changes_data(file: Mapping[str, Json]) -> bool:

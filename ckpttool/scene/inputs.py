@@ -12,7 +12,7 @@ from ckpttool.connectors.delta import END_OF_VERSION, KIND, DeltaOffset, deseria
 from ckpttool.connectors.file import FileOffset
 from ckpttool.errors import CkptError, MalformedFile
 from ckpttool.formats import layout
-from ckpttool.formats.delta_log import DeltaCommit, DeltaLogNames, DeltaMetadata, TrackedSchema
+from ckpttool.formats.delta_log import DeltaCommit, DeltaFile, DeltaLogNames, DeltaMetadata, TrackedSchema
 from ckpttool.formats.envelope import LONG_MAX
 from ckpttool.scene.batches import Batch, beside
 from ckpttool.scene.scene import Scene
@@ -73,7 +73,7 @@ class DeltaInput(Struct, frozen=True):
     metadata_before: DeltaMetadata | None = None
     commits: tuple[DeltaCommit, ...] = ()
     unread: int | None = None
-    snapshot: tuple[str, ...] | None = None
+    snapshot: tuple[DeltaFile, ...] | None = None
     tracked: tuple[TrackedSchema, ...] | None = None
     data: Lookup = Lookup()
     waiting: str | None = None
@@ -123,8 +123,8 @@ def first_version(one: LastRange[DeltaOffset]) -> int:
 
 
 def files_between(
-    commits: Iterable[DeltaCommit], start: DeltaOffset, end: DeltaOffset | None, snapshot: Sequence[str] = ()
-) -> list[str]:
+    commits: Iterable[DeltaCommit], start: DeltaOffset, end: DeltaOffset | None, snapshot: Sequence[DeltaFile] = ()
+) -> list[DeltaFile]:
     """The data files behind `start`, up to and with `end`. While a stream is inside its initial snapshot, the rest of
     that comes first, and then the commits that follow it as a whole."""
     until = (end.version, end.index) if end else (LONG_MAX, 0)

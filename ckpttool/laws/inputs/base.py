@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ckpttool.connectors.delta import NEXT_VERSION, DeltaOffset
-from ckpttool.formats.delta_log import DeltaCommit, DeltaMetadata
+from ckpttool.formats.delta_log import DeltaCommit, DeltaFile, DeltaMetadata
 from ckpttool.formats.names import parse_long
 from ckpttool.laws.base import Law
 from ckpttool.laws.inputs.delta_errors import Raised
@@ -91,7 +91,9 @@ class SourceTable(Struct, frozen=True):
         """How far one look for new versions goes; with this trigger the first goes to the end of the log."""
         return _EVERYTHING if self.scene.start.trigger == "available-now" else self.files_per_batch
 
-    def files_of(self, asked: DeltaRequest, *commits: DeltaCommit, snapshot: Sequence[str] = ()) -> list[str]:
+    def files_of(
+        self, asked: DeltaRequest, *commits: DeltaCommit, snapshot: Sequence[DeltaFile] = ()
+    ) -> list[DeltaFile]:
         """The data files of these commits that are taken, in their order."""
         skips = self.is_on("skipChangeCommits") and not self.reads_changes
         read = [one for one in commits if not (skips and one.takes_data)]
@@ -99,16 +101,16 @@ class SourceTable(Struct, frozen=True):
             read = [replace(one, new_data=one.change_data or (*one.new_data, *one.taken_data)) for one in read]
         return files_between(read, asked.start, asked.end, snapshot)
 
-    def excluded(self, files: Iterable[str]) -> frozenset[str]:
-        """Those that `excludeRegex` leaves out; where it is none that we can read, it may be any of them."""
+    def excluded(self, files: Iterable[DeltaFile]) -> frozenset[DeltaFile] | None:
+        """Those that `excludeRegex` leaves out. None: it is none that we can read."""
         text = self.option("excludeRegex")
         if text is None:
             return frozenset()
         try:
             pattern = re.compile(text)
         except re.error:
-            return frozenset(files)
-        return frozenset(file for file in files if pattern.search(file))
+            return None
+        return frozenset(file for file in files if pattern.search(file.path))
 
     def raises(
         self, phase: Phase, raised: Raised, told_as: str, why: str, next_step: str, *, sure: bool = True

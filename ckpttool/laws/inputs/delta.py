@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 import ckpttool.laws.inputs.delta_errors as errors
 from ckpttool.connectors.delta import NEXT_VERSION, DeltaOffset
-from ckpttool.formats.delta_log import DeltaCommit
+from ckpttool.formats.delta_log import DeltaCommit, DeltaFile
 from ckpttool.formats.names import parse_long
 from ckpttool.laws.inputs.base import DeltaLaw, DeltaRequest, SourceTable
 from ckpttool.laws.inputs.delta_errors import Raised, has_delta_4_4
@@ -45,6 +45,21 @@ def met(input: DeltaInput, scene: Scene) -> Iterator[Trouble]:
             yield replace(trouble, obstacle=None) if later else trouble
             if trouble.obstacle and not later:
                 return
+
+
+def count_rows(input: DeltaInput, scene: Scene) -> int | None:
+    """How many rows the batch reads that runs again, if each of its files tells."""
+    table = SourceTable(input, scene)
+    asked = next(_requests(table))
+    unknown = asked.start.is_initial_snapshot and input.snapshot is None
+    if not scene.replays_as_logged or asked.end is None or unknown or table.reads_changes or input.error:
+        return None
+    files = _files_of(table, asked)
+    excluded = table.excluded(files)
+    if excluded is None:
+        return None
+    rows = [file.rows for file in files if file not in excluded]
+    return None if None in rows else sum(one for one in rows if one is not None)
 
 
 def _requests(table: SourceTable) -> Iterator[DeltaRequest]:
@@ -356,17 +371,22 @@ def _lost_tail(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
 def _lost_data_of(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
     """A range that is only asked for when the query starts is not read."""
     if asked.phase == "batch":
-        commits = [commit for commit, _ in _opened(table, asked)]
-        yield from _lost_data(table, asked, table.files_of(asked, *commits, snapshot=table.input.snapshot or ()))
+        yield from _lost_data(table, asked, _files_of(table, asked))
 
 
-def _lost_data(table: SourceTable, asked: DeltaRequest, files: Sequence[str]) -> Iterator[Trouble]:
-    gone = [number for number, file in enumerate(files) if file in table.input.data.gone]
-    excluded = table.excluded(files[number] for number in gone)
-    gone = [number for number in gone if files[number] not in excluded]
+def _files_of(table: SourceTable, asked: DeltaRequest) -> list[DeltaFile]:
+    commits = [commit for commit, _ in _opened(table, asked)]
+    return table.files_of(asked, *commits, snapshot=table.input.snapshot or ())
+
+
+def _lost_data(table: SourceTable, asked: DeltaRequest, files: Sequence[DeltaFile]) -> Iterator[Trouble]:
+    excluded = table.excluded(files)
+    if excluded is None:
+        return
+    gone = [number for number, file in enumerate(files) if file.path in table.input.data.gone and file not in excluded]
     if not gone:
         return
-    which = f"data file {files[gone[0]]}" + (f" and {len(gone) - 1} more" if len(gone) > 1 else "")
+    which = f"data file {files[gone[0]].path}" + (f" and {len(gone) - 1} more" if len(gone) > 1 else "")
     step = "restore the files, or go on without their rows by spark.sql.files.ignoreMissingFiles=true"
     if table.scene.is_on("spark.sql.files.ignoreMissingFiles", default=False):
         why = f"{which} is gone, and spark.sql.files.ignoreMissingFiles reads on without its rows"

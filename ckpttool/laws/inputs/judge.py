@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from ckpttool.connectors.base import OffsetStep
 from ckpttool.laws.inputs import delta, files
 from ckpttool.model import Finding
 from ckpttool.scene.inputs import DeltaInput
 from ckpttool.scene.scene import PHASES, Doubt, Failure, Scene
 
 LAWS = (*delta.LAWS, *files.LAWS)
+
+
+def count_rows(scene: Scene) -> dict[str, OffsetStep]:
+    """What the batch reads that runs again, by source, where a table's log tells."""
+    tables = (one for one in scene.inputs if isinstance(one, DeltaInput))
+    counted = {table.range.source: delta.count_rows(table, scene) for table in tables}
+    return {source: OffsetStep(rows, "rows", exact=True) for source, rows in counted.items() if rows is not None}
 
 
 def judge_inputs(scene: Scene) -> tuple[Failure | Doubt | None, tuple[Finding, ...]]:

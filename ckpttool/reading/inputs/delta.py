@@ -12,6 +12,7 @@ from ckpttool.connectors.delta import NEXT_VERSION, DeltaOffset
 from ckpttool.errors import CkptError, NotFound
 from ckpttool.formats.delta_log import (
     DeltaCommit,
+    DeltaFile,
     DeltaLogNames,
     DeltaMetadata,
     TrackedSchema,
@@ -117,13 +118,13 @@ def _read_from(one: LastRange[DeltaOffset], *, is_replay: bool) -> DeltaOffset:
     return one.start or DeltaOffset("certain", 1, one.end.table_id, first_version(one), NEXT_VERSION, True)
 
 
-def _snapshot_files(store: Store, names: DeltaLogNames, version: int) -> tuple[str, ...] | None:
+def _snapshot_files(store: Store, names: DeltaLogNames, version: int) -> tuple[DeltaFile, ...] | None:
     """The files of the table as of a version, oldest first, as DeltaSourceSnapshot sorts them. None: not to be had."""
     base = max((one for one in names.checkpoints if one <= version), default=-1)
     since = [one for one in names.commits if base < one <= version]
     if since != list(range(base + 1, version + 1)) or len(since) > _COMMITS_READ:
         return None
-    files: dict[str, int] = {}
+    files: dict[str, tuple[int, DeltaFile]] = {}
     try:
         if base >= 0:
             read_checkpoint_files(store, names.checkpoints[base], files)
@@ -131,7 +132,7 @@ def _snapshot_files(store: Store, names: DeltaLogNames, version: int) -> tuple[s
             apply_commit(body, files)
     except CkptError:
         return None
-    return tuple(sorted(files, key=lambda file: (files[file], file)))
+    return tuple(file for _, file in sorted(files.values(), key=lambda one: (one[0], one[1].path)))
 
 
 def _tracked(doors: Doors, start: Start, metadata: DeltaMetadata | None) -> tuple[TrackedSchema, ...] | None:
@@ -150,7 +151,7 @@ def _tracked(doors: Doors, start: Start, metadata: DeltaMetadata | None) -> tupl
 
 
 def _look_for_data(
-    store: Store, doors: Doors, begin: DeltaOffset, commits: Sequence[DeltaCommit], snapshot: Sequence[str]
+    store: Store, doors: Doors, begin: DeltaOffset, commits: Sequence[DeltaCommit], snapshot: Sequence[DeltaFile]
 ) -> Lookup:
     """The data files that the next batches read, if commits or the snapshot name them. A shallow clone names those of
     another table, by whole paths. Of the change feed, and of what was taken, files are read by whom reads that."""
@@ -162,7 +163,8 @@ def _look_for_data(
         replace(one, new_data=(*one.new_data, *one.taken_data, *one.change_data)) if one.takes_data else one
         for one in commits
     ]
-    return look_up(islice(files_between(every, begin, None, snapshot), _FILES_LOOKED_FOR), open_folder)
+    files = (file.path for file in files_between(every, begin, None, snapshot))
+    return look_up(islice(files, _FILES_LOOKED_FOR), open_folder)
 
 
 def _is_whole(folder: str) -> bool:

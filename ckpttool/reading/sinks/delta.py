@@ -14,6 +14,7 @@ from ckpttool.formats import layout
 from ckpttool.formats.delta_log import (
     CAN_TELL,
     DeltaCommit,
+    DeltaFile,
     DeltaLogNames,
     DeltaMetadata,
     DeltaState,
@@ -118,8 +119,8 @@ def read_bodies(store: Store, versions: Sequence[int]) -> Iterator[bytes]:
         yield body
 
 
-def read_checkpoint_files(store: Store, parts: Sequence[str], files: dict[str, int]) -> None:
-    """The table's files that a checkpoint names: path → when it was written. Sidecars are not followed."""
+def read_checkpoint_files(store: Store, parts: Sequence[str], files: dict[str, tuple[int, DeltaFile]]) -> None:
+    """The table's files that a checkpoint names, as `apply_commit` has them. Sidecars are not followed."""
     room = Room()
     for _, body in store.read_all([f"{LOG}/{name}" for name in parts]):
         if isinstance(body, CkptError):

@@ -24,7 +24,7 @@ from ckpttool.diagnosis import Diagnosis, diagnose
 from ckpttool.kafka.base import BrokerAnswer, Subscription, TopicAnswer
 from ckpttool.kafka.diff import KafkaEvidence
 from ckpttool.kafka.positions import is_subscribed, positions, questions
-from ckpttool.laws.restart import GOES_ON, Restart
+from ckpttool.laws.restart import GOES_ON, Restart, SourceRange
 from ckpttool.reading.inputs import load_inputs
 from ckpttool.reading.sinks import load_sink
 from ckpttool.releases import parse_release
@@ -116,9 +116,17 @@ class Verdict:
         if len(theirs) != len(self.said.sources):
             return False
         return all(
-            ours.start == source["start"] and (ours.end is None or ours.end == source["end"])
+            ours.start == source["start"]
+            and (ours.end is None or ours.end == source["end"])
+            and rows_of(ours) in (None, source["rows"])
             for ours, source in zip(self.said.sources, theirs, strict=True)
         )
+
+
+def rows_of(source: SourceRange) -> int | None:
+    """What a table's log was said to hold for the range."""
+    counted = source.kind == "delta" and source.step is not None and source.step.unit == "rows"
+    return source.step.amount if counted and source.step else None
 
 
 def judge(version: str, suite: str = CASES) -> Iterator[Verdict]:

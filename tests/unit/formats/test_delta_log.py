@@ -10,6 +10,7 @@ import pytest
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.delta_log import (
     RETENTION,
+    DeltaFile,
     DeltaMetadata,
     DeltaState,
     DeltaTransaction,
@@ -141,10 +142,15 @@ def test_what_is_no_interval(text: str) -> None:
 
 
 def test_the_files_of_a_table_come_and_go_and_those_with_another_deletion_vector_stay() -> None:
-    first = [{"add": {"path": "a%20b", "modificationTime": 5}}, {"add": {"path": "c"}}]
-    second = [{"add": {"path": "c", "modificationTime": 9}}, {"remove": {"path": "c"}}, {"remove": {"path": "a%20b"}}]
-    files: dict[str, int] = {}
+    counted = {"stats": '{"numRecords":7}', "deletionVector": {"cardinality": 2}}
+    first = [{"add": {"path": "a%20b", "modificationTime": 5, "stats": '{"numRecords":3,'}}, {"add": {"path": "c"}}]
+    second = [
+        {"add": {"path": "c", "modificationTime": 9, **counted}},
+        {"remove": {"path": "c"}},
+        {"remove": {"path": "a%20b"}},
+    ]
+    files: dict[str, tuple[int, DeltaFile]] = {}
     apply_commit(lines(*first), files)
-    assert files == {"a b": 5, "c": 0}
+    assert files == {"a b": (5, DeltaFile("a b", 3)), "c": (0, DeltaFile("c"))}
     apply_commit(lines(*second), files)
-    assert files == {"c": 9}
+    assert files == {"c": (9, DeltaFile("c", 5))}

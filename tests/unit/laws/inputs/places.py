@@ -93,10 +93,13 @@ class Place:
         return load_inputs(Scene(gather_evidence(self._load()), start), self.doors(*look_at))
 
     def judge(self, release: Release = NEWEST, **given: Any) -> tuple[Failure | Doubt | None, tuple[Finding, ...]]:
+        return judge_inputs(self.scene(release, **given))
+
+    def scene(self, release: Release = NEWEST, **given: Any) -> Scene:
         options = {"path": str(self.table), **given.pop("options", {})}
         evidence = gather_evidence(self._load())
         scene = Scene(evidence, Start(release, options=options, **given))
-        return judge_inputs(replace(scene, inputs=load_inputs(scene, self.doors())))
+        return replace(scene, inputs=load_inputs(scene, self.doors()))
 
     def doors(self, *look_at: str) -> Doors:
         return Doors([str(self.checkpoint), str(self.table)], look_at=look_at)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ckpttool.errors import Unavailable
+from ckpttool.laws.inputs.judge import count_rows
 from ckpttool.releases import Release
 from ckpttool.scene.inputs import DeltaInput
 from ckpttool.scene.scene import Doubt, Failure
@@ -504,6 +505,31 @@ def test_files_that_are_excluded_are_not_read(replay: Place) -> None:
     assert replay.judge(options={"excludeRegex": "^v[45]$"}) == (None, ())
     assert told(replay.judge(options={"excludeRegex": "v5"}))[0] == "batch"
     assert replay.judge(options={"excludeRegex": "v(?<x>4"}) == (None, ())
+
+
+def rows(place: Place, **options: str) -> int | None:
+    return next((step.amount for step in count_rows(place.scene(options=options)).values()), None)
+
+
+def test_rows_of_a_batch_that_runs_again_are_those_of_its_files(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+
+    def add(version: int, *counts: int | None) -> None:
+        files = [{"path": f"v{version}-{count}", "stats": f'{{"numRecords":{count}}}'} for count in counts]
+        place.commit(version, *({"add": file} for file in files))
+
+    add(4, 3, 4)
+    add(5, 8, None)
+    place.batch(0, offset(4, 0))
+    place.batch(1, offset(5, 0), committed=False)
+    assert rows(place) == 12
+    assert rows(place, excludeRegex="-4$") == 8
+    assert rows(place, excludeRegex="(") is None
+    assert rows(place, readChangeFeed="true") is None
+    place.batch(1, offset(6), committed=False)
+    assert rows(place) is None, "one file does not tell"
+    place.batch(1, offset(6))
+    assert rows(place) is None, "it does not run again"
 
 
 def test_data_in_partitions_has_names_that_are_escaped(replay: Place) -> None:
