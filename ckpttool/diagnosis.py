@@ -19,6 +19,7 @@ from ckpttool.laws.base import Law, finding_of
 from ckpttool.laws.book import told_by_files
 from ckpttool.laws.given import Given, not_advised_again
 from ckpttool.laws.given import answers as answer_given
+from ckpttool.laws.known_bugs import with_causes
 from ckpttool.laws.restart import (
     GOES_ON,
     Choice,
@@ -177,7 +178,7 @@ def diagnose(scene: Scene, chosen: Choice = "given") -> Diagnosis:
         *(_other_outcomes(prediction, others) if chosen != "any" else ()),
     ]
     every = [*_untold_failure(prediction, findings), *findings]
-    told = worst_first(not_advised_again(finding, scene.start) for finding in every)
+    told = worst_first(with_causes(not_advised_again(finding, scene.start), scene) for finding in every)
     return Diagnosis(scene, chosen, possible, prediction, sinks, told, judged.kafka)
 
 

@@ -25,6 +25,8 @@ sys.path.insert(0, str(ROOT))  # run as a script, this file sees docs/ only
 from ckpttool.cli import cli  # noqa: E402
 from ckpttool.formats.limits import TABLE  # noqa: E402
 from ckpttool.laws.book import OF_THE_PREDICTION, every  # noqa: E402
+from ckpttool.releases import spell_release  # noqa: E402
+from ckpttool.releases.bugs import BUGS, CONNECTOR_BUGS, Bug  # noqa: E402
 from tests.layers import LAYERS  # noqa: E402
 from tests.samples.place import place_sample  # noqa: E402
 
@@ -107,6 +109,22 @@ def with_limits(page: str) -> str:
     return re.sub(r"(<!-- limits -->\n).*?(<!-- /limits -->)", rf"\1{chr(10).join(lines)}\n\2", page, flags=re.DOTALL)
 
 
+def with_bugs(page: str) -> str:
+    """The page of findings with the bugs that are known to cause some, and those of connectors."""
+    rows = [(bug.issue, bug.what, _spelled(bug), f"[`{bug.causes[0]}`](#{bug.causes[0]})", bug.by) for bug in BUGS]
+    others = [
+        (bug.issue, bug.what, f"mended: {bug.mended}", "[`known-bug`](#known-bug)", f"option `{bug.option}`")
+        for bug in CONNECTOR_BUGS
+    ]
+    head = ["| issue | what goes wrong | releases | finding | goes by |", "| --- | --- | --- | --- | --- |"]
+    lines = [*head, *(f"| {' | '.join(row)} |" for row in (*rows, *others))]
+    return re.sub(r"(<!-- bugs -->\n).*?(<!-- /bugs -->)", rf"\1{chr(10).join(lines)}\n\2", page, flags=re.DOTALL)
+
+
+def _spelled(bug: Bug) -> str:
+    return ", ".join(f"{spell_release(first)} up to before {spell_release(mended)}" for first, mended in bug.releases)
+
+
 def with_layers(page: str) -> str:
     """The page with the table of who may import whom."""
     rows = [(_named(layer.modules), layer.touches, "pure" if layer.pure else "") for layer in LAYERS]
@@ -122,7 +140,7 @@ PAGES: dict[Path, Callable[[str], str]] = {
     CLI_PAGE: lambda page: with_limits(refreshed(page)),
     ROOT / "README.md": with_screens,
     ROOT / "docs" / "architecture.md": with_layers,
-    ROOT / "docs" / "findings.md": with_laws,
+    ROOT / "docs" / "findings.md": lambda page: with_bugs(with_laws(page)),
 }
 
 

@@ -14,6 +14,7 @@ from ckpttool.laws import (
     file_log,
     files,
     given,
+    known_bugs,
     logs,
     metadata,
     offsets,
@@ -56,6 +57,7 @@ TELLING = (
     *query.TOLD,
     *state.FILES,
     *given.LAWS,
+    *known_bugs.LAWS,
 )
 
 # What the prediction itself gives to tell.
