@@ -126,7 +126,8 @@ def _plan(
 
     evidence = gather_evidence(loaded)
     release, chosen = choose_release(evidence, restarted.release)
-    start = Start(release, trigger=restarted.trigger, conf=restarted.conf, options=restarted.options)
+    named = restarted.release is not None
+    start = Start(release, restarted.trigger, restarted.conf, restarted.options, is_named=named)
     scene = Scene(evidence, start, sinks=tuple(look_at_sinks(evidence, restarted, doors.options)), now_ms=now_ms)
     scene = replace(scene, states=look_at_states(store, scene, mode, restarted.wish))
     scene = replace(scene, inputs=load_inputs(scene, doors), kafka=_ask_kafka(scene, restarted.brokers))

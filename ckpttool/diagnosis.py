@@ -40,6 +40,7 @@ from ckpttool.scene.sinks import SinkEvidence, SinkVerdict
 if TYPE_CHECKING:
     from ckpttool.kafka.base import Reason, SourceView
     from ckpttool.laws.kafka.judge import KafkaVerdict
+    from ckpttool.scene.iceberg import IcebergInput
     from ckpttool.scene.inputs import DeltaInput
 
 STATE_NOT_READ = "state bodies not read"
@@ -148,14 +149,15 @@ class Diagnosis(Struct, frozen=True, dict=True):
     def _has_fault(self, *reasons: Reason) -> bool:
         return any(fault.reason in reasons for view in self.views for fault in view.faults)
 
-    def _asked_for(self) -> Iterator[SinkEvidence | DeltaInput]:
-        """What the user named: sinks, and the table of a Delta source."""
+    def _asked_for(self) -> Iterator[SinkEvidence | DeltaInput | IcebergInput]:
+        """What the user named: sinks, and the table of a source."""
         yield from self.scene.sinks
         if not self.scene.inputs:
             return
+        from ckpttool.scene.iceberg import IcebergInput
         from ckpttool.scene.inputs import DeltaInput
 
-        yield from (one for one in self.scene.inputs if isinstance(one, DeltaInput))
+        yield from (one for one in self.scene.inputs if isinstance(one, DeltaInput | IcebergInput))
 
 
 def diagnose(scene: Scene, chosen: Choice = "given") -> Diagnosis:

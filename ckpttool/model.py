@@ -277,10 +277,21 @@ class StateSchema(Struct, frozen=True):
 # -- the checkpoint as a whole -----------------------------------------------------------------------------------------
 
 
+class ShardCommits(Struct, frozen=True):
+    """How far the tasks of a batch came in the shards of a Kinesis stream, by the connector's own count of batches.
+
+    `shards`: by the name of its file whether it can be read; None: the batch has no directory. `path`: of that."""
+
+    path: str
+    batch: int
+    shards: Mapping[str, bool] | None
+
+
 class SourceLog(Struct, frozen=True):
     """What a source keeps under `sources/<name>`. `kind`: what the files prove it to be, None if they do not.
 
-    `entries` holds the newest files of a file source's log, by log id; `unread`: how many more Spark reads."""
+    `entries` holds the newest files of a file source's log, by log id; `unread`: how many more Spark reads.
+    `shard_commits`: of a Kinesis source, those of its newest batch."""
 
     name: str
     kind: str | None
@@ -288,6 +299,7 @@ class SourceLog(Struct, frozen=True):
     initial: InitialOffset | None = None
     entries: Mapping[int, tuple[FileLogEntry, ...]] = {}
     unread: int = 0
+    shard_commits: ShardCommits | None = None
 
 
 class OperatorStore(Struct, frozen=True):

@@ -173,12 +173,13 @@ HOLES: Mapping[str, tuple[str, ...]] = {"directory[:-1]": ("offset", "commit"), 
 # What is made with the id of a finding: the argument's name and place; and how such an id is handed on.
 HOLDERS = {
     "Finding": ("id", 0),
+    "Obstacle": ("told_as", 0),
     "said": ("law", 3),
     "raises": ("told_as", 2),
     "doubts": ("told_as", 1),
     "tells": ("told_as", 0),
 }
-HELD = ("law", "told_as", "law.id")
+HELD = ("law", "told_as", "law.id", "stop.told_as")
 Functions = Mapping[str, ast.FunctionDef]
 
 

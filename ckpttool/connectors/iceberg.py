@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import ClassVar, Self
 
-from ckpttool.connectors.base import Offset, OffsetStep, Options, Order, longs_of, order_of, step_of_number
-from ckpttool.model import Json
+from ckpttool.connectors.base import Offset, OffsetStep, Options, Order, is_long, longs_of, order_of, step_of_number
+from ckpttool.errors import MalformedFile
+from ckpttool.formats.envelope import INT_MAX, parse_json
+from ckpttool.model import Json, SparkError
 from ckpttool.words import counted
 
 KIND = "iceberg"
@@ -88,3 +90,41 @@ def parse_offset(value: Json, text: str, hint: str | None) -> IcebergOffset | No
         return None
     version, snapshot_id, position = numbers
     return IcebergOffset("certain", version, snapshot_id, position, value["scan_all_files"])
+
+
+# -- as Iceberg's own parser has it ------------------------------------------------------------------------------------
+
+REFUSED = SparkError("java.lang.IllegalArgumentException")
+_SHADED = "org.apache.iceberg.shaded."
+_VERSION = 1
+
+
+def deserialize(text: str) -> IcebergOffset:
+    """The offset in a line or in `sources/<n>/offsets/0`, by StreamingOffset.fromJson: fields that it does not know are
+    passed over, and each of the others must be there with its own type."""
+    try:
+        value = parse_json(text)
+    except MalformedFile as error:
+        spark = SparkError(f"{_SHADED}{error.spark.class_name}") if error.spark else None
+        raise MalformedFile(error.message, expected=EXAMPLES[1], position=error.position, spark=spark) from None
+    fields = value if isinstance(value, dict) else {}
+    version, snapshot_id, position = (_whole(fields, name) for name in ("version", "snapshot_id", "position"))
+    scan_all_files = fields.get("scan_all_files")
+    if version != _VERSION:
+        raise _refused(f"version {version} is not read, only {_VERSION} is")
+    if abs(position) > INT_MAX:
+        raise _refused(f"position {position} is too large")
+    if not isinstance(scan_all_files, bool):
+        raise _refused("`scan_all_files` is neither true nor false")
+    return IcebergOffset("certain", version, snapshot_id, position, scan_all_files)
+
+
+def _whole(fields: dict[str, Json], name: str) -> int:
+    value = fields.get(name)
+    if not is_long(value):
+        raise _refused(f"`{name}` is no integer")
+    return value
+
+
+def _refused(why: str) -> MalformedFile:
+    return MalformedFile(why, expected=EXAMPLES[1], spark=REFUSED)

@@ -15,6 +15,10 @@ from collections.abc import Mapping
 from typing import ClassVar, Self
 
 from ckpttool.connectors.base import Offset, OffsetStep, Options, Order, missing_in, order_of_parts, went_down
+from ckpttool.errors import CkptError, MalformedFile
+from ckpttool.formats.envelope import parse_json
+from ckpttool.formats.names import parse_long
+from ckpttool.formats.values import decode_utf8
 from ckpttool.model import Json
 from ckpttool.words import counted, shown
 
@@ -54,6 +58,9 @@ EXAMPLES: tuple[str, ...] = (
 ITERATORS = ("TRIM_HORIZON", "LATEST", "AT_TIMESTAMP", "AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER", "SHARD_END")
 LONGEST_SEQUENCE_NUMBER = 129  # digits, by the service's own definition
 NOT_COUNTED = "the line holds where its batch begins; what was read is under sources/<n>, written by the tasks"
+# Below `sources/<n>`, by connector: awslabs, qubole. A directory for each batch, in it a file for each shard.
+OF_AWSLABS, OF_QUBOLE = "shard-source", "shard-commit"
+SHARD_COMMITS = (OF_AWSLABS, OF_QUBOLE)
 WHOLE_RECORD = 2**64  # above every sub-sequence number: the aggregated record is finished
 
 
@@ -64,6 +71,17 @@ class KinesisOffset(Offset, frozen=True):
     batch_id: str
     stream: str
     shards: Mapping[str, Mapping[str, str]]
+
+    @property
+    def number(self) -> int | None:
+        """The connector's own count of batches; None before the first."""
+        number = parse_long(self.batch_id)
+        return None if number is None or number < 0 else number
+
+    @property
+    def open_shards(self) -> list[str]:
+        """Those that the batch reads."""
+        return [shard for shard, fields in self.shards.items() if fields["iteratorType"] != "SHARD_END"]
 
     def summary(self) -> str:
         return f"{shown(self.stream)} {counted(len(self.shards), 'shard')}, start of its batch {shown(self.batch_id)}"
@@ -128,6 +146,18 @@ class DatabricksKinesisOffset(Offset, frozen=True):
             (shown(shard), ", ".join(f"{shown(name)} {shown(field)}" for name, field in fields.items()))
             for shard, fields in self.shards.items()
         ]
+
+
+def is_shard_commit(body: bytes | CkptError) -> bool:
+    """Whether the file of a shard is one that its connector reads, by json4s: with its own fields, and any more."""
+    if isinstance(body, CkptError):
+        return False
+    try:
+        value = parse_json(decode_utf8(body))
+    except MalformedFile:
+        return False
+    names = ("shardId", "iteratorType", "iteratorPosition")
+    return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in names)
 
 
 def parse_offset(value: Json, text: str, hint: str | None) -> Offset | None:  # noqa: ARG001

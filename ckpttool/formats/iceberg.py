@@ -46,10 +46,12 @@ class IcebergSnapshot(Struct, frozen=True):
 
 
 class IcebergHistory(Struct, frozen=True):
-    """The current snapshot and its ancestors, newest first; `cut`: older ones were expired."""
+    """The current snapshot and its ancestors, newest first; `cut`: older ones were expired. `aside`: those that are
+    kept and lead to another state, as after a rollback."""
 
     snapshots: tuple[IcebergSnapshot, ...] = ()
     cut: bool = False
+    aside: tuple[IcebergSnapshot, ...] = ()
 
 
 def is_metadata_name(name: str) -> bool:
@@ -102,7 +104,7 @@ def parse_history(data: bytes) -> IcebergHistory:
     while is_long(step) and step in known:
         walked.append(known.pop(step))  # so that a chain that bites its tail ends
         step = walked[-1].parent_id
-    return IcebergHistory(tuple(walked), cut=is_long(step) and step != -1)
+    return IcebergHistory(tuple(walked), cut=is_long(step) and step != -1, aside=tuple(known.values()))
 
 
 def _snapshot(value: Json) -> IcebergSnapshot | None:

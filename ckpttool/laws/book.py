@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from ckpttool.laws import (
     batch,
     commits,
+    databricks,
     file_log,
     files,
     given,
+    kinesis,
     known_bugs,
     logs,
     metadata,
@@ -25,14 +27,15 @@ from ckpttool.laws import (
     state,
 )
 from ckpttool.laws.base import Check, Law
-from ckpttool.laws.inputs import delta_lines
+from ckpttool.laws.inputs import delta_lines, iceberg_lines
 from ckpttool.model import Finding
 from ckpttool.releases import NEWEST, Release, since
 from ckpttool.scene.scene import Doubt, Failure, Scene
 
-START = (*query.STARTED, *metadata.LAWS)
+START = (*databricks.STARTED, *query.STARTED, *iceberg_lines.STARTED, *metadata.LAWS)
 BATCH = (
     *rate.PLANNED,
+    *kinesis.LAWS,
     *file_log.NEXT_ENTRY,
     *batch.BEGUN,
     *state.LOADED,
@@ -53,8 +56,11 @@ TELLING = (
     *sources.BEGINNINGS,
     *file_log.ENTRIES,
     *sources.FIRST,
+    *iceberg_lines.MADE,
+    *kinesis.LAWS,
     *state.DIRECTORIES,
     *query.TOLD,
+    *databricks.TOLD,
     *state.FILES,
     *given.LAWS,
     *known_bugs.LAWS,
@@ -72,13 +78,13 @@ OF_THE_PREDICTION = (
 
 def before_batches(release: Release) -> tuple[Law, ...]:
     """What a query runs into between `start()` and the batch that it settles on."""
-    made = (*file_log.MADE, *rate.MADE)
+    made = (*file_log.MADE, *rate.MADE, *iceberg_lines.MADE)
     newest = (*logs.LISTED, *offsets.NEWEST)
     committed = (*commits.NEWEST, *state.REPARTITION)
     both = (*offsets.BOTH, *pinned.LAWS, *logs.FIRST_BATCH)
     opened = (*newest, *made, *committed, *both) if release >= since.LOGS_FIRST else (*made, *newest, *both, *committed)
-    asked = (*file_log.POSITIONS, *delta_lines.LAST_RANGE, *sources.LAST_RANGE, *file_log.LAST_RANGE)
-    return (*opened, *sources.FIRST, *asked, *offsets.EPOCHS)
+    ranges = (*delta_lines.LAST_RANGE, *iceberg_lines.LAST_RANGE, *sources.LAST_RANGE, *file_log.LAST_RANGE)
+    return (*opened, *sources.FIRST, *file_log.POSITIONS, *ranges, *offsets.EPOCHS)
 
 
 def stopping(release: Release) -> Iterator[Law]:

@@ -103,10 +103,9 @@ def _state_settings(scene: Scene) -> Failure | Doubt | None:
     pinned = entry.metadata.conf if entry and entry.metadata else {}
     path = layout.offsets(scene.planned or 0)
     provider = pinned.get(f"{_STREAMING}.stateStore.providerClass", PROVIDERS)
-    if scene.is_stateful and not provider.startswith(PROVIDERS):
+    at_home = scene.is_on_databricks and provider.startswith(_PLATFORM)
+    if scene.is_stateful and not provider.startswith(PROVIDERS) and not at_home:
         why = f"offsets/{scene.planned} pins the provider {provider}, which Spark does not have"
-        if provider.startswith(_PLATFORM):
-            return Doubt(why)
         return Failure("batch", "java.lang.ClassNotFoundException", None, provider, why, scene.next_id, path=path)
     codec = pinned.get(f"{_STREAMING}.stateStore.compression.codec", "lz4")
     for key, operator in UNPINNED.items():

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from ckpttool.connectors.iceberg import KIND as ICEBERG
 from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE
 from ckpttool.laws.base import ASSERTION, RESTORE, Law, error_of
 from ckpttool.scene.scene import Doubt, Failure, Scene
 from ckpttool.scene.source_logs import log_of
+
+_OTHERS = (KAFKA, ICEBERG)  # whose damaged lines may be integers, too
 
 
 def _rate_beginning(scene: Scene) -> Failure | Doubt | None:
@@ -16,7 +19,7 @@ def _rate_beginning(scene: Scene) -> Failure | Doubt | None:
     for source in newest.sources if newest else ():
         path = layout.source_entry(source.key, 0)
         if (
-            scene.kind_of(source) != KAFKA
+            scene.kind_of(source) not in _OTHERS
             and source.offset
             and source.offset.kind in ("rate", "integer")
             and _is_no_beginning(scene, path)
@@ -65,7 +68,7 @@ def _beginning_lost(scene: Scene) -> Failure | Doubt | None:
     for source in newest.sources if newest else ():
         log = log_of(scene, source)
         if (
-            scene.kind_of(source) == KAFKA
+            scene.kind_of(source) in _OTHERS
             or source.offset is None
             or source.offset.kind not in ("rate", "integer")
             or source.text == "0"

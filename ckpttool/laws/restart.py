@@ -182,6 +182,8 @@ def _assumptions(scene: Scene) -> tuple[str, ...]:
         said.append("the session's configuration as it was, or Spark's defaults")
     if scene.start.trigger is None:
         said.append(f"the trigger that the files show: {scene.evidence.mode}")
+    if scene.evidence.databricks:
+        said.append(f"predicted for Apache Spark {spell_release(scene.release)}, not checked on Databricks")
     if scene.release < OLDEST_RUN:
         said.append(f"Spark {spell_release(scene.release)}: not checked against a running Spark")
     return tuple(said)

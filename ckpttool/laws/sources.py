@@ -8,6 +8,7 @@ from typing import Literal
 
 from ckpttool.connectors.base import Offset, Order
 from ckpttool.connectors.delta import KIND as DELTA
+from ckpttool.connectors.iceberg import KIND as ICEBERG
 from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.connectors.kafka import KafkaOffset
 from ckpttool.errors import MalformedFile
@@ -130,8 +131,8 @@ def _is_kafkas(scene: Scene, source: SourceProgress) -> bool:
 
 
 def _has_laws_of_its_own(scene: Scene, source: SourceProgress) -> bool:
-    """Of Kafka and of Delta it is known what they make of any line and of any range."""
-    return scene.kind_of(source) in (KAFKA, DELTA)
+    """Of Kafka, Delta and Iceberg it is known what they make of any line and of any range."""
+    return scene.kind_of(source) in (KAFKA, DELTA, ICEBERG)
 
 
 def _another_source(scene: Scene) -> Failure | Doubt | None:

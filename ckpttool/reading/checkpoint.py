@@ -212,7 +212,13 @@ class _Loader:
         said = _file_sources(offsets)
         for name in sorted(self.list(layout.SOURCES), key=_natural):
             if not name.startswith("."):
-                yield self.load_source_log(name, "file" if name in said else None)
+                log = self.load_source_log(name, "file" if name in said else None)
+                yield self.with_shard_commits(log, offsets) if log.kind == "kinesis" else log
+
+    def with_shard_commits(self, log: SourceLog, offsets: Mapping[int, OffsetLogEntry]) -> SourceLog:
+        from ckpttool.reading.shard_commits import with_shard_commits
+
+        return with_shard_commits(log, offsets, self)
 
     def load_source_log(self, name: str, said: str | None) -> SourceLog:
         """`said`: what the offset log takes the source for."""

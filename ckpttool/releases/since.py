@@ -91,6 +91,7 @@ SCHEMA_VERSIONS: dict[int, Release] = {1: (3, 1, 1), 2: (3, 2, 0), 3: (4, 0, 0)}
 
 # -- sources and sinks -------------------------------------------------------------------------------------------------
 
+SOURCE_NOT_FOUND: Release = (3, 4, 0)  # DATA_SOURCE_NOT_FOUND, of a source that nobody has
 SINK_LOG_CONDITION: Release = (3, 5, 0)  # BATCH_METADATA_NOT_FOUND, of a compaction of _spark_metadata
 SOURCE_LOG_ENTRY_OPENED: Release = (3, 4, 0)  # an entry of a source's log that only its name promises: file not found
 SOURCE_LOG_HOLE_OPENED: Release = (4, 2, 0)  # the same of an entry between others

@@ -14,10 +14,13 @@ from ckpttool.formats import layout
 from ckpttool.formats.names import holes
 from ckpttool.model import Checkpoint, Mode, VersionRange
 from ckpttool.releases import WRITERS, Release, last_before, since, spell_release
+from ckpttool.releases.databricks import Runtime, parse_runtime
 from ckpttool.scene.batches import Batch, decode_batches
 from ckpttool.storage.urls import is_local
 
 _STREAMING = "spark.sql.streaming."
+_RUNTIME = "sparkVersion"  # as Databricks spells its releases
+_PLATFORM = "com.databricks."
 _PRUNE_FILTERS = "spark.sql.optimizer.pruneFiltersCanPruneStreamingSubplan"
 # Spark 3.5.4 alone wrote this key under a wrong name.
 _MISNAMED = "spark.databricks.sql.optimizer.pruneFiltersCanPruneStreamingSubplan"
@@ -57,6 +60,7 @@ class Evidence(Struct, frozen=True):
     mode: Mode
     mode_reason: str
     written_by: VersionRange
+    databricks: Runtime | None = None
 
     @property
     def newest(self) -> Batch | None:
@@ -84,7 +88,9 @@ class Evidence(Struct, frozen=True):
 def gather_evidence(checkpoint: Checkpoint) -> Evidence:
     batches = decode_batches(checkpoint)
     mode, reason = infer_mode(checkpoint, batches)
-    return Evidence(checkpoint, batches, mode, reason, infer_written_by(checkpoint, batches))
+    databricks = infer_databricks(checkpoint, batches)
+    written_by = _by_runtime(databricks) if databricks else infer_written_by(checkpoint, batches)
+    return Evidence(checkpoint, batches, mode, reason, written_by, databricks)
 
 
 # -- which kind of execution -------------------------------------------------------------------------------------------
@@ -151,6 +157,30 @@ def _ran_before_it_was_logged(batch: Batch) -> bool:
     if planned is None or written is None or written - planned < REALTIME_BATCH_AT_LEAST_MS:
         return False
     return committed is None or 0 <= committed - written <= 1_000
+
+
+# -- whose Spark -------------------------------------------------------------------------------------------------------
+
+
+def infer_databricks(checkpoint: Checkpoint, batches: Sequence[Batch]) -> Runtime | None:
+    """The runtime that the newest offsets name; else one that is not named, by what only Databricks has: classes of its
+    own, and its sources."""
+    newest = next((batch for batch in reversed(batches) if batch.entry), None)
+    conf = newest.entry.metadata.conf if newest and newest.entry and newest.entry.metadata else {}
+    if runtime := parse_runtime(conf.get(_RUNTIME, "")):
+        return runtime
+    kinds = {source.offset.kind for source in newest.sources if source.offset} if newest else set()
+    kinds |= {log.kind for log in checkpoint.source_logs if log.kind}
+    own = any(value.startswith(_PLATFORM) for value in conf.values()) or "auto-loader" in kinds
+    return Runtime() if own else None
+
+
+def _by_runtime(runtime: Runtime) -> VersionRange:
+    """The pinned configuration says nothing there: Databricks writes a set of its own."""
+    if runtime.spark is None:
+        return VersionRange(None, None, (f"{runtime.name} has written it, a Spark of its own",))
+    first, last = map(spell_release, runtime.spark)
+    return VersionRange(first, last, (f"{runtime.name} has written it, which is built on this Spark",))
 
 
 # -- which Spark -------------------------------------------------------------------------------------------------------

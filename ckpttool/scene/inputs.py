@@ -15,6 +15,7 @@ from ckpttool.formats import layout
 from ckpttool.formats.delta_log import DeltaCommit, DeltaFile, DeltaLogNames, DeltaMetadata, TrackedSchema
 from ckpttool.formats.envelope import LONG_MAX
 from ckpttool.scene.batches import Batch, beside
+from ckpttool.scene.iceberg import IcebergInput
 from ckpttool.scene.scene import Scene
 
 OffsetT = TypeVar("OffsetT", bound=Offset)
@@ -85,7 +86,7 @@ class DeltaInput(Struct, frozen=True):
         return self.data.not_looked_at
 
 
-InputEvidence = FileInput | DeltaInput
+InputEvidence = FileInput | DeltaInput | IcebergInput
 
 
 def last_ranges(scene: Scene, kind: type[OffsetT]) -> Iterator[LastRange[OffsetT]]:

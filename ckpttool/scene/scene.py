@@ -61,17 +61,20 @@ class Doubt(Struct, frozen=True):
     why: str
 
 
-_OWN_LOG = ("file", "rate")
+_OWN_LOG = ("file", "rate", "iceberg")
 _OF_MANY = ("integer", "python", "unknown")  # what sources of several kinds write, or a damaged line looks like
 
 
 class Start(Struct, frozen=True):
-    """Under what the query is started again; what is not given is assumed to be as it was, or Spark's default."""
+    """Under what the query is started again; what is not given is assumed to be as it was, or Spark's default.
+
+    `is_named`: whether somebody said which release of Apache Spark it is."""
 
     release: Release
     trigger: Trigger | None = None
     conf: Mapping[str, str] = {}
     options: Mapping[str, str] = {}
+    is_named: bool = False
 
     @property
     def async_progress(self) -> bool | None:
@@ -143,6 +146,11 @@ class Scene(Struct, frozen=True):
     def reached(self) -> int:
         """The highest batch that either log ever heard of, -1 if there is none."""
         return max((one for one in (self.planned, self.committed) if one is not None), default=-1)
+
+    @property
+    def is_on_databricks(self) -> bool:
+        """A query that came from there is started there again, unless a release of Apache Spark is named."""
+        return self.evidence.databricks is not None and not self.start.is_named
 
     @property
     def is_local(self) -> bool:
@@ -243,7 +251,7 @@ class Scene(Struct, frozen=True):
             yield NotLookedAt("sinks", "its sink")
         if "kafka" in self.kinds and self.kafka is None:
             yield NotLookedAt("brokers", "what Kafka still has")
-        if not self.inputs and ("delta" in self.kinds or ("file" in self.kinds and self.replays_as_logged)):
+        if not self.inputs and (self.kinds & {"delta", "iceberg"} or ("file" in self.kinds and self.replays_as_logged)):
             yield NotLookedAt("inputs", "what it reads")
         for folder in dict.fromkeys(folder for one in self.inputs for folder in one.not_looked_at):
             yield NotLookedAt("inputs", f"what it reads in {folder}")

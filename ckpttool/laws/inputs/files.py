@@ -12,6 +12,7 @@ from functools import partial
 from ckpttool.errors import Unavailable
 from ckpttool.laws.base import Law
 from ckpttool.model import Finding
+from ckpttool.scene.iceberg import IcebergInput
 from ckpttool.scene.inputs import DeltaInput, FileInput, Lookup
 from ckpttool.scene.scene import Doubt, Scene
 from ckpttool.words import counted
@@ -40,7 +41,7 @@ def unseen(scene: Scene) -> Iterator[Finding]:
         elif one.error:
             finding_id = "source-unreachable" if isinstance(one.error, Unavailable) else "source-unreadable"
             yield Finding(finding_id, "warning", one.path, _why(one), next_step=one.error.next_step)
-        else:
+        elif isinstance(one, DeltaInput):
             yield from _not_looked_for(one.data, one.range.path, scene.next_id)
 
 
@@ -56,12 +57,12 @@ def _not_looked_for(files: Lookup, path: str, batch: int | None) -> Iterator[Fin
         yield Finding("source-not-looked-at", "info", path, why)
 
 
-def _why(table: DeltaInput) -> str:
+def _why(table: DeltaInput | IcebergInput) -> str:
     return f"the source's table could not be read: {table.error.message if table.error else ''}"
 
 
 def unread(scene: Scene) -> Doubt | None:
-    tables = (one for one in scene.inputs if isinstance(one, DeltaInput) and one.error)
+    tables = (one for one in scene.inputs if isinstance(one, DeltaInput | IcebergInput) and one.error)
     return next((Doubt(_why(table)) for table in tables), None)
 
 

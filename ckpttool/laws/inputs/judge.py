@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from ckpttool.connectors.base import OffsetStep
-from ckpttool.laws.inputs import delta, files
-from ckpttool.model import Finding
-from ckpttool.scene.inputs import DeltaInput
-from ckpttool.scene.scene import PHASES, Doubt, Failure, Scene
+from collections.abc import Iterable
 
-LAWS = (*delta.LAWS, *files.LAWS)
+from ckpttool.connectors.base import OffsetStep
+from ckpttool.laws.inputs import delta, files, iceberg
+from ckpttool.model import Finding
+from ckpttool.scene.iceberg import IcebergInput
+from ckpttool.scene.inputs import DeltaInput, InputEvidence
+from ckpttool.scene.scene import PHASES, Doubt, Failure, Scene, Trouble
+
+LAWS = (*delta.LAWS, *iceberg.LAWS, *files.LAWS)
 
 
 def count_rows(scene: Scene) -> dict[str, OffsetStep]:
@@ -19,10 +22,15 @@ def count_rows(scene: Scene) -> dict[str, OffsetStep]:
 
 
 def judge_inputs(scene: Scene) -> tuple[Failure | Doubt | None, tuple[Finding, ...]]:
-    tables = (one for one in scene.inputs if isinstance(one, DeltaInput) and not one.error)
     # Two sources are asked one after the other within each phase.
-    met = sorted((one for table in tables for one in delta.met(table, scene)), key=lambda one: PHASES.index(one.phase))
+    met = sorted((one for table in scene.inputs for one in _met(table, scene)), key=lambda one: PHASES.index(one.phase))
     stops = [one.obstacle for one in met] + [law.check(scene) for law in LAWS if law.check]
     looks = dict.fromkeys(law.look for law in LAWS if law.look)  # one may answer for several laws
     told = (*(one.finding for one in met), *(finding for look in looks for finding in look(scene)))
     return next((spoken for spoken in stops if spoken), None), told
+
+
+def _met(table: InputEvidence, scene: Scene) -> Iterable[Trouble]:
+    if isinstance(table, DeltaInput) and not table.error:
+        return delta.met(table, scene)
+    return iceberg.met(table, scene) if isinstance(table, IcebergInput) and not table.error else ()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from ckpttool.reading.inputs.delta import load_tables
 from ckpttool.reading.inputs.file import load_files
+from ckpttool.reading.inputs.iceberg import load_iceberg_tables
 from ckpttool.scene.inputs import InputEvidence
 from ckpttool.scene.scene import Scene
 from ckpttool.storage.doors import Doors
 
 
 def load_inputs(scene: Scene, doors: Doors) -> tuple[InputEvidence, ...]:
-    """The files that a replay reads again, and the Delta table that `path` names. Never raises: see the values."""
+    """The files that a replay reads again, and the table of Delta or Iceberg that `path` names. Never raises: see the
+    values."""
     path = scene.start.option("path")
-    tables = () if path is None else load_tables(scene, path, doors)
-    return (*load_files(scene, doors), *tables)
+    if path is None:
+        return tuple(load_files(scene, doors))
+    return (*load_files(scene, doors), *load_tables(scene, path, doors), *load_iceberg_tables(scene, path, doors))

@@ -26,10 +26,14 @@ def is_iceberg(store: Store) -> bool:
         return False
 
 
-def load_iceberg(store: Store, path: str, query_id: str | None) -> SinkEvidence:
+def load_history(store: Store) -> IcebergHistory:
     names = store.list(METADATA)
     hint = store.read(f"{METADATA}/{HINT}") if HINT in names else None
-    history = parse_history(store.read(f"{METADATA}/{current_metadata(names, hint)}"))
+    return parse_history(store.read(f"{METADATA}/{current_metadata(names, hint)}"))
+
+
+def load_iceberg(store: Store, path: str, query_id: str | None) -> SinkEvidence:
+    history = load_history(store)
     return SinkEvidence(
         kind="iceberg",
         path=path,

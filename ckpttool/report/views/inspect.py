@@ -186,6 +186,8 @@ def _head(inspection: Diagnosis, now_ms: int | None) -> Iterator[Line]:
     query = checkpoint.metadata.id if checkpoint.metadata else "of unknown id"
     name = checkpoint.url.rstrip("/").rpartition("/")[2]
     writer = _spell_versions(evidence.written_by)
+    if evidence.databricks:
+        writer = f"{evidence.databricks.name}, as {writer}" if evidence.written_by.min else evidence.databricks.name
     yield Toned(f"Query {query}", "title"), f" in {name} · {MODES[evidence.mode]} · written by {writer}"
     yield _what_comes_next(inspection)
     yield f"  {_where_it_stands(evidence, now_ms)}"

@@ -173,6 +173,8 @@ def _verdict(diagnosis: Diagnosis) -> Iterator[Line]:
     if diagnosis.chosen != "given":
         chosen = "the newest that may have written it" if diagnosis.chosen == "inferred" else "the newest known"
         yield f"  {spark} is {chosen}; name another with --spark-version."
+    if diagnosis.evidence.databricks:
+        yield f"  Predicted for Apache {spark}, not checked on Databricks."
     if STATE_NOT_READ in restart.assumes:
         yield "  State files were looked at by name and size only: --state full reads them."
     if unread := [log for log in diagnosis.checkpoint.source_logs if log.unread]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from ckpttool.diagnosis import Diagnosis
+from ckpttool.diagnosis import Diagnosis, diagnose
 from ckpttool.releases import Release
 from tests.builders import build
 from tests.unit.laws.scenes import diagnosed
@@ -94,10 +95,15 @@ def test_codecs_are_known_in_any_case_and_classes_may_be_there(tmp_path: Path, c
     assert pinned(tmp_path, CODEC, codec, stateful=True).prediction.outcome == "new_batch"
 
 
-@pytest.mark.parametrize(
-    ("provider", "outcome"), [("com.example.Provider", "error"), ("com.databricks.sql.Provider", "unknown")]
-)
-def test_a_provider_that_spark_does_not_have(tmp_path: Path, provider: str, outcome: str) -> None:
-    found = pinned(tmp_path, PROVIDER, provider, stateful=True)
-    assert found.prediction.outcome == outcome
-    assert any(provider in why for why in found.prediction.why)
+def test_a_provider_that_spark_does_not_have(tmp_path: Path) -> None:
+    found = pinned(tmp_path, PROVIDER, "com.example.Provider", stateful=True)
+    assert found.prediction.outcome == "error"
+    assert any("com.example.Provider" in why for why in found.prediction.why)
+
+
+def test_databricks_has_a_provider_of_its_own(tmp_path: Path) -> None:
+    found = pinned(tmp_path, PROVIDER, "com.databricks.sql.Provider", stateful=True)
+    assert found.prediction.outcome == "new_batch"
+    elsewhere = diagnose(replace(found.scene, start=replace(found.scene.start, is_named=True)))
+    assert elsewhere.prediction.outcome == "error"
+    assert any("com.databricks.sql.Provider" in why for why in elsewhere.prediction.why)

@@ -1,0 +1,150 @@
+"""An Iceberg source whose table went on without it: what stops the restart, where, and what is only told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ckpttool.scene.scene import Trigger
+from tests.unit.laws.inputs.lake import Lake, offset, told
+
+STATE, NULL = "IllegalStateException", "NullPointerException"
+GONE, CHANGED, ASIDE = "iceberg-snapshot-gone", "iceberg-source-updates", "iceberg-snapshot-not-ancestor"
+SKIPS = {"delete": "streaming-skip-delete-snapshots", "overwrite": "streaming-skip-overwrite-snapshots"}
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    made = Lake(tmp_path)
+    made.ran(offset(1), offset(2), committed=2)
+    return made
+
+
+@pytest.fixture
+def replay(tmp_path: Path) -> Lake:
+    made = Lake(tmp_path)
+    made.ran(offset(1), offset(3), committed=1)
+    return made
+
+
+@pytest.mark.parametrize("trigger", [None, "available-now"])
+def test_a_sound_table_is_nothing_to_tell_of(lake: Lake, trigger: Trigger | None) -> None:
+    assert told(lake.judge(trigger)) == ("new_batch", None, None, [])
+
+
+def test_a_table_that_is_not_there_stops_the_start(lake: Lake) -> None:
+    assert told(lake.judge(options={"path": f"{lake.table}x"}))[:2] == ("error", "start")
+
+
+# -- expired -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_snapshot_that_was_expired_cannot_be_gone_on_from(lake: Lake) -> None:
+    lake.expire(1, 2)
+    outcome, phase, error, ids = told(lake.judge())
+    assert (outcome, phase, error) == ("error", "batch", STATE)
+    assert set(ids) == {GONE}
+
+
+def test_with_available_now_where_the_source_began_counts(lake: Lake) -> None:
+    lake.expire(1)
+    assert told(lake.judge("available-now")) == ("error", "init", STATE, [GONE])
+    (finding,) = lake.judge("available-now").findings
+    assert "sources/0/offsets/0" in (finding.next_step or "")
+
+
+def test_with_another_trigger_that_is_only_told(lake: Lake) -> None:
+    lake.expire(1)
+    assert told(lake.judge()) == ("new_batch", None, None, [GONE])
+
+
+def test_a_batch_that_runs_again_needs_its_start(replay: Lake) -> None:
+    replay.expire(1)
+    assert told(replay.judge())[:3] == ("error", "batch", STATE)
+
+
+# -- changed -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("operation", SKIPS)
+@pytest.mark.parametrize("trigger", [None, "available-now"])
+def test_what_changes_rows_stops_the_source(lake: Lake, operation: str, trigger: Trigger | None) -> None:
+    lake.snapshot(5, 4, operation)
+    phase = "init" if trigger else "batch"
+    diagnosis = lake.judge(trigger)
+    assert told(diagnosis)[:3] == ("error", phase, STATE)
+    assert SKIPS[operation] in (diagnosis.findings[0].next_step or "")
+
+
+@pytest.mark.parametrize("operation", SKIPS)
+def test_what_is_to_be_skipped_is(lake: Lake, operation: str) -> None:
+    lake.snapshot(5, 4, operation)
+    assert told(lake.judge(options={SKIPS[operation].upper(): "True"})) == ("new_batch", None, None, [])
+
+
+def test_a_compaction_is_passed_over(lake: Lake) -> None:
+    lake.snapshot(5, 4, "replace")
+    assert told(lake.judge()) == ("new_batch", None, None, [])
+
+
+def test_what_was_skipped_before_counts_again_with_available_now(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.snapshot(5, 4, "overwrite")
+    lake.snapshot(6, 5)
+    lake.ran(offset(4), offset(6), committed=2)
+    assert told(lake.judge()) == ("new_batch", None, None, [])
+    assert told(lake.judge("available-now"))[:3] == ("error", "init", STATE)
+
+
+def test_a_limit_may_keep_the_batch_from_getting_there(lake: Lake) -> None:
+    lake.snapshot(5, 4, "delete")
+    assert told(lake.judge(options={"streaming-max-files-per-micro-batch": "1"})) == ("new_batch", None, None, [])
+    assert told(lake.judge(options={"streaming-max-files-per-micro-batch": "2"}))[:2] == ("error", "batch")
+    assert told(lake.judge(options={"streaming-max-rows-per-micro-batch": "4"})) == ("new_batch", None, None, [])
+
+
+# -- rolled back -------------------------------------------------------------------------------------------------------
+
+
+def test_a_snapshot_that_leads_nowhere(lake: Lake) -> None:
+    lake.is_now(1)
+    assert told(lake.judge()) == ("error", "batch", NULL, [ASIDE])
+
+
+def test_the_parent_of_an_expired_snapshot_makes_another_error_of_it(lake: Lake) -> None:
+    lake.expire(1)
+    lake.snapshot(5, 3)
+    lake.ran(offset(3), offset(4), committed=2)
+    lake.began(offset(3))
+    assert told(lake.judge()) == ("error", "batch", STATE, [ASIDE])
+
+
+def test_a_range_that_goes_back_finds_no_end(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.ran(offset(3), offset(2), committed=1)
+    assert told(lake.judge())[:3] == ("error", "batch", NULL)
+
+
+def test_a_range_that_goes_back_within_a_snapshot_is_empty(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.ran(offset(3, 1), offset(3, 0), committed=1)
+    assert told(lake.judge())[0] == "replay"
+
+
+# -- nothing planned yet -----------------------------------------------------------------------------------------------
+
+
+def test_the_first_batch_begins_where_the_source_wrote_down(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    assert told(lake.judge()) == ("fresh_start", None, None, [])
+    lake.expire(1)
+    assert told(lake.judge())[:3] == ("error", "batch", STATE)
+
+
+def test_a_table_without_snapshots_is_waited_for(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.snapshots = []
+    lake.is_now(None)
+    lake.began(offset(-1, -1))
+    assert told(lake.judge()) == ("fresh_start", None, None, [])
