@@ -6,6 +6,7 @@ each id lists one or more input files. The ids are not the query's batch ids.
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 from ckpttool.connectors.base import CounterOffset, Options, is_long
@@ -34,7 +35,18 @@ OPTIONS = Options(
         "rootTag rowTag rowValidationXSDPath useLegacyXMLParser validateName valueTag wildcardColName"
     ),
 )
+PATTERN = re.compile(r"[{}\[\]*?\\]")  # SparkHadoopUtil.isGlobPath
+ALSO_READ_PATHS = frozenset({"delta", "iceberg", "hudi", "paimon", "auto-loader"})  # `path` may be meant for them
 EXAMPLES: tuple[str, ...] = ('{"logOffset":345}', '{"logOffset":0}')
+
+
+def is_pattern(path: str) -> bool:
+    return PATTERN.search(path) is not None
+
+
+def is_whole(path: str) -> bool:
+    """Else it begins where Spark runs, which is not known here."""
+    return path.startswith("/") or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", path) is not None
 
 
 class FileOffset(CounterOffset, frozen=True):

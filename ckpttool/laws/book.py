@@ -13,6 +13,7 @@ from ckpttool.laws import (
     commits,
     databricks,
     file_log,
+    file_place,
     files,
     given,
     kinesis,
@@ -35,7 +36,7 @@ from ckpttool.scene.scene import Doubt, Failure, Scene
 START = (*databricks.STARTED, *query.STARTED, *iceberg_lines.STARTED, *metadata.LAWS)
 BATCH = (
     *rate.PLANNED,
-    *kinesis.LAWS,
+    *kinesis.PLANNED,
     *file_log.NEXT_ENTRY,
     *batch.BEGUN,
     *state.LOADED,
@@ -55,6 +56,7 @@ TELLING = (
     *sources.OFFSETS,
     *sources.BEGINNINGS,
     *file_log.ENTRIES,
+    *file_place.TOLD,
     *sources.FIRST,
     *iceberg_lines.MADE,
     *kinesis.LAWS,
@@ -83,7 +85,8 @@ def before_batches(release: Release) -> tuple[Law, ...]:
     committed = (*commits.NEWEST, *state.REPARTITION)
     both = (*offsets.BOTH, *pinned.LAWS, *logs.FIRST_BATCH)
     opened = (*newest, *made, *committed, *both) if release >= since.LOGS_FIRST else (*made, *newest, *both, *committed)
-    ranges = (*delta_lines.LAST_RANGE, *iceberg_lines.LAST_RANGE, *sources.LAST_RANGE, *file_log.LAST_RANGE)
+    of_tables = (*delta_lines.LAST_RANGE, *iceberg_lines.LAST_RANGE)
+    ranges = (*of_tables, *sources.LAST_RANGE, *file_log.LAST_RANGE, *file_place.LAST_RANGE)
     return (*opened, *sources.FIRST, *file_log.POSITIONS, *ranges, *offsets.EPOCHS)
 
 

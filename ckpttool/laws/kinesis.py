@@ -65,7 +65,7 @@ def _told(scene: Scene) -> Iterator[Finding]:
             yield Finding("kinesis-shard-commit-missing", "error", commits.path, why, expected, RESTORE)
 
 
-LAWS = (
+PLANNED = (
     Law(
         _MISSING,
         "A Kinesis source begins a batch where the tasks of the one before say that they came.",
@@ -74,6 +74,9 @@ LAWS = (
         symptom=f"what the tasks of a {KIND.title()} source have left of their batch is gone",
         next_step=_ANEW,
     ),
+)
+LAWS = (
+    *PLANNED,
     Law(
         "kinesis-shard-commit-missing",
         "a shard of a Kinesis source has no end of the newest batch",

@@ -50,6 +50,7 @@ ADAPTIVE_STATELESS: Release = (4, 1, 0)  # MicroBatchExecution: adaptive executi
 STATE_PARTITIONS: Release = (4, 1, 0)  # OffsetSeq.scala, rebindSQLConfs: the partitions of state alone are pinned
 EMPTY_LOCATION: Release = (4, 1, 0)  # MicroBatchExecution.verifyCheckpointDirectoryEmptyOnStart
 REAL_TIME: Release = (4, 1, 0)  # Trigger.RealTime
+PATH_NOT_FOUND: Release = (3, 4, 0)  # the condition of a path that does not exist
 INVALID_CONF_VALUE: Release = (4, 1, 0)  # the condition of a configuration's impossible value
 METADATA_WANTED: Release = (4, 2, 0)  # StreamingQueryCheckpointMetadata: no new id beside logs that hold batches
 LOGS_FIRST: Release = (4, 2, 0)  # the newest offsets and commit are read before the sources' own logs, not after them

@@ -59,6 +59,17 @@ class FileInput(Struct, frozen=True):
         return self.files.not_looked_at
 
 
+class PathInput(Struct, frozen=True):
+    """The `path` that a file source is given, where it is no pattern."""
+
+    path: str
+    found: Lookup
+
+    @property
+    def not_looked_at(self) -> tuple[str, ...]:
+        return self.found.not_looked_at
+
+
 class DeltaInput(Struct, frozen=True):
     """A Delta table. `metadata` is the current one, `metadata_before` that of the version where the range begins.
 
@@ -86,7 +97,7 @@ class DeltaInput(Struct, frozen=True):
         return self.data.not_looked_at
 
 
-InputEvidence = FileInput | DeltaInput | IcebergInput
+InputEvidence = FileInput | PathInput | DeltaInput | IcebergInput
 
 
 def last_ranges(scene: Scene, kind: type[OffsetT]) -> Iterator[LastRange[OffsetT]]:

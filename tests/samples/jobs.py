@@ -127,10 +127,11 @@ def files(
     step: int = 5,
     name: str | None = None,
     first: int = 0,
+    read_from: str | None = None,
 ) -> DataFrame:
     """A file source that takes one file per batch: file `k` has rows of event times `k * step` seconds.
 
-    Files from `first` up to `count` are made unless they are there."""
+    Files from `first` up to `count` are made unless they are there. `read_from`: where it reads, if not there."""
     directory = place.root / folder
     directory.mkdir(parents=True, exist_ok=True)
     for k in range(first, count):
@@ -146,7 +147,7 @@ def files(
         os.utime(hidden, (EPOCH + k, EPOCH + k))
         hidden.rename(path)
     reader = place.spark.readStream.format("json").schema(SCHEMA).option("maxFilesPerTrigger", 1)
-    return (reader.name(name) if name else reader).load(place.path(folder))
+    return (reader.name(name) if name else reader).load(read_from or place.path(folder))
 
 
 def _text(seconds: int) -> str:

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from functools import partial
 
 from ckpttool.errors import Unavailable
+from ckpttool.formats import layout
 from ckpttool.laws.base import Law
 from ckpttool.model import Finding
 from ckpttool.scene.iceberg import IcebergInput
-from ckpttool.scene.inputs import DeltaInput, FileInput, Lookup
+from ckpttool.scene.inputs import DeltaInput, FileInput, Lookup, PathInput
 from ckpttool.scene.scene import Doubt, Scene
 from ckpttool.words import counted
 
@@ -38,6 +39,8 @@ def unseen(scene: Scene) -> Iterator[Finding]:
                 left_out = counted(one.left_out, "oldest file")
                 why = f"of the input of batch {scene.planned}, the {left_out} were not looked for"
                 yield Finding("source-not-looked-at", "info", one.range.path, why)
+        elif isinstance(one, PathInput):
+            yield from _not_looked_for(one.found, layout.SOURCES, scene.next_id)
         elif one.error:
             finding_id = "source-unreachable" if isinstance(one.error, Unavailable) else "source-unreadable"
             yield Finding(finding_id, "warning", one.path, _why(one), next_step=one.error.next_step)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ckpttool.connectors.base import OffsetStep
+from ckpttool.laws import file_place
 from ckpttool.laws.inputs import delta, files, iceberg
 from ckpttool.model import Finding
 from ckpttool.scene.iceberg import IcebergInput
 from ckpttool.scene.inputs import DeltaInput, InputEvidence
 from ckpttool.scene.scene import PHASES, Doubt, Failure, Scene, Trouble
 
-LAWS = (*delta.LAWS, *iceberg.LAWS, *files.LAWS)
+LAWS = (*file_place.GIVEN, *delta.LAWS, *iceberg.LAWS, *files.LAWS)
 
 
 def count_rows(scene: Scene) -> dict[str, OffsetStep]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import islice
 from urllib.parse import unquote
 
-from ckpttool.connectors.file import FileOffset
+from ckpttool.connectors.file import ALSO_READ_PATHS, KIND, FileOffset, is_pattern, is_whole
 from ckpttool.model import SourceLog
 from ckpttool.reading.inputs.lookup import look_up
-from ckpttool.scene.inputs import FileInput, LastRange, last_ranges
+from ckpttool.scene.inputs import FileInput, LastRange, PathInput, last_ranges
 from ckpttool.scene.scene import Scene
 from ckpttool.storage.authority import Named
 from ckpttool.storage.doors import Doors
@@ -25,6 +25,12 @@ def load_files(scene: Scene, doors: Doors) -> Iterator[FileInput]:
     for one in last_ranges(scene, FileOffset):
         if log := logs.get(one.source):
             yield _load(one, log, doors)
+
+
+def load_path(scene: Scene, path: str, doors: Doors) -> Iterator[PathInput]:
+    """Only where no other source may be meant."""
+    if KIND in scene.kinds and not scene.kinds & ALSO_READ_PATHS and not is_pattern(path) and is_whole(path):
+        yield PathInput(path, look_up([path.rstrip("/")], doors.open))
 
 
 def _load(one: LastRange[FileOffset], log: SourceLog, doors: Doors) -> FileInput:

@@ -109,9 +109,11 @@ class Base:
 
 def bases(spark: str) -> list[Base]:
     """What this version can do, and nothing it cannot."""
+    from tests.differential.sweep.places import place_bases
     from tests.differential.sweep.tables import table_bases
 
-    found = [*_stateless(spark), *_stateful(spark), *_interrupted(spark), *_killed(), *table_bases(spark)]
+    found = [*_stateless(spark), *_stateful(spark), *_interrupted(spark), *_killed()]
+    found += [*table_bases(spark), *place_bases()]
     return sorted(found, key=lambda base: base.name)
 
 

@@ -29,6 +29,7 @@ from ckpttool.reading.inputs import load_inputs
 from ckpttool.reading.sinks import load_sink
 from ckpttool.releases import parse_release
 from ckpttool.scene.evidence import Evidence, gather_evidence
+from ckpttool.scene.inputs import InputEvidence, Lookup, PathInput
 from ckpttool.scene.scene import Scene, Start, Trigger
 from ckpttool.scene.sinks import SinkEvidence, SinkKind
 from ckpttool.storage.doors import Doors
@@ -141,7 +142,8 @@ def judge(version: str, suite: str = CASES) -> Iterator[Verdict]:
                 start = Start(release, trigger, case["restart"]["conf"], options(case, path))
                 scene = Scene(evidence, start, sinks=(sink(case, path, evidence),), now_ms=NOW_MS)
                 doors = Doors([str(path)], look_at=[str(path.parent)])
-                scene = replace(scene, states=look_at_states(store, scene, "full"), inputs=load_inputs(scene, doors))
+                inputs = tuple(as_recorded(case, one) for one in load_inputs(scene, doors))
+                scene = replace(scene, states=look_at_states(store, scene, "full"), inputs=inputs)
                 yield Verdict(case, diagnose(scene))
 
 
@@ -180,12 +182,22 @@ def answers_to(scene: Scene, recorded: Any, topics: Mapping[str, TopicAnswer]) -
     return kept
 
 
+def as_recorded(case: dict[str, Any], one: InputEvidence) -> InputEvidence:
+    """Whether the path was there that the restart was given: here it never is."""
+    if not isinstance(one, PathInput):
+        return one
+    return PathInput(one.path, Lookup(1, frozenset() if case["restart"]["there"] else frozenset({one.path})))
+
+
 def options(case: dict[str, Any], path: Path) -> dict[str, str]:
     """The Delta source's table is looked at, as with `--option path=`; and what else the restart was given."""
     table = path.parent / "source"
     named = {"path": str(table)} if case["group"].startswith("delta") and table.exists() else {}
     reader = case["restart"].get("reader", {})
-    return named | {key: value.replace("{checkpoint}", str(path)) for key, value in reader.items()}
+    places = {"{checkpoint}": str(path), "{root}": case["restart"].get("root", "")}
+    for name, place in places.items():
+        reader = {key: value.replace(name, place) for key, value in reader.items()}
+    return named | reader
 
 
 def sink(case: dict[str, Any], path: Path, evidence: Evidence) -> SinkEvidence:

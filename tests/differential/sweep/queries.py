@@ -27,8 +27,9 @@ Json = dict[str, Any]
 # -- sources -----------------------------------------------------------------------------------------------------------
 
 
-def file_source(place: Place, count: int, first: int = 0, **options: Any) -> DataFrame:
-    return files(place, count, first=first, step=10, **options)
+def file_source(place: Place, query: Json, count: int, first: int = 0, **options: Any) -> DataFrame:
+    read_from = query.get("reader", {}).get("path")
+    return files(place, count, first=first, step=10, read_from=read_from, **options)
 
 
 def counter_source(place: Place, name: str | None = None) -> DataFrame:
@@ -159,12 +160,12 @@ def python_source(place: Place, count: int) -> DataFrame:
 def source(place: Place, query: Json, first: int, count: int) -> DataFrame:
     kind, named = query["source"], query.get("named", False)
     if kind == "file":
-        return file_source(place, count, first, name="trees" if named else None)
+        return file_source(place, query, count, first, name="trees" if named else None)
     if kind == "two":
-        left = file_source(place, count, first, name="trees" if named else None).select("id", "at")
+        left = file_source(place, query, count, first, name="trees" if named else None).select("id", "at")
         return left.union(counter_source(place, name="numbers" if named else None))
     if kind == "empty":
-        return file_source(place, 0).select("id", "at").union(counter_source(place))
+        return file_source(place, query, 0).select("id", "at").union(counter_source(place))
     if kind == "delta":
         return delta_source(place, query, count, first)
     if kind == "python":

@@ -26,6 +26,7 @@ Json = dict[str, Any]
 # Wrappers say that something failed, never what.
 WRAPPERS = {"STREAM_FAILED", "FOREACH_BATCH_USER_FUNCTION_ERROR", "FOREACH_USER_FUNCTION_ERROR"}
 SECONDS = 90  # for one answer of the process
+GIVEN = ("tables", "places")  # suites whose restarts have options of the source
 
 
 class Inapplicable(Exception):
@@ -83,7 +84,9 @@ class Restarter:
             again = self.restart(base, change)
             told = {key: again[key] for key in ("outcome", "batch_id", "phase", "error", "ran")}
             truth["second"] = None if again["outcome"] == "timeout" else told
-        given = {"reader": reader_of(base, change)} if base.suite == "tables" else {}
+        given: Json = {"reader": reader_of(base, change), "root": str(root)} if base.suite in GIVEN else {}
+        if path := given.get("reader", {}).get("path"):
+            given["there"] = Path(path.replace("{root}", str(root)).removeprefix("file:")).exists()
         return {
             "id": case_id(base.name, surgery, change),
             "base": base.name,
@@ -104,8 +107,10 @@ class Restarter:
         if base.is_ahead:
             asked["files"] = [0, 0]  # all is there but what was taken away
         asked["query"] = {key: value for key, value in base.query.items() if key != "fail_in"}
-        if base.suite == "tables":
-            asked["query"]["reader"] = reader_of(base, change)
+        if base.suite in GIVEN:
+            reader = reader_of(base, change)
+            asked["query"]["reader"] = {key: value.replace("{root}", str(root)) for key, value in reader.items()}
+            make_places(root, (change or {}).get("made", {}))
         before = Seen(base, root, self.rows_in_delta(base))
         answer = self.ask(base.needs, asked)
         after = Seen(base, root, self.rows_in_delta(base))
@@ -144,6 +149,18 @@ class Seen:
 def case_id(base: str, surgery: Surgery, change: Json | None = None) -> str:
     made = [surgery.edits, change] if change else surgery.edits
     return f"{base}/{hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()[:10]}"
+
+
+def make_places(root: Path, made: dict[str, str]) -> None:
+    for name, kind in made.items():
+        if (root / name).exists():
+            return  # by the restart before
+        if kind == "copy":
+            shutil.copytree(root / "input", root / name)
+        elif kind == "link":
+            (root / name).symlink_to(root / "input")
+        else:
+            (root / name).mkdir()
 
 
 def reader_of(base: Base, change: Json | None) -> dict[str, str]:

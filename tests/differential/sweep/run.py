@@ -49,6 +49,7 @@ def chosen_cases(spark: str, made: list[Base], limit: int, seed: int) -> list[tu
     offered = {
         base.name: [one for one in _offered(base, other) if base.suite != "tables" or hits_the_source(one)]
         for base in made
+        if base.suite != "places"
     }
     controls = [(base.name, NOTHING, change) for base in made for change in (None, *base.changes)]
     damaged = ((name, surgery, None) for name, surgery in _capped(choose(offered, limit, seed)))
@@ -159,7 +160,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=500, help="how many cases there shall be")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", metavar="GROUP", help="only bases with this in their name")
-    parser.add_argument("--suite", default=CASES, choices=(CASES, "tables"))
+    parser.add_argument("--suite", default=CASES, choices=(CASES, "tables", "places"))
     parser.add_argument("--bases", action="store_true", help="only make the bases")
     parser.add_argument("--again", type=float, metavar="SHARE", help="run this share of the kept cases again")
     options = parser.parse_args()

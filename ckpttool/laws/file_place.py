@@ -1,0 +1,200 @@
+"""Where a file source reads: its log holds whole URLs, and the directory stands in no file, only in its `path`.
+
+FileStreamSource asks for the files of a range with the given path as their `basePath`, unless that is a pattern, and
+PartitioningAwareFileIndex compares the spelling, letter by letter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+from msgspec import Struct
+
+from ckpttool.connectors.file import ALSO_READ_PATHS, PATTERN, is_pattern, is_whole
+from ckpttool.formats import layout
+from ckpttool.laws.base import REQUIREMENT, Law, finding_of
+from ckpttool.model import FileLogEntry, Finding, SourceLog
+from ckpttool.releases import since
+from ckpttool.scene.batches import file_log_position
+from ckpttool.scene.inputs import PathInput
+from ckpttool.scene.scene import Doubt, Failure, Scene
+from ckpttool.scene.source_logs import log_of, position_in
+
+_ANALYSIS = "org.apache.spark.sql.AnalysisException"
+_MOVED, _MISSING = "input-moved", "input-path-missing"
+_URL = re.compile(r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):)?(?://(?P<host>[^/]*))?(?P<path>/.*)")
+
+
+class SourcePath(Struct, frozen=True):
+    """The `path` of a file source. Without a scheme it is taken to be of the file system that the files are of."""
+
+    path: str
+
+    @property
+    def is_pattern(self) -> bool:
+        return is_pattern(self.path)
+
+    @property
+    def fixed(self) -> str:
+        """A pattern up to where it begins to be one."""
+        return PATTERN.split(self.path, maxsplit=1)[0]
+
+    def has(self, file: str) -> bool:
+        """As Spark compares: `/in` has `/input/1` as well."""
+        return _is_prefix(_spelled(self.fixed), _spelled(unquote(file)))
+
+    def is_itself(self, file: str) -> bool:
+        own, other = _spelled(self.path), _spelled(unquote(file))
+        return own[2] == other[2] and _is_prefix(own, other)
+
+
+def _spelled(url: str) -> tuple[str | None, str, str]:
+    """Scheme, host and path, as Hadoop's Path spells them."""
+    parts = _URL.fullmatch(url)
+    if parts is None:
+        return None, "", url
+    path = re.sub(r"/(?:\./)+", "/", re.sub("/+", "/", parts["path"]))
+    return parts["scheme"], parts["host"] or "", path.rstrip("/") or "/"
+
+
+def _is_prefix(own: tuple[str | None, str, str], other: tuple[str | None, str, str]) -> bool:
+    same_system = own[0] is None or own[:2] == other[:2]
+    return same_system and other[2].startswith(own[2])
+
+
+def _given(scene: Scene) -> SourcePath | None:
+    path = scene.start.option("path")
+    return SourcePath(path) if path and is_whole(path) else None
+
+
+def _asked(scene: Scene) -> Iterator[tuple[SourceLog, range]]:
+    """The logs of the file sources, and which of their entries the newest batch reads."""
+    newest, before = scene.batch(scene.planned), scene.batch(scene.previous)
+    for source in newest.sources if newest and not scene.is_continuous else ():
+        log, end = log_of(scene, source), file_log_position(source)
+        if log is not None and end is not None:
+            yield log, range(position_in(before, source) + 1, end + 1)
+
+
+def _out_of_place(scene: Scene) -> Failure | Doubt | None:
+    """Where nobody gave the path, files that lie apart from the others are in doubt."""
+    place = _given(scene)
+    for log, asked in _asked(scene):
+        spoken = _refused(scene, log, asked, place) if place else _lies_apart(log, asked)
+        if spoken:
+            return spoken
+    return None
+
+
+def _refused(scene: Scene, log: SourceLog, asked: range, place: SourcePath) -> Failure | Doubt | None:
+    if place.is_pattern:
+        return None
+    entries = list(_entries(log))
+    is_file = any(place.is_itself(entry.path) for _, entry in entries)
+    outside = next((entry.path for number, entry in entries if number in asked and not place.has(entry.path)), None)
+    if not is_file and outside is None:
+        return None
+    why = f"the source is given {place.path}, "
+    why += "which is a file" if is_file else f"and sources/{log.name} lists {outside}, which is not in it"
+    if len(list(_asked(scene))) > 1 or scene.kinds & ALSO_READ_PATHS:
+        return Doubt(f"{why}; which of the sources has this path is not known")
+    message = "Option 'basePath' must be a directory" if is_file else f"Wrong basePath {place.path} for the root path"
+    path = layout.source(log.name)
+    if scene.is_replay:
+        return Failure("batch", REQUIREMENT, None, message, why, scene.next_id, path=path)
+    return Failure("init", REQUIREMENT, None, message, why, path=path)
+
+
+def _missing(scene: Scene) -> Failure | None:
+    found = next((one for one in scene.inputs if isinstance(one, PathInput) and one.found.gone), None)
+    if found is None:
+        return None
+    condition = "PATH_NOT_FOUND" if scene.release >= since.PATH_NOT_FOUND else None
+    why = f"the source is given {found.path}, and there is nothing"
+    return Failure("start", _ANALYSIS, condition, "Path does not exist", why, path=layout.SOURCES)
+
+
+def check_missing(scene: Scene) -> Iterator[Finding]:
+    """Inputs tell of themselves, whatever else stops the query."""
+    if failure := _missing(scene):
+        yield finding_of(_PATH, failure)
+
+
+def _lies_apart(log: SourceLog, asked: range) -> Doubt | None:
+    entries = list(_entries(log))
+    usual = {_folder(entry) for number, entry in entries if number not in asked}
+    for number, entry in entries if len(usual) == 1 else ():
+        if number in asked and _is_elsewhere(_folder(entry), *usual):
+            return Doubt(f"sources/{log.name}/{number} lists a file that lies apart from the others: {entry.path}")
+    return None
+
+
+def _entries(log: SourceLog) -> Iterator[tuple[int, FileLogEntry]]:
+    return ((number, entry) for number, several in log.entries.items() for entry in several)
+
+
+def _folder(entry: FileLogEntry) -> tuple[str, ...]:
+    """The directories above a file, without those of partitions."""
+    return tuple(step for step in entry.path.split("/")[:-1] if "=" not in step)
+
+
+def _is_elsewhere(one: tuple[str, ...], usual: tuple[str, ...]) -> bool:
+    """Neither below nor above the usual place, nor the next in a row of directories (`…/b`, `…/2026/12/01`)."""
+    shorter = min(len(one), len(usual))
+    if one[:shorter] == usual[:shorter]:
+        return False
+    in_a_row = one[-1] != usual[-1] and _without_digits(one[:-1]) == _without_digits(usual[:-1])
+    return len(one) != len(usual) or not in_a_row
+
+
+def _without_digits(steps: tuple[str, ...]) -> str:
+    return "/".join(steps).translate(_NO_DIGITS)
+
+
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+
+
+def check_moved(scene: Scene) -> Iterator[Finding]:
+    """A pattern is not compared, nor is anything where the newest batch read no file: the new place is taken then."""
+    place, logs = _given(scene), [log for log, _ in _asked(scene)]
+    if place is None or len(logs) != 1 or scene.kinds & ALSO_READ_PATHS or _out_of_place(scene):
+        return
+    read = [entry.path for _, entry in _entries(logs[0])]
+    if read and not any(place.has(path) for path in read):
+        why = f"the source has read files such as {read[-1]}: whatever lies in {place.path} is new to it, copies of"
+        why += " these as well"
+        step = "see that no file comes a second time, or give the path that the query was started with"
+        yield Finding(_MOVED, "warning", layout.source(logs[0].name), why, next_step=step)
+
+
+LAST_RANGE = (
+    Law(
+        "input-out-of-place",
+        "A file outside the source's directory is refused when its range is asked for.",
+        "PartitioningAwareFileIndex, basePath",
+        _out_of_place,
+        symptom="a file source is given another directory than that of the files which it has to read",
+        next_step="give the path that the query was started with",
+    ),
+)
+_PATH = Law(
+    _MISSING,
+    "A file source is not made of a path that does not exist, unless that is a pattern.",
+    "DataSource.checkAndGlobPathIfNecessary",
+    _missing,
+    look=check_missing,
+    symptom="a file source is given a path where nothing is",
+    next_step="give the path that the query was started with",
+    needs="inputs",
+)
+GIVEN = (_PATH,)
+TOLD = (
+    Law(
+        _MOVED,
+        "a file source is given a directory of which it has read nothing",
+        look=check_moved,
+        severities=("warning",),
+    ),
+)
