@@ -35,7 +35,11 @@ Examples:
     metavar="URL|KIND",
     help="A sink's URL, or kafka, jdbc, foreachBatch, memory, noop.",
 )
-@click.option("--txn-app-id", metavar="ID", help="The txnAppId of a Delta sink written through foreachBatch.")
+@click.option(
+    "--txn-app-id",
+    metavar="ID",
+    help="The txnAppId of a Delta sink written through foreachBatch, or a Hudi sink's identifier.",
+)
 @broker_options(required=False)
 @click.option(
     "--state",

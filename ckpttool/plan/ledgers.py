@@ -36,6 +36,8 @@ def _rewound(scene: Scene, sink: SinkEvidence, batch: int) -> Rewound | str:
         return _rewound_delta(sink, batch, scene.release)
     if sink.kind == "file":
         return _rewound_file_log(scene, sink, batch)
+    if sink.kind == "hudi":
+        return f"Hudi takes it back itself: roll it back to the instant of batch {batch}, which takes its record along"
     return _rewound_iceberg(sink, batch)
 
 

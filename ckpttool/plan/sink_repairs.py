@@ -81,7 +81,7 @@ def sink_ahead(scene: Scene) -> Proposals:
     lacks = scene.is_replay and any(_skips_what_it_lacks(view, planned) for view in scene.witnesses)
     yield _bring_sinks_down(scene, planned - 1 if lacks else planned)
     ahead = [view.sink for view in scene.witnesses if view.skips(planned + 1)]
-    if all(sink.kind != "file" and not sink.key_given for sink in ahead):
+    if all(sink.kind not in ("file", "hudi") and not sink.key_given for sink in ahead):
         yield new_id_for_known_query(scene)
     yield _count_from_above(scene, planned)
 

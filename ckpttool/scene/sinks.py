@@ -13,8 +13,10 @@ from ckpttool.model import Finding, LogNames
 if TYPE_CHECKING:
     from ckpttool.scene.horizon import Horizon
 
-SinkKind = Literal["delta", "file", "iceberg", "kafka", "jdbc", "foreachBatch", "memory", "noop", "unknown"]
-HAVE_A_RECORD = ("delta", "file", "iceberg")
+Table = Literal["delta", "file", "iceberg", "hudi", "paimon"]  # told by its own files
+Named = Literal["kafka", "jdbc", "foreachBatch", "memory", "noop"]  # by the user
+SinkKind = Table | Named | Literal["unknown"]
+HAVE_A_RECORD = ("delta", "file", "iceberg", "hudi")
 KEEP_NOTHING = ("noop", "memory")
 Verdict = Literal["written", "skipped_already_written", "skipped_rows_lost", "duplicated", "unknown"]
 # `recorded`: the record says that it has the batch, and no write shows when it got it.
@@ -176,8 +178,8 @@ class SinkView(Struct, frozen=True):
         return self.sink.exists and self.latest_write(batch_id) is not None
 
     def ends_before_reading(self, batch_id: int) -> bool:
-        """Delta and the file sink look at their record before they ask for a row; Iceberg only when it commits."""
-        return self.sink.kind in ("delta", "file") and self.skips(batch_id) is True
+        """Most look at their record before they ask for a row; Iceberg only when it commits."""
+        return self.sink.kind in ("delta", "file", "hudi") and self.skips(batch_id) is True
 
     def has(self, batch_id: int) -> Has:
         """What is there of a batch, by the sink's writes, by its record, or by the commits where it keeps none."""

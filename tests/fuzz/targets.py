@@ -18,9 +18,11 @@ from ckpttool.connectors.base import Offset
 from ckpttool.errors import CkptError, MalformedFile
 from ckpttool.formats.delta_log import parse_checksum, parse_commit, parse_last_checkpoint, parse_transaction
 from ckpttool.formats.dstreams import parse_dstream_names, parse_wal_names, sniff_codec
+from ckpttool.formats.hudi import parse_commit as parse_hudi_commit
 from ckpttool.formats.iceberg import current_metadata, parse_history
 from ckpttool.formats.layout import kind_of
 from ckpttool.formats.names import holes, parse_log_names
+from ckpttool.formats.paimon import parse_snapshot
 from ckpttool.formats.state.compression import MAGICS, decompress
 from ckpttool.formats.state.ddl import parse_given_schema
 from ckpttool.formats.state.entries import changelog_entries, delta_entries, snapshot_entries
@@ -233,6 +235,8 @@ TARGETS: Mapping[str, Target] = {
     "Delta checksum": parse_checksum,
     "Delta's last checkpoint": parse_last_checkpoint,
     "Iceberg": parse_history,
+    "Hudi": parse_hudi_commit,
+    "Paimon": parse_snapshot,
     "codec": sniff_codec,
     "codecs": every_codec,
     "framing": every_framing,

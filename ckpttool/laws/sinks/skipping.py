@@ -53,7 +53,7 @@ def _passed(view: SinkView) -> SinkVerdict | None:
 
 
 def _id_of_passed(view: SinkView) -> str:
-    if view.sink.kind == "file":
+    if view.sink.kind == "file" or (view.sink.kind == "hudi" and not view.sink.key_given):
         return "file-sink-skips-by-number"
     if view.sink.key_given and view.sink.key != view.logs.query_id:
         return "constant-txnAppId-after-reset"
@@ -93,7 +93,7 @@ def skipped(view: SinkView) -> SinkVerdict:
 
 
 _NUMBERS = {
-    "file-sink-skips-by-number": "the file sink has the numbers of the batches that come",
+    "file-sink-skips-by-number": "a sink that knows no query has the numbers of the batches that come",
     "constant-txnAppId-after-reset": "a `txnAppId` of the user's own has passed the batches that come",
     "rewound-checkpoint-same-id": "the table has the numbers of the batches that come, under this query's id",
 }

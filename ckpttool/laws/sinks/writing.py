@@ -32,7 +32,7 @@ def _lowered(view: SinkView) -> SinkVerdict | None:
 
 def _under_other_ids(view: SinkView) -> SinkVerdict | None:
     """The table was written by streaming queries, none of this id: then this query had another one."""
-    natives = [entry for entry in view.sink.ledger if entry.native]
+    natives = [entry for entry in view.sink.ledger if entry.native and view.sink.kind != "hudi"]
     if view.sink.key_given and view.sink.entry(view.sink.key) is None:
         return _under_another_number(view)
     if not natives or view.is_known:
@@ -69,7 +69,7 @@ def _said_of_other_ids(view: SinkView) -> Iterator[SinkVerdict]:
 
 def _unnumbered(view: SinkView) -> SinkVerdict | None:
     """Whoever writes without a number may have written the batch before."""
-    if view.keeps_a_record:
+    if view.keeps_a_record or view.sink.writes:
         return None if view.is_known else _beside_ordinary_writes(view)
     if view.sink.log_gone and view.logs.committed is None and view.logs.planned is None:
         return said(view, "unknown", "files are there, and no record of who wrote them: perhaps what is read now")

@@ -6,15 +6,13 @@ from collections.abc import Collection, Mapping
 from typing import get_args
 
 from ckpttool.errors import CkptError, NotFound
-from ckpttool.reading.sinks import delta, file, iceberg
+from ckpttool.reading.sinks import delta, file, hudi, iceberg, paimon
 from ckpttool.scene import compaction
-from ckpttool.scene.sinks import SinkEvidence, SinkKind
+from ckpttool.scene.sinks import Named, SinkEvidence, SinkKind
 from ckpttool.storage.store import Store, open_store
 from ckpttool.storage.urls import redact_url
 
-NAMED: Mapping[str, SinkKind] = {
-    kind.lower(): kind for kind in get_args(SinkKind) if kind not in ("delta", "file", "iceberg", "unknown")
-}
+NAMED: Mapping[str, SinkKind] = {kind.lower(): kind for kind in get_args(Named)}
 
 
 def load_sink(
@@ -51,6 +49,10 @@ def _load(store: Store, path: str, query_id: str | None, txn_app_id: str | None)
             return file.load_file_sink(store, path, names)
         if kind == "iceberg":
             return iceberg.load_iceberg(store, path, query_id)
+        if kind == "hudi":
+            return hudi.load_hudi(store, path, txn_app_id)
+        if kind == "paimon":
+            return paimon.load_paimon(store, path)
     except CkptError as error:
         return SinkEvidence(kind, path, error=error)
     exists = any(not name.startswith((".", "_")) for name in names)
@@ -67,4 +69,8 @@ def _kind_of(store: Store, names: Collection[str]) -> SinkKind:
         return "delta"
     if compaction.LOG in names:
         return "file"
+    if hudi.HOODIE in names:
+        return "hudi"
+    if paimon.is_paimon(names):
+        return "paimon"
     return "iceberg" if iceberg.METADATA in names and iceberg.is_iceberg(store) else "unknown"

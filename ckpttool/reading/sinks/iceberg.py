@@ -56,7 +56,7 @@ def _ledger(history: IcebergHistory) -> Iterator[LedgerEntry]:
 
 def _writes(snapshots: Sequence[IcebergSnapshot]) -> Iterator[SinkWrite]:
     fates = list(_fates(snapshots))
-    for snapshot, (lost, unsure) in zip(reversed(snapshots), reversed(fates), strict=True):
+    for snapshot, (lost, unsure, by) in zip(reversed(snapshots), reversed(fates), strict=True):
         app_id, batch = snapshot.batch or (None, None)
         yield SinkWrite(
             place=f"snapshot {snapshot.id}",
@@ -69,10 +69,11 @@ def _writes(snapshots: Sequence[IcebergSnapshot]) -> Iterator[SinkWrite]:
             empty=not snapshot.count("added-records") and not snapshot.count("added-data-files"),
             rows_lost=lost,
             rows_unsure=unsure,
+            taken_by=by,
         )
 
 
-def _fates(snapshots: Iterable[IcebergSnapshot]) -> Iterator[tuple[str | None, str | None]]:
+def _fates(snapshots: Iterable[IcebergSnapshot]) -> Iterator[tuple[str | None, str | None, int | None]]:
     """Of each, newest first. Summaries count the rows that went, not whose they were. In complete mode a batch replaces
     the one before: so of the later changes two are kept, of different queries, of which one is not a snapshot's own."""
     replaced: tuple[IcebergSnapshot, ...] = ()  # all rows; the nearest ones
@@ -81,11 +82,11 @@ def _fates(snapshots: Iterable[IcebergSnapshot]) -> Iterator[tuple[str | None, s
         lost = next((change for change in replaced if not _is_own(change, one)), None)
         unsure = next((change for change in touched if not _is_own(change, one)), None)
         if lost:
-            yield f"the {lost.summary['operation']} of snapshot {lost.id} replaced all rows", None
+            yield f"the {lost.summary['operation']} of snapshot {lost.id} replaced all rows", None, lost.id
         elif unsure:
-            yield None, f"the {unsure.summary['operation']} of snapshot {unsure.id} may have removed its rows"
+            yield None, f"the {unsure.summary['operation']} of snapshot {unsure.id} may have removed its rows", None
         else:
-            yield None, None
+            yield None, None, None
         if one.summary.get("operation") in ("overwrite", "delete"):
             touched = _of_two_queries((*touched, one))
             if one.count("total-records") == (one.count("added-records") or 0):

@@ -38,6 +38,14 @@ def test_a_rewound_checkpoint_takes_the_sink_along(tmp_path: Path) -> None:
     assert rows(ways["renumber-above-sink"]) == (0, 20, 20)
 
 
+def test_hudi_takes_its_table_back_itself(tmp_path: Path) -> None:
+    writer = "default_single_writer"
+    hudi = SinkEvidence("hudi", "/table", key=writer, ledger=(LedgerEntry(writer, 4),))
+    plan, _ = look(build(tmp_path, STORY), hudi)
+    assert "new-query-id" not in ids(plan), "its record names no query"
+    assert any("roll it back to the instant of batch 2" in one.why for one in plan.refused)
+
+
 def test_a_batch_that_the_sink_skips_for_ever_is_taken_out_of_it(tmp_path: Path) -> None:
     """Its commit has to name state, and no task of it would run; so it has to run."""
     build(tmp_path, "k0-10 c | k10-30 c | k30-60", commits_version=2)

@@ -152,6 +152,14 @@ def test_a_batch_that_runs_again_has_written_what_each_before_has() -> None:
     assert said(plain_writes(*once_each), again)[0] == "written"
 
 
+def test_paimons_snapshots_are_ordinary_writes() -> None:
+    again = replace(REPLAY, commits=frozenset(range(5)), planned_at={**DONE.planned_at, 5: 50_000})
+    once_each = replace(plain_writes(500, 10_500, 20_500, 30_500, 40_500), kind="paimon")
+    assert said(once_each, again)[0] == "written"
+    assert said(replace(once_each, writes=(*once_each.writes, write(None, app_id=None))), again)[0] == "duplicated"
+    assert missing(once_each) == []
+
+
 # -- words and settings ------------------------------------------------------------------------------------------------
 
 

@@ -61,3 +61,11 @@ def test_a_constant_number_of_the_users_own() -> None:
 def test_rows_of_the_last_committed_batch_went() -> None:
     gone = table(4, write(4, rows_lost="RESTORE in version 9 took its rows out"))
     assert said(gone, NEXT) == ("written", ["sink-table-changed-under-checkpoint warning"])
+
+
+def test_hudis_sink_knows_no_query_unless_it_was_given_an_identifier() -> None:
+    hudi = SinkEvidence("hudi", "t", key="default_single_writer", ledger=(LedgerEntry("default_single_writer", 8, 1),))
+    assert said(hudi, FRESH) == ("skipped_rows_lost", ["file-sink-skips-by-number error"])
+    mine = replace(hudi, key="mine", key_given=True, ledger=(LedgerEntry("mine", 8, 1),))
+    assert said(mine, FRESH) == ("skipped_rows_lost", ["constant-txnAppId-after-reset error"])
+    assert said(replace(mine, key="default_single_writer", key_given=False), REPLAY)[0] == "unknown"
