@@ -23,8 +23,8 @@ RUN_FAST = sorted(
     for found in ROOT.glob(place)
     for path in ([found] if found.is_file() else found.rglob("test_*.py"))
 )
-# Modules without a unit test of their own, and who tests them. Most do nothing without a Spark, and are run in one; the
-# laws of each kind of input are asked through the last two.
+# Modules without a unit test of their own, and who tests them. Most do nothing without a Spark, and are run in one; one
+# has values only; the laws of each kind of input are asked through the last two.
 TESTED_ELSEWHERE = {
     "cli/scan": "tests/unit/fleet/test_scan.py",
     "harness/campaign": "tests/crash/test_smoke.py",
@@ -34,6 +34,7 @@ TESTED_ELSEWHERE = {
     "spark/scan": "tests/differential/test_scan_vs_spark.py",
     "spark/serve": "tests/crash/test_smoke.py",
     "spark/state_source": "tests/differential/test_state_source_vs_spark.py",
+    "scene/horizon": "tests/unit/laws/sinks/test_horizon.py",
     "laws/inputs/base": "tests/unit/laws/inputs/test_delta.py",
     "laws/inputs/judge": "tests/unit/laws/inputs/test_delta.py",
 }
