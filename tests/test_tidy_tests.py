@@ -26,7 +26,6 @@ RUN_FAST = sorted(
 # Modules without a unit test of their own, and who tests them. Most do nothing without a Spark, and are run in one; one
 # has values only; the laws of each kind of input are asked through the last two.
 TESTED_ELSEWHERE = {
-    "cli/scan": "tests/unit/fleet/test_scan.py",
     "harness/campaign": "tests/crash/test_smoke.py",
     "harness/lost_executors": "tests/crash/test_kills.py",
     "harness/smallest": "tests/crash/test_smallest.py",

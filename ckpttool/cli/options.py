@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -12,9 +13,12 @@ import click
 
 from ckpttool.cli.output import Command, with_options
 from ckpttool.formats import limits
+from ckpttool.words import enumerated
 
 if TYPE_CHECKING:
     from ckpttool.releases import Release
+
+_UNITS_MS = {"s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 def storage_options(command: Command) -> Command:
@@ -108,6 +112,21 @@ def known_pairs_option(*names: str, kind: Literal["conf", "option"], help: str) 
         return found
 
     return click.option(*names, multiple=True, metavar="K=V", callback=pairs, help=help)
+
+
+def duration_option(name: str, help: str) -> Callable[[Command], Command]:
+    """In milliseconds."""
+
+    def parsed(_: click.Context, option: click.Parameter, text: str | None) -> int | None:
+        if text is None:
+            return None
+        found = re.fullmatch(f"([0-9]{{1,9}})({'|'.join(_UNITS_MS)})", text)
+        if found is None:
+            units = enumerated(_UNITS_MS)
+            raise click.BadParameter(f"expected a number and one of {units}, like 30d", param_hint=option.opts[0])
+        return int(found[1]) * _UNITS_MS[found[2]]
+
+    return click.option(name, metavar="DURATION", callback=parsed, help=help)
 
 
 def _pairs(_: click.Context, option: click.Parameter, pairs: Iterable[str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ckpttool.cli.options import storage_options
+from ckpttool.cli.options import duration_option, storage_options
 from ckpttool.cli.output import Output, output_options
 from ckpttool.cli.streams import show_progress
 from ckpttool.errors import Refused
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Examples:
   ckpt scan /data/checkpoints
   ckpt scan s3a://lake/checkpoints --depth 2 --format jsonl
+  ckpt scan s3a://lake/checkpoints --stale-after 30d
   ckpt scan s3a://lake --engine spark --format jsonl"""
 )
 @click.argument("path")
@@ -38,12 +39,14 @@ Examples:
     show_default=True,
     help="Who inspects what was found: this process, or the workers of a Spark cluster.",
 )
+@duration_option("--stale-after", help="Tell which checkpoints had no batch for so long, as deserted.")
 @output_options("scan", "jsonl")
 @storage_options
-def scan(path: str, depth: int, engine: str, output: Output, storage: dict[str, str]) -> int:
+def scan(path: str, depth: int, engine: str, stale_after: int | None, output: Output, storage: dict[str, str]) -> int:
     """Find the checkpoints below PATH and print one line each, the worst first.
 
-    Of each is read what a restart opens; ckpt inspect shows more. Checkpoints and tables are not descended into.
+    Of each is read what a restart opens; ckpt inspect shows more. It also says which of them share a query id, a sink
+    or a source, and where it did not look: below --depth, and in partitions of tables.
     """
     from ckpttool.fleet.scan import inspect_here, scan_checkpoints
     from ckpttool.report.views.scan import scan_document
@@ -52,7 +55,7 @@ def scan(path: str, depth: int, engine: str, output: Output, storage: dict[str, 
     now_ms = int(time.time() * 1000)
     inspect = _inspector_on_spark(path, storage) if engine == "spark" else inspect_here
     found = scan_checkpoints(open_store(path, storage), depth, now_ms, _progress, inspect)
-    output.show(scan_document(found, now_ms))
+    output.show(scan_document(found, now_ms, stale_after))
     return found.exit_code
 
 

@@ -84,6 +84,10 @@ class Offset(Struct, frozen=True):
             return OffsetStep(0, self.unit, exact=True)
         return OffsetStep(None, self.unit, note=note, backwards=(part,) if order is Order.BEFORE else ())
 
+    def reads(self) -> tuple[str, ...]:
+        """The names of what is read, as far as an offset has them."""
+        return ()
+
     def details(self) -> list[tuple[str, str]]:
         """Every part by name, for the view of one batch."""
         return []
@@ -284,6 +288,9 @@ class TopicOffset(VectorOffset, frozen=True):
 
     exact: ClassVar[bool] = False
     topics: Mapping[str, Mapping[int, int]]
+
+    def reads(self) -> tuple[str, ...]:
+        return tuple(self.topics)
 
     def positions(self) -> dict[str, int]:
         """Under flat names, `orders-3`."""

@@ -61,6 +61,9 @@ class DeltaOffset(Offset, frozen=True):
     index: int
     is_initial_snapshot: bool
 
+    def reads(self) -> tuple[str, ...]:
+        return (self.table_id,)
+
     def summary(self) -> str:
         place = (
             f"initial snapshot of version {self.version:,}" if self.is_initial_snapshot else f"version {self.version:,}"

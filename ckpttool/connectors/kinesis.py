@@ -83,6 +83,9 @@ class KinesisOffset(Offset, frozen=True):
         """Those that the batch reads."""
         return [shard for shard, fields in self.shards.items() if fields["iteratorType"] != "SHARD_END"]
 
+    def reads(self) -> tuple[str, ...]:
+        return (self.stream,)
+
     def summary(self) -> str:
         return f"{shown(self.stream)} {counted(len(self.shards), 'shard')}, start of its batch {shown(self.batch_id)}"
 

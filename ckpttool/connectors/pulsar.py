@@ -67,6 +67,9 @@ class PulsarOffset(Offset, frozen=True):
     unit: ClassVar[str] = "entries"
     topics: Mapping[str, MessageId]
 
+    def reads(self) -> tuple[str, ...]:
+        return tuple(self.topics)
+
     def summary(self) -> str:
         if len(self.topics) > 1:
             return counted(len(self.topics), "topic")

@@ -1,16 +1,18 @@
 """`scan_checkpoints`: the checkpoints below a place, as `inspect` tells them, each inspected by what a restart opens.
 
-Directories are looked into level by level, several at once. What lies inside a checkpoint or a table is not looked at,
-but for the checkpoints that a table keeps under a name of its own. Who inspects what was found can be chosen: threads
-of this process (`inspect_here`), or the workers of a Spark cluster (`ckpttool.spark.scan`).
+Directories are looked into level by level, several at once. A checkpoint's own parts are passed over, and the data of
+tables; what else lies in them may be a checkpoint too. Who inspects what was found can be chosen: threads of this
+process (`inspect_here`), or the workers of a Spark cluster (`ckpttool.spark.scan`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ckpttool.api import inspect_checkpoint
 from ckpttool.diagnosis import Diagnosis
@@ -18,13 +20,15 @@ from ckpttool.errors import CkptError, NotFound, exit_code
 from ckpttool.formats import layout
 from ckpttool.model import Finding
 from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
-from ckpttool.reading.recognise import is_any_checkpoint
+from ckpttool.reading.recognise import is_any_checkpoint, is_dstreams
 from ckpttool.storage.beneath import LeadsOut
 from ckpttool.storage.store import FileStat, Store
 
 AT_ONCE = 16
-_TABLES = (layout.DELTA_LOG, layout.FILE_SINK_LOG, ".hoodie")
-_WITHIN_TABLES = ("_checkpoint", "_checkpoints", "checkpoint", "checkpoints")
+_TABLES = {layout.DELTA_LOG: "delta", layout.FILE_SINK_LOG: "file", ".hoodie": "hudi"}  # what marks one → its kind
+_WITHIN_TABLES = ("checkpoint", "checkpoints")  # beside hidden ones, which are no data of a table
+_OF_TABLES = (*_TABLES, "_change_data", "_delta_index", "_symlink_format_manifest", "_temporary")
+_TRASH = ".Trash"  # of HDFS: nobody starts a query on what was deleted
 _RANKS = {1: 0, 5: 1, 4: 2, 6: 2, 3: 3}
 
 
@@ -45,13 +49,23 @@ class Sighting(Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
     error: str | None = None
     next_step: str | None = None
+    sources: tuple[tuple[str, str], ...] = ()  # kind, and the name of what is read, where offsets have it
+    sink: tuple[str, str] | None = None  # kind and place of the table that it lies in, as of those written by its query
+
+    def is_deserted(self, now_ms: int, after_ms: int) -> bool | None:
+        """Whether no batch was planned or committed for so long; None: it is not known when the last one was."""
+        return None if self.newest_ms is None else now_ms - self.newest_ms > after_ms
 
 
 class Scan(Struct, frozen=True):
-    """The worst first."""
+    """The worst first. `beyond`: directories below the last level, in which nobody looked; `partitions`: those in which
+    directories like `date=…` were passed over."""
 
     url: str
     sightings: Sequence[Sighting]
+    depth: int = 0
+    beyond: Sequence[str] = ()
+    partitions: Sequence[str] = ()
 
     @property
     def exit_code(self) -> int:
@@ -81,38 +95,61 @@ def scan_checkpoints(
 ) -> Scan:
     """`progress` is told how many checkpoints were found, and how many of them are done."""
     store.list()  # a place that is not there is said to be so
-    found, blind = _find(store, depth)
-    seen = inspect(found, now_ms, lambda done: progress(len(found), done))
-    return Scan(store.url, sorted([*blind, *seen], key=_worst_first))
+    found = _find(store, depth)
+    seen = inspect(found.stores, now_ms, lambda done: progress(len(found.stores), done))
+    sinks = {store.url: found.table_around(path) for path, store in found.stores.items()}
+    ranked = sorted([*found.blind, *(replace(one, sink=sinks.get(one.url)) for one in seen)], key=_worst_first)
+    return Scan(store.url, ranked, depth, tuple(one.url for one in found.beyond.values()), tuple(found.partitions))
 
 
-def _find(root: Store, depth: int) -> tuple[dict[str, Store], list[Sighting]]:
-    found: dict[str, Store] = {}
-    blind: list[Sighting] = []
-    level = {"": root}
+@dataclass
+class _Found:
+    """By their paths below the root: `stores`, the checkpoints; `tables`, with their kinds; `beyond`, what the last
+    level would lead to."""
+
+    stores: dict[str, Store] = field(default_factory=dict)
+    tables: dict[str, tuple[str, str]] = field(default_factory=dict)
+    blind: list[Sighting] = field(default_factory=list)
+    beyond: dict[str, Store] = field(default_factory=dict)
+    partitions: list[str] = field(default_factory=list)
+
+    def table_around(self, path: str) -> tuple[str, str] | None:
+        while path:
+            path = path.rpartition("/")[0]
+            if path in self.tables:
+                return self.tables[path]
+        return None
+
+
+def _find(root: Store, depth: int) -> _Found:
+    found = _Found(beyond={"": root})
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for _ in range(depth + 1):
-            deeper: dict[str, Store] = {}
+            level, found.beyond = found.beyond, {}
             for (path, store), names in zip(level.items(), pool.map(_names, level.values()), strict=True):
                 if isinstance(names, CkptError):
-                    blind.append(_blind(store.url, names))
-                elif is_any_checkpoint(store, names):
-                    found[path] = store
-                else:
-                    worth = sorted(_worth_a_look(store, names))
-                    deeper.update({f"{path}/{name}".lstrip("/"): store.at(name) for name in worth})
-            level = deeper
-    return found, blind
+                    found.blind.append(_blind(store.url, names))
+                    continue
+                if is_checkpoint := is_any_checkpoint(store, names):
+                    found.stores[path] = store
+                if mark := next((mark for mark in _TABLES if mark in names), None):
+                    found.tables[path] = _TABLES[mark], store.url
+                worth, has_partitions = _worth_a_look(store, names, is_checkpoint)
+                found.partitions += [store.url] if has_partitions else []
+                found.beyond.update({f"{path}/{name}".lstrip("/"): store.at(name) for name in sorted(worth)})
+    return found
 
 
-def _worth_a_look(store: Store, names: Collection[str]) -> Iterator[str]:
+def _worth_a_look(store: Store, names: Collection[str], is_checkpoint: bool) -> tuple[list[str], bool]:
+    """Where checkpoints may lie; and whether directories were left out that look like a table's partitions."""
+    if is_checkpoint and is_dstreams(store, names):
+        return [], False  # nothing but its own, under names that nobody can list
+    known = (*_OF_TABLES, _TRASH, *(layout.PARTS if is_checkpoint else ()))
+    others = [name for name in names if name not in known]
     if any(mark in names for mark in _TABLES):
-        yield from (name for name in names if name in _WITHIN_TABLES)
-        return
-    for name in names:
-        hidden = name.startswith((".", "_")) and name not in _WITHIN_TABLES
-        if not hidden and "=" not in name and _may_hold_one(store.stat(name)):
-            yield name
+        others = [name for name in others if name in _WITHIN_TABLES or name.startswith((".", "_"))]
+    plain = [name for name in others if "=" not in name and _may_hold_one(store.stat(name))]
+    return plain, any(_may_hold_one(store.stat(name)) for name in others if "=" in name)
 
 
 def _may_hold_one(found: FileStat | None) -> bool:
@@ -150,7 +187,16 @@ def _sighting(inspection: Diagnosis, url: str) -> Sighting:
         next_batch_id=inspection.prediction.batch_id,
         not_looked_at=tuple(one.part for one in inspection.scene.not_looked_at),
         findings=inspection.findings,
+        sources=tuple(_sources(inspection)),
     )
+
+
+def _sources(inspection: Diagnosis) -> Iterator[tuple[str, str]]:
+    """What the newest batch reads."""
+    newest = inspection.evidence.newest
+    for offset in (source.offset for source in (newest.sources if newest else ())):
+        if offset is not None:
+            yield from ((offset.kind, name) for name in offset.reads())
 
 
 def _blind(url: str, error: CkptError) -> Sighting:

@@ -87,6 +87,17 @@ def test_example_is_recognised_by_its_shape(module: Connector, text: str) -> Non
     assert (offset.certainty == "ambiguous") == (module.KIND in AMBIGUOUS)
 
 
+NAME_WHAT_THEY_READ = {"kafka", "eventhubs", "pulsar", "kinesis", "delta"}
+
+
+@pytest.mark.parametrize("module", ALL, ids=lambda module: module.KIND)
+def test_what_is_read_is_named_as_the_offset_has_it(module: Connector) -> None:
+    """A name may be in several checkpoints, and be the same thing."""
+    read = [(text, recognise_offset(text, module.KIND).reads()) for text in module.EXAMPLES]
+    assert any(names for _, names in read) == (module.KIND in NAME_WHAT_THEY_READ)
+    assert all(name and name in text for text, names in read for name in names)
+
+
 @pytest.mark.parametrize(("module", "text"), EXAMPLES)
 def test_a_wrong_hint_does_not_hide_what_the_shape_proves(module: Connector, text: str) -> None:
     if recognise_offset(text).certainty == "certain":

@@ -1,10 +1,9 @@
-"""`ckpt scan`: which directories are checkpoints, and in what order they are told."""
+"""Which directories are looked into, which are checkpoints, and in what order they are told."""
 
 from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,13 @@ from uuid import uuid4
 
 import pytest
 
-from ckpttool.fleet.scan import Scan, Sighting
+from ckpttool.fleet.scan import Scan, Sighting, scan_checkpoints
+from ckpttool.storage.objects import ObjectStore
+from ckpttool.storage.remote import Backend
+from ckpttool.storage.store import open_store
+from tests.builders import build
 from tests.conftest import run_ckpt
+from tests.parts.bucket import ManyObjects
 from tests.parts.proxy import Proxy
 from tests.parts.stores import SERVERS, ObjectServer
 
@@ -71,36 +75,12 @@ def test_depth_ends_the_search(fleet: Path) -> None:
     assert found == {f"{fleet}/orders", f"{fleet}/broken"}
 
 
-def test_a_checkpoint_itself_is_found(fleet: Path) -> None:
-    outcome = run_ckpt("scan", f"{fleet}/orders", "--depth", "0")
-    assert outcome.code == 0
-    assert "1 checkpoint: 1 sound." in outcome.out
-
-
-def test_nothing_found_and_nothing_there_are_not_found(fleet: Path) -> None:
-    assert run_ckpt("scan", f"{fleet}/docs").code == 4
-    assert run_ckpt("scan", f"{fleet}/nowhere").code == 4
-
-
 @pytest.mark.parametrize(
     ("codes", "whole"), [((), 4), ((0, 0), 0), ((0, 3), 3), ((3, 5), 5), ((0, 4), 5), ((6, 3), 5), ((5, 1, 0), 1)]
 )
 def test_the_worst_decides_the_exit_status(codes: tuple[int, ...], whole: int) -> None:
     """A checkpoint that is gone when it is looked at was not reached."""
     assert Scan("x", [Sighting(f"x/{number}", code) for number, code in enumerate(codes)]).exit_code == whole
-
-
-@pytest.mark.parametrize("form", ["text", "json", "jsonl"])
-def test_without_pyspark_the_spark_engine_is_refused(fleet: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
-    for name in [name for name in sys.modules if name.startswith("pyspark.")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delitem(sys.modules, "ckpttool.spark.scan", raising=False)
-    monkeypatch.setitem(sys.modules, "pyspark", None)
-    outcome = run_ckpt("scan", str(fleet), "--engine", "spark", "--format", form)
-    assert outcome.code == 6
-    assert "--engine spark needs pyspark" in outcome.err
-    assert "pip install pyspark" in outcome.err
-    assert form != "json" or json.loads(outcome.out)["error"]["exit_code"] == 6
 
 
 @pytest.mark.extras
@@ -141,3 +121,103 @@ def test_a_link_that_leads_out_is_told_and_not_followed(
     assert {name: one["verdict"] for name, one in told.items()} == {"link": "unknown", "real": "sound", "same": "sound"}
     assert outcome.code == 3
     assert "not followed" in told["link"]["error"]["message"]
+
+
+def found_below(root: Path, *arguments: str) -> tuple[set[str], dict[str, Any]]:
+    """The checkpoints that were found, and where nobody looked."""
+    told = json.loads(run_ckpt("scan", str(root), "--format", "json", *arguments).out)
+    found = {one["checkpoint"].removeprefix(f"{root}").lstrip("/") for one in told["checkpoints"]}
+    return found, told["not_looked_into"]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Callable[..., Path]:
+    def put(*paths: str) -> Path:
+        for path in paths:
+            build(tmp_path / path, "k0-10 c")
+        return tmp_path
+
+    return put
+
+
+def test_checkpoints_lie_in_checkpoints_too(place: Callable[..., Path]) -> None:
+    root = place("", "orders", "orders/late", "orders/a/b/c")
+    assert found_below(root)[0] == {"", "orders", "orders/late", "orders/a/b/c"}
+    assert found_below(root / "orders")[0] == {"", "late", "a/b/c"}
+
+
+def test_the_parts_of_a_checkpoint_are_its_own(place: Callable[..., Path]) -> None:
+    root = place("orders", "orders/sources/0/q", "orders/state/0/q")
+    found, left = found_below(root)
+    assert found == {"orders"}
+    assert left["beyond_depth_count"] == 0
+
+
+def test_hidden_directories_hold_checkpoints_but_for_those_of_tables_and_what_was_deleted(
+    place: Callable[..., Path],
+) -> None:
+    hidden = (".checkpoints/q", "_queries/q", "table/_ck/q", "table/.ck/q", "table/checkpoint")
+    root = place(*hidden, ".Trash/q", "_temporary/q", "table/_delta_log/q", "table/_change_data/q", "table/data/q")
+    assert found_below(root)[0] == set(hidden)
+
+
+def test_what_the_depth_cuts_off_is_named(place: Callable[..., Path]) -> None:
+    root = place("near", "a/b/far", "a/c/far", "near/x/y")
+    found, left = found_below(root, "--depth", "1")
+    assert found == {"near"}
+    assert (left["depth"], left["beyond_depth_count"]) == (1, 3)
+    assert {url.removeprefix(f"{root}/") for url in left["beyond_depth"]} == {"a/b", "a/c", "near/x"}
+    assert found_below(root, "--depth", "2")[1]["beyond_depth_count"] == 3
+    assert found_below(root, "--depth", "3")[0] == {"near", "a/b/far", "a/c/far", "near/x/y"}
+
+
+def test_partitions_are_passed_over_and_it_is_said_where(place: Callable[..., Path]) -> None:
+    root = place("plain/date=1/q", "plain/date=2/q", "env/team=x/q", "table/_delta_log", "table/date=1/q", "ok")
+    found, left = found_below(root)
+    assert "ok" in found
+    assert not any("=" in path for path in found)
+    assert left["with_partitions_count"] == 2
+    assert set(left["with_partitions"]) == {f"{root}/plain", f"{root}/env"}, "what a table holds is no riddle"
+    assert found_below(root / "env" / "team=x")[0] == {"q"}
+
+
+def test_a_checkpoint_of_dstreams_is_not_looked_into(sample: Callable[[str], Path], tmp_path: Path) -> None:
+    shutil.copytree(sample("2.4.8-dstreams-sound") / "checkpoint", tmp_path / "dstreams")
+    build(tmp_path / "dstreams" / "receivedData" / "q", "k0-10 c")
+    assert found_below(tmp_path)[0] == {"dstreams"}
+
+
+def test_of_each_is_told_what_it_reads_and_the_table_that_it_lies_in(sample: Callable[[str], Path]) -> None:
+    root = sample("4.2.0-kafka-to-delta-sound")
+    (one,) = scan_checkpoints(open_store(str(root)), 4, 0, lambda *_: None).sightings
+    assert [kind for kind, _ in one.sources] == ["kafka"]
+    assert one.sink == ("delta", f"{root}/table")
+
+
+def test_the_nearest_table_around_counts(place: Callable[..., Path]) -> None:
+    root = place("out/_spark_metadata", "out/_ck/t/_delta_log", "out/_ck/t/_q", "out/_ck/q", "beside")
+    scan = scan_checkpoints(open_store(str(root)), 4, 0, lambda *_: None)
+    assert {one.url.removeprefix(f"{root}/"): one.sink for one in scan.sightings} == {
+        "out/_ck/t/_q": ("delta", f"{root}/out/_ck/t"),
+        "out/_ck/q": ("file", f"{root}/out"),
+        "beside": None,
+    }
+
+
+@pytest.mark.parametrize(("more", "listings"), [((), 2), (("kept/here",), 4)])
+def test_a_checkpoint_costs_no_request_for_what_is_not_in_it(
+    sample: Callable[[str], Path], more: tuple[str, ...], listings: int
+) -> None:
+    """`more`: directories in it that are none of its parts; each is looked into, and what it leads to."""
+    files = files_of(sample("4.2.0-file-to-parquet-sound") / "checkpoint")
+    fleet = 20
+    bodies = {f"ck/q{number}/{path}": body for number in range(fleet) for path, body in files.items()}
+    bodies |= {f"ck/q{number}/{path}/file": b"" for number in range(fleet) for path in more}
+    bucket = ManyObjects(bodies)
+    scan = scan_checkpoints(ObjectStore("s3://b/ck", Backend(), bucket, ["ck"]), 4, 0, lambda *_: None)
+    assert len(scan.sightings) == fleet
+    assert bucket.asked.count("LIST") == 1 + listings * fleet
+
+
+def files_of(root: Path) -> dict[str, bytes]:
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}

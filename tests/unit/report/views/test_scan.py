@@ -95,3 +95,44 @@ def test_what_the_scan_left_out_is_said_once() -> None:
     partly = Sighting(f"{ROOT}/x", 0, not_looked_at=("sinks",))
     assert "Not looked at: " in text(partly, partly)[1]
     assert not any("Not looked at" in line for line in text(SOUND, SOUND))
+
+
+def scan(*sightings: Sighting, **more: Any) -> Scan:
+    return Scan(ROOT, sightings, **more)
+
+
+def test_where_nobody_looked_stands_below_the_count_with_the_first_places() -> None:
+    beyond = tuple(f"{ROOT}/a/{number}" for number in range(30))
+    document = scan_document(scan(SOUND, depth=4, beyond=beyond, partitions=(ROOT, f"{ROOT}/plain")), NOW)
+    lines = shown(document).splitlines()
+    assert lines[1] == "Not looked into, since --depth is 4: a/0, a/1, a/2 and 27 more."
+    assert lines[2].endswith("which look like partitions of a table, in ., plain.")
+    told = json.loads(shown(document, "json"))["not_looked_into"]
+    assert (told["beyond_depth"], told["beyond_depth_count"]) == (list(beyond[:20]), 30)
+    assert (told["with_partitions"], told["with_partitions_count"]) == ([ROOT, f"{ROOT}/plain"], 2)
+
+
+def test_nothing_found_is_no_proof_where_nobody_looked() -> None:
+    assert shown(scan_document(scan(depth=0, beyond=(f"{ROOT}/a",)), NOW)).splitlines() == [
+        f"No checkpoint below {ROOT}.",
+        "Not looked into, since --depth is 0: a.",
+    ]
+
+
+def test_deserted_is_what_is_older_and_nobody_knows_of_what_has_no_batch() -> None:
+    never = Sighting(f"{ROOT}/never", 0)
+    document = scan_document(scan(SOUND, never, BLIND), NOW, 2 * DAY - 1)
+    assert shown(document).splitlines()[1] == "1 deserted: no batch for more than 47 h; of 1 nobody knows."
+    assert [one["deserted"] for one in json.loads(shown(document, "json"))["checkpoints"]] == [True, None, None]
+    assert [SOUND.is_deserted(NOW, after) for after in (2 * DAY - 1, 2 * DAY)] == [True, False]
+
+
+def test_groups_are_told_with_three_of_their_checkpoints_and_twenty_of_them() -> None:
+    many = [
+        Sighting(f"{ROOT}/q{number}", 0, sources=tuple(("kafka", f"t{topic:02}") for topic in range(22)))
+        for number in range(5)
+    ]
+    text = shown(scan_document(scan(*many), NOW))
+    assert "\nShared\n  source kafka t00: q0, q1, q2 and 2 more\n" in text
+    assert text.endswith("\n  … 2 more; all with --format json\n")
+    assert "query id" not in text, "and nothing is said of copies where there are none"
