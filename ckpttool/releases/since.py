@@ -107,6 +107,10 @@ KAFKA_REPLAY_VERIFIED: tuple[tuple[Release, Release], ...] = (((3, 4, 0), (3, 5,
 KAFKA_BEGINNING_READ: tuple[tuple[Release, Release], ...] = (((3, 3, 0), (3, 5, 7)), ((4, 0, 0), (4, 0, 2)))
 KAFKA_LOSS_CONDITIONS: Release = (4, 0, 0)  # losses of data have conditions, KAFKA_DATA_LOSS
 
+# -- Iceberg, by the Spark that it is built for ------------------------------------------------------------------------
+
+ICEBERG_1_11: Release = (4, 1, 0)  # no older Iceberg is built for it; it prepares Trigger.AvailableNow by itself
+
 # -- Delta, by the Spark that it is built for --------------------------------------------------------------------------
 
 DELTA_NON_ADDITIVE: Release = (4, 0, 0)  # a changed schema of mapped columns is NonAdditive, before ColumnMapping

@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 
 from ckpttool.diagnosis import KAFKA_NOT_ASKED
-from tests.differential.sweep.accuracy import KNOWN_WRONGLY_FINE, PAGE, group_of, judged, judged_kafka, refreshed
+from tests.differential.sweep.accuracy import (
+    ICEBERG_WRONGLY_FINE,
+    KNOWN_WRONGLY_FINE,
+    PAGE,
+    group_of,
+    judged,
+    judged_iceberg,
+    judged_kafka,
+    refreshed,
+)
 from tests.differential.sweep.bases import Sparks, bases
 from tests.differential.sweep.judge import Verdict, score
 from tests.differential.sweep.load import recorded_versions
@@ -69,6 +78,22 @@ def test_without_a_broker_only_what_a_topic_has_is_missed_and_that_is_said(versi
     assert told.unknown <= 0.007 * told.cases
     assert all(KAFKA_NOT_ASKED in one.said.assumes for one in alone if one.wrongly_fine)
     assert told.wrongly_fine <= 50
+
+
+@pytest.mark.parametrize("version", recorded_versions("iceberg"))
+def test_restarts_of_iceberg_sources_are_predicted_by_their_tables(version: str) -> None:
+    told = score(judged_iceberg(version))
+    assert told.cases >= 600
+    assert told.unknown == 0
+    assert told.outcome >= 0.98 * told.cases
+    assert told.error >= 0.98 * told.cases
+    assert told.phase == told.cases
+
+
+@pytest.mark.parametrize("version", recorded_versions("iceberg"))
+def test_of_iceberg_only_what_its_metadata_does_not_tell_is_promised_to_be_fine(version: str) -> None:
+    wrong = {one.case["table"] for one in judged_iceberg(version) if one.wrongly_fine}
+    assert wrong == set(ICEBERG_WRONGLY_FINE)
 
 
 def test_the_page_has_the_figures_of_now() -> None:

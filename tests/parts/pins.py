@@ -37,6 +37,7 @@ JARS: dict[str, dict[str, tuple[str, ...]]] = {
     "3.4.4": {"kafka": ("org.apache.spark:spark-sql-kafka-0-10_2.12:3.4.4",)},
     "3.5.7": {
         "delta": ("io.delta:delta-spark_2.12:3.3.2",),
+        "iceberg": ("org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.1",),
         "kafka": ("org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.7",),
     },
     "4.0.0": {"kafka": ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",)},
@@ -46,6 +47,7 @@ JARS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "4.1.3": {
         "delta": ("io.delta:delta-spark_4.1_2.13:4.4.0",),
+        "iceberg": ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0",),
         "kafka": ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.3", _TOKENS),
     },
     "4.2.0": {

@@ -20,6 +20,7 @@ from ckpttool.formats.iceberg import IcebergSnapshot
 from ckpttool.formats.names import parse_long
 from ckpttool.laws.base import REQUIREMENT, Law
 from ckpttool.model import Finding
+from ckpttool.releases import since
 from ckpttool.scene.iceberg import IcebergInput
 from ckpttool.scene.scene import Doubt, Failure, Phase, Scene, Trouble
 
@@ -236,10 +237,7 @@ def met(input: IcebergInput, scene: Scene) -> Iterator[Trouble]:
 
 def _from_its_beginning(way: Way) -> Iterator[Trouble]:
     """With another trigger nothing comes of it, but the day will come on which somebody takes this one."""
-    stand = way.input.stand
-    beginning = stand.beginning.offset if stand.beginning else way.first()
-    if beginning is None:
-        return
+    stand, beginning = way.input.stand, _beginning(way)
     stop = way.latest(beginning, limited=False)
     if not isinstance(stop, Obstacle):
         return
@@ -256,9 +254,11 @@ def _from_its_beginning(way: Way) -> Iterator[Trouble]:
 
 
 def _new(way: Way) -> Obstacle | None:
-    """A batch is only planned if there is something to read behind its start."""
-    start = _start(way)
-    end = way.latest(start, limited=way.scene.start.trigger != "available-now")
+    """A batch is only planned if there is something to read behind its start. Older connectors leave it to Spark to
+    prepare Trigger.AvailableNow, and then the batch ends where the way from the beginning does."""
+    start, scene = _start(way), way.scene
+    at_once = scene.start.trigger == "available-now"
+    end = way.latest(_beginning(way) if at_once and scene.release < since.ICEBERG_1_11 else start, limited=not at_once)
     if isinstance(end, Obstacle):
         return end
     if (end.snapshot_id, end.position) == (start.snapshot_id, start.position):
@@ -278,11 +278,16 @@ def _planned(way: Way, start: IcebergOffset, end: IcebergOffset) -> Obstacle | N
     return replace(stop, condition="INTERNAL_ERROR") if stop and stop.class_name == NULL_POINTER else stop
 
 
-def _start(way: Way) -> IcebergOffset:
-    """Where the batch begins: without an offset where the source began, which it makes up anew if that is not there."""
-    stand = way.input.stand
-    line = stand.start or stand.beginning
+def _beginning(way: Way) -> IcebergOffset:
+    """Where the source began, which it makes up anew if that is not there."""
+    line = way.input.stand.beginning
     return (line.offset if line else None) or way.first()
+
+
+def _start(way: Way) -> IcebergOffset:
+    """Where the batch begins."""
+    line = way.input.stand.start
+    return (line.offset if line else None) or _beginning(way)
 
 
 def _place(offset: IcebergOffset) -> str:

@@ -11,6 +11,7 @@ from ckpttool.formats.envelope import INT_MAX
 from ckpttool.formats.names import parse_long
 from ckpttool.laws.base import RESTORE, UNREAD, Law
 from ckpttool.model import Finding
+from ckpttool.releases import since
 from ckpttool.scene.iceberg import Line, reads_iceberg, stands
 from ckpttool.scene.scene import Doubt, Failure, Phase, Scene
 
@@ -87,6 +88,7 @@ STARTED = (
         "An Iceberg source refuses to be read as of a snapshot or a time.",
         "SparkReadConf and SparkTable of Iceberg",
         _time_travel,
+        since=since.ICEBERG_1_11,
         symptom="an option that has an Iceberg table read as of a moment",
         next_step="leave the option out",
     ),

@@ -9,6 +9,7 @@ wrongly fine: a normal restart was promised, and Spark failed.
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -33,7 +34,7 @@ from ckpttool.scene.inputs import InputEvidence, Lookup, PathInput
 from ckpttool.scene.scene import Scene, Start, Trigger
 from ckpttool.scene.sinks import SinkEvidence, SinkKind
 from ckpttool.storage.doors import Doors
-from tests.differential.sweep.load import CASES, SUITES, cases_in_turn, lay, read_cases, recorded_versions
+from tests.differential.sweep.load import CASES, SUITES, cases_in_turn, lay, read_cases, recorded_versions, tables_file
 
 WITH_A_RECORD: dict[str, SinkKind] = {"json": "file", "parquet": "file", "delta": "delta"}
 NOW_MS = 1_795_000_000_000  # the day on which the cases were recorded
@@ -163,6 +164,29 @@ def judge_kafka(version: str, asked: bool) -> Iterator[Verdict]:
             yield Verdict(case, diagnose(replace(scene, kafka=kafka)))
 
 
+def judge_iceberg(version: str) -> Iterator[Verdict]:
+    """The table is looked at as with `--option path=`. What found nothing to read may have been about to do anything
+    but fail."""
+    tables = json.loads(tables_file(version).read_text())
+    with tempfile.TemporaryDirectory() as folder:
+        for case in read_cases(version, "iceberg"):
+            path = Path(folder) / case["id"].replace("/", "-")
+            lay(case["files"], path)
+            table = Path(folder) / "tables" / case["table"]
+            lay({f"metadata/{name}": text for name, text in tables[case["table"]]["files"].items()}, table)
+            given = case["restart"]
+            named = {"path": str(table)} | given["options"]
+            evidence = gather_evidence(load_checkpoint(open_store(str(path)), any_place=True))
+            scene = Scene(
+                evidence, Start(parse_release(version), given["trigger"], given["conf"], named), now_ms=NOW_MS
+            )
+            outlook = diagnose(replace(scene, inputs=load_inputs(scene, Doors([str(path)], look_at=[folder]))))
+            said = outlook.prediction
+            if case["truth"]["outcome"] == "nothing" and said.outcome in GOES_ON:
+                case["truth"] |= {"outcome": said.outcome, "batch_id": said.batch_id}
+            yield Verdict(case, outlook)
+
+
 def topics_of(cases: Iterable[dict[str, Any]]) -> dict[str, TopicAnswer]:
     """What the broker said of each topic: all cases read the same ones, and none writes."""
     told = [convert(case["kafka"], dict[int, BrokerAnswer], strict=False) for case in cases]
@@ -254,7 +278,9 @@ def main() -> None:
     parser.add_argument("--suite", default=CASES, choices=(*SUITES, "kafka-asked"), help="which recorded cases")
     options = parser.parse_args()
     for version in options.versions or recorded_versions(options.suite.removesuffix("-asked")):
-        if options.suite.startswith("kafka"):
+        if options.suite == "iceberg":
+            verdicts = list(judge_iceberg(version))
+        elif options.suite.startswith("kafka"):
             verdicts = list(judge_kafka(version, asked=options.suite.endswith("-asked")))
         else:
             verdicts = list(judge(version, options.suite))

@@ -23,7 +23,7 @@ from tests.differential.sweep.surgery import Edit, apply
 
 Json = dict[str, Any]
 CASES = "cases"  # the suite of what is done to checkpoints; the others have other sources
-SUITES = (CASES, "tables", "places", "kafka")
+SUITES = (CASES, "tables", "places", "kafka", "iceberg")
 
 
 def load_cases(spark: str, suite: str = CASES) -> Iterator[tuple[Json, Callable[[Path], Path]]]:
@@ -93,6 +93,11 @@ def recorded_versions(suite: str = CASES) -> list[str]:
 
 def cases_file(spark: str, suite: str = CASES) -> Path:
     return TRUTHS / spark / f"{suite}.jsonl"
+
+
+def tables_file(spark: str) -> Path:
+    """What stood in the Iceberg tables that the cases of this release read."""
+    return TRUTHS / spark / "iceberg-tables.json"
 
 
 def materialise(spark: str, base: str, edits: list[Edit], target: Path) -> Path:
