@@ -14,7 +14,7 @@ FAST := tests/unit tests/property tests/golden tests/contract/test_connectors.py
 # The tests of a file stay together: what they share is made once. Not for Spark, which takes all cores as it is.
 SIDE_BY_SIDE := -n auto --dist loadfile
 
-.PHONY: help demo test dev lint golden samples test-fast test-no-spark test-property test-spark kafka-truth fuzz bench docs sweep accuracy clean test-crash test-storage package lock changelog coherence
+.PHONY: help demo test dev lint golden samples test-fast test-no-spark test-property test-spark kafka-truth fuzz bench docs sweep accuracy clean test-apply test-crash test-storage package lock changelog coherence
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -74,6 +74,10 @@ test-spark: dev ## differential tests against the Sparks in SPARK="3.5.7 4.2.0"
 kafka-truth: dev ## hold what is said of Kafka sources against SPARK="3.4.4 4.0.0 4.0.4 4.1.3" too
 	$(BIN)/python -m tests.parts.spark $(SPARK) --jars
 	$(BIN)/python -m tests.differential.test_kafka_vs_spark --spark $(SPARK)
+
+test-apply: dev ## kill apply and undo at every operation, twice too, and start Spark on what is there: an hour
+	$(BIN)/python -m tests.parts.spark $(SPARK) --jars
+	$(BIN)/pytest tests/apply
 
 test-crash: dev ## crash every scenario at every point: the main tier, about an hour (SCENARIOS="..." for some)
 	$(BIN)/python -m tests.parts.spark $(SPARK) --jars

@@ -53,12 +53,19 @@ class Restarted(Struct, frozen=True):
 
 
 def plan_restart(
-    url: str, restarted: Restarted, storage_options: Mapping[str, str] | None = None, *, now_ms: int
+    url: str,
+    restarted: Restarted,
+    storage_options: Mapping[str, str] | None = None,
+    *,
+    now_ms: int,
+    store: Store | None = None,
 ) -> tuple[Diagnosis, Plan]:
-    """Names and few bodies tell what a sound query does; only where something is wrong, older batches are read too."""
+    """Names and few bodies tell what a sound query does; only where something is wrong, older batches are read too.
+
+    `store`: the checkpoint, where somebody has opened it."""
     from ckpttool.storage.doors import Doors
 
-    store = open_store(url, storage_options)
+    store = store or open_store(url, storage_options)
     doors = Doors(list(_pointed_at(url, restarted)), storage_options, restarted.look_at)
     mode: Mode = restarted.state or ("full" if is_local(store.url) else "quick")
     full = restarted.full_listing

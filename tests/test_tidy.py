@@ -113,7 +113,7 @@ def test_only_the_command_line_prints(path: Path) -> None:
 def test_reading_never_opens_for_writing(path: Path) -> None:
     """Whoever adds a writing method changes this rule to name its only caller. A database is put together in a
     temporary directory of its own; an export is written where nothing is, outside the checkpoint."""
-    if name_of(path).startswith(("ckpttool.harness", "ckpttool.spark.")):
+    if name_of(path).startswith(("ckpttool.harness", "ckpttool.spark.", "ckpttool.apply.stores.")):
         return
     source = path.read_text(encoding="utf-8")
     if name_of(path) == "ckpttool.state.rocksdb":
@@ -123,13 +123,18 @@ def test_reading_never_opens_for_writing(path: Path) -> None:
     if name_of(path) == "ckpttool.state.export":
         assert "is inside the checkpoint" in source
         source = source.replace("unfinished.unlink()", "").replace("os.O_WRONLY | os.O_CREAT | os.O_EXCL", "", 1)
+    if name_of(path) == "ckpttool.apply.plan_file":
+        assert source.count('"xb"') == 1
+        assert "is inside the checkpoint" in source
+        source = source.replace('"xb"', "")
     for writing in ("O_WRONLY |", "O_CREAT", "O_RDWR", '"wb"', '"w"', '"xb"', "os.replace", "os.remove", "unlink(",
                     "rmtree", "pipe_file", "put_file", ".mkdir("):  # fmt: skip
         assert writing not in source
 
 
 # Those to whom a user types a URL. Whoever has one from a file goes through `storage.doors`, with another type.
-TYPED_TO = ("api", "cli", "harness.witness", "reading.checkpoint", "reading.sinks", "spark", "storage.doors", "")
+TYPED_TO = ("api", "apply", "cli", "harness.witness", "reading.checkpoint", "reading.sinks", "spark", "storage.doors",
+            "")  # fmt: skip
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
@@ -142,6 +147,13 @@ def test_stores_are_opened_where_users_type_and_at_one_door_for_what_files_name(
     if not module.startswith("storage."):
         assert "LocalStore(" not in source
         assert "import fsspec" not in source
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_only_who_carries_plans_out_can_write_to_a_store(path: Path) -> None:
+    if not name_of(path).startswith("ckpttool.apply."):
+        assert not any(imported.startswith("ckpttool.apply.stores") for imported in imported_by(path))
+        assert "WritableStore" not in path.read_text(encoding="utf-8")
 
 
 def test_no_public_class_name_means_two_things() -> None:

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ckpttool.cli.brokers import broker_options, given_brokers
-from ckpttool.cli.options import listing_option, look_at_option, restart_options, storage_options, time_option
+from ckpttool.cli.evidence import evidence_options, restarted_by
+from ckpttool.cli.options import listing_option, storage_options
 from ckpttool.cli.output import Output, output_options
+from ckpttool.cli.streams import say
 
 if TYPE_CHECKING:
     from ckpttool.api import Restarted
     from ckpttool.diagnosis import Diagnosis
-    from ckpttool.plan import Plan, Wish
+    from ckpttool.plan import Plan
 
 
 @click.command(
@@ -24,31 +25,13 @@ Examples:
   ckpt plan-recovery /data/checkpoints/orders --spark-version 4.2
   ckpt plan-recovery s3a://lake/checkpoints/orders --sink s3a://lake/orders --format json
   ckpt plan-recovery /data/checkpoints/orders --bootstrap-server kafka:9092
-  ckpt plan-recovery s3a://lake/checkpoints/orders --look-at s3a://landing --look-at /mnt/landing""",
+  ckpt plan-recovery s3a://lake/checkpoints/orders --look-at s3a://landing --look-at /mnt/landing
+  ckpt plan-recovery /data/checkpoints/orders --sink /data/orders --to-batch 1038 --out back.json""",
 )
 @click.argument("path")
-@restart_options
-@click.option(
-    "--sink",
-    "sinks",
-    multiple=True,
-    metavar="URL|KIND",
-    help="A sink's URL, or kafka, jdbc, foreachBatch, memory, noop.",
-)
-@click.option(
-    "--txn-app-id",
-    metavar="ID",
-    help="The txnAppId of a Delta sink written through foreachBatch, or a Hudi sink's identifier.",
-)
-@broker_options(required=False)
-@click.option(
-    "--state",
-    type=click.Choice(["quick", "full"]),
-    help="Names and sizes of state files, or their bodies too. Default: full on local disk, else quick.",
-)
-@click.option("--to-batch", type=click.IntRange(min=0), metavar="N", help="Plan to go back: the last batch to keep.")
-@time_option("--to-time", "Plan to go back to a time, such as 2026-11-18T14:00:00Z.")
-@look_at_option
+@evidence_options
+@click.option("--take", metavar="OPTION", help="Which way out --out saves; else the one repair that is exactly once.")
+@click.option("--out", "saved_as", metavar="PLAN.json", help="Save a way out as a plan, which ckpt apply carries out.")
 @listing_option
 @output_options("plan-recovery")
 @storage_options
@@ -58,13 +41,37 @@ def plan_recovery(path: str, output: Output, storage: dict[str, str], **given: A
     The verdict is for one release of Spark, from the files alone; with --sink also what the sink does with the
     batch, and with --bootstrap-server whether Kafka still has what the batch reads.
     Exit status 0: a restart goes on normally, and loses or repeats nothing. Nothing is changed.
+    With --out a way out is saved as a plan for ckpt apply; nothing but that file is written.
     """
     from ckpttool.report.views.plan_recovery import recovery_document
 
-    restarted = _restarted(given)
+    take, saved_as = given.pop("take"), given.pop("saved_as")
+    if take is not None and saved_as is None:
+        raise click.UsageError("--take needs --out PLAN.json; ckpt apply PATH --take OPTION carries it out at once")
+    restarted = restarted_by(given, full_listing=given["listing"] == "full")
     diagnosis, plan = _look(path, restarted, storage, output)
+    if saved_as is not None:
+        _save(saved_as, take, restarted, (diagnosis, plan), storage)
     output.show(recovery_document(diagnosis, plan))
     return _exit_code(diagnosis, restarted)
+
+
+def _save(
+    saved_as: str, take: str | None, restarted: Restarted, found: tuple[Diagnosis, Plan], storage: dict[str, str]
+) -> None:
+    from ckpttool.apply.make_plan import Undecided, choose, make_plan
+    from ckpttool.apply.plan_file import save_plan
+    from ckpttool.storage.store import open_store
+
+    diagnosis, plan = found
+    try:
+        option = choose(plan, take)
+    except Undecided as error:
+        raise click.UsageError(f"{error.message}; {error.next_step}") from None
+    store = open_store(diagnosis.scene.root, storage)
+    made = make_plan(diagnosis, option, plan, restarted, store)
+    save_plan(made, saved_as)
+    say(f"ckpt: saved {option.id} as {saved_as}; ckpt apply {saved_as} --dry-run shows what it would do")
 
 
 def _exit_code(diagnosis: Diagnosis, restarted: Restarted) -> int:
@@ -85,29 +92,3 @@ def _look(path: str, restarted: Restarted, storage: dict[str, str], output: Outp
 
         output.refuse("plan-recovery", path, error, unknown_recovery(restarted.release, error))
         raise
-
-
-def _restarted(given: dict[str, Any]) -> Restarted:
-    from ckpttool.api import Restarted
-
-    return Restarted(
-        release=given["spark_version"],
-        trigger=given["trigger"],
-        conf=given["confs"],
-        options=given["options"],
-        sinks=given["sinks"],
-        txn_app_id=given["txn_app_id"],
-        state=given["state"],
-        wish=_wish(given["to_batch"], given["to_time"]),
-        brokers=given_brokers(given) if given["servers"] else None,
-        look_at=given["look_at"],
-        full_listing=given["listing"] == "full",
-    )
-
-
-def _wish(to_batch: int | None, to_ms: int | None) -> Wish | None:
-    from ckpttool.plan import Wish
-
-    if to_batch is not None and to_ms is not None:
-        raise click.UsageError("--to-batch and --to-time exclude each other")
-    return None if to_batch is None and to_ms is None else Wish(to_batch, to_ms)

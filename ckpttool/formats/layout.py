@@ -16,6 +16,9 @@ METADATA, OFFSETS, COMMITS, SOURCES, STATE = "metadata", "offsets", "commits", "
 PARTS = (METADATA, OFFSETS, COMMITS, SOURCES, STATE)
 LOGS = (OFFSETS, COMMITS)
 
+# What `ckpt apply` keeps in a checkpoint: Spark does not look at it.
+OWN_DIRECTORY = "_ckpt"
+
 # Beside a checkpoint, in the place that a sink writes to.
 FILE_SINK_LOG = "_spark_metadata"
 DELTA_LOG = "_delta_log"

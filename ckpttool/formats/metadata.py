@@ -17,9 +17,19 @@ EXPECTED = '`{"id":"<uuid>"}`'
 # than four dashes; of longer ones it only says so.
 FENCE_ID = "unfinished: see ckpt plan-recovery"
 FENCE = f'{{"id":"{FENCE_ID}"}}'
+# The same by `ckpt apply` and `ckpt undo`.
+APPLY_FENCE = '{"id":"unfinished: run ckpt apply --resume"}'
+UNDO_FENCE = '{"id":"unfinished: run ckpt undo PATH"}'
 
 
 def parse_metadata(data: bytes) -> QueryMetadata:
+    if data in (APPLY_FENCE.encode(), UNDO_FENCE.encode()):
+        raise MalformedFile(
+            "a plan is being carried out or taken back, and that is not finished: this is its fence",
+            expected=EXPECTED,
+            spark=SparkError("java.lang.IllegalArgumentException"),
+            next_step="ckpt apply --resume PATH goes on, ckpt undo PATH takes it back",
+        )
     if data == FENCE.encode():
         raise MalformedFile(
             "the steps of a way out were begun and not finished: this is their fence",

@@ -46,7 +46,8 @@ _SINK, _STATE, _REST = range(3)
 
 
 class WayOut(Struct, frozen=True):
-    """`rows_*` None: not known. `is_repair` False: the restart goes on without it, and this is a choice."""
+    """`rows_*` None: not known. `is_repair` False: the restart goes on without it, and this is a choice. `after`: the
+    scene that it leads to."""
 
     id: str
     title: str
@@ -55,6 +56,7 @@ class WayOut(Struct, frozen=True):
     rows_lost: int | None
     rows_duplicated: int | None
     steps: tuple[Step, ...]
+    after: Scene
     preconditions: tuple[str, ...] = ()
     trap: str | None = None
     is_repair: bool = True
@@ -160,6 +162,7 @@ def _way_out(before: Scene, chain: Sequence[Repair], after: Scene) -> WayOut:
         rows_lost=cost.lost,
         rows_duplicated=cost.duplicated,
         steps=fenced(before, _in_order(step for repair in chain for step in repair.steps)),
+        after=after,
         preconditions=tuple(dict.fromkeys(preconditions)),
         trap="; ".join(dict.fromkeys(traps)) or None,
     )

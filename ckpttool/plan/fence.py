@@ -48,6 +48,28 @@ def fenced(scene: Scene, steps: Sequence[Step]) -> tuple[Step, ...]:
     return (_stop(), *_up(scene), *within, *_down(scene, steps), *settings)
 
 
+def within_fence(checkpoint: Checkpoint, steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps of a way out for whoever has a fence of their own. The last for `metadata` is among them if it becomes
+    another than it was, or goes."""
+    *rest, down = (step for step in steps if not isinstance(step, Conf)) if _changes(steps) else (None,)
+    if down is None:
+        return tuple(steps)
+    found = checkpoint.raw.get(METADATA)
+    as_found = None if found is None else found.decode("utf-8", "replace")
+    becomes = down.content if isinstance(down, Write) else None
+    within = [step for step in rest if not _is_of_metadata(step) and not _is_stop(step)]
+    ends = () if becomes == as_found else (down,)
+    return (*within, *ends, *(step for step in steps if isinstance(step, Conf)))
+
+
+def _changes(steps: Sequence[Step]) -> bool:
+    return any(not isinstance(step, Conf) for step in steps)
+
+
+def _is_stop(step: Step) -> bool:
+    return isinstance(step, Manual) and step.target == "query"
+
+
 def _is_of_metadata(step: Step) -> bool:
     return isinstance(step, SetAside | Write) and step.path == METADATA
 

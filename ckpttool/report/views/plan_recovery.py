@@ -37,7 +37,7 @@ def unknown_recovery(given: Release | None, error: CkptError) -> Fields:
     nothing_known = Restart("unknown", None, (), None, None, (error.message,), ())
     return {
         "spark_version": {"assumed": spell_release(release), "why": why, "possible": []},
-        "restart": _restart_fields(nothing_known),
+        "restart": restart_fields(nothing_known),
         "sinks": [],
         "kafka": None,
         "given": [],
@@ -54,7 +54,7 @@ def _fields(diagnosis: Diagnosis, plan: Plan) -> Fields:
             "why": diagnosis.chosen,
             "possible": [f"{release[0]}.{release[1]}" for release in diagnosis.possible],
         },
-        "restart": _restart_fields(diagnosis.prediction),
+        "restart": restart_fields(diagnosis.prediction),
         "sinks": [_sink_fields(sink) for sink in diagnosis.sinks],
         "kafka": _kafka_fields(diagnosis),
         "given": [
@@ -100,7 +100,7 @@ def _kafka_fields(diagnosis: Diagnosis) -> list[Fields] | None:
     return [view_fields(source) for source in diagnosis.views]
 
 
-def _restart_fields(restart: Restart) -> Fields:
+def restart_fields(restart: Restart) -> Fields:
     error = restart.error
     return {
         "outcome": restart.outcome,

@@ -1,0 +1,80 @@
+"""What was carried out in a checkpoint, and what was not finished."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ckpttool.apply import places
+from ckpttool.apply.journal import Journal
+from ckpttool.apply.outcome import NotApplied, WhyNot
+from ckpttool.apply.plan_file import PlanFile, parse_plan
+from ckpttool.apply.stores.base import WritableStore
+from ckpttool.errors import NotFound
+from ckpttool.literals import shell_path
+
+
+def all_of(store: WritableStore) -> list[str]:
+    """In the order in which they were begun, which is not that in which they were planned. Without a plan it was never
+    one, or is forgotten."""
+    names = [name for name in store.names(places.APPLIES) or () if places.is_id(name)]
+    begun = {name: found.modified_ns or 0 for name in names if (found := store.bearing_of(places.plan_of(name)))}
+    return sorted(begun, key=lambda name: (begun[name], name))
+
+
+def unfinished(store: WritableStore) -> Iterator[str]:
+    for plan_id in reversed(all_of(store)):
+        if Journal(store, plan_id).end is None:
+            yield plan_id
+
+
+def plan_in(store: WritableStore, plan_id: str) -> PlanFile:
+    if store.look(places.plan_of(plan_id)) is None:
+        raise NotFound(f"no plan {plan_id} was carried out here", "ckpt undo PATH --list shows those that were")
+    return parse_plan(b"".join(store.pieces(places.plan_of(plan_id))))
+
+
+def forget(store: WritableStore, plan_id: str) -> int:
+    """Its plan first: without it the rest is nothing. Tells how many bytes are gone."""
+    found = store.look(places.plan_of(plan_id))
+    if found is None:
+        raise NotFound(f"no plan {plan_id} was carried out here", "ckpt undo PATH --list shows those that were")
+    if Journal(store, plan_id).end is None:
+        raise NotApplied(why_unfinished(plan_id, store.url))
+    return remove(store, plan_id)
+
+
+def remove(store: WritableStore, plan_id: str) -> int:
+    """Whatever is left of it; tells how many bytes."""
+    found = store.look(places.plan_of(plan_id))
+    if found is not None:
+        store.delete(places.plan_of(plan_id), found.version)
+    return (found.size if found else 0) + sum(_remove(store, places.apply_of(plan_id)))
+
+
+def bytes_of(store: WritableStore, folder: str) -> int:
+    total = 0
+    for name, is_directory in (store.names(folder) or {}).items():
+        path = f"{folder}/{name}"
+        found = None if is_directory else store.look(path)
+        total += bytes_of(store, path) if is_directory else found.size if found else 0
+    return total
+
+
+def _remove(store: WritableStore, folder: str) -> Iterator[int]:
+    for name, is_directory in (store.names(folder) or {}).items():
+        path = f"{folder}/{name}"
+        if is_directory:
+            yield from _remove(store, path)
+        elif (found := store.look(path)) is not None:
+            store.delete(path, found.version)
+            yield found.size
+    store.remove_directory(folder)
+
+
+def why_unfinished(plan_id: str, url: str) -> WhyNot:
+    return WhyNot("apply-unfinished", "a plan was begun here and is not finished", found=plan_id, next_step=ways(url))
+
+
+def ways(url: str) -> str:
+    place = shell_path(url)
+    return f"ckpt apply --resume {place} goes on; ckpt undo {place} takes it back"

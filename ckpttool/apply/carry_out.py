@@ -1,0 +1,188 @@
+"""Carrying a plan out. One atomic operation makes new of old, the end of the fence; until then Spark starts on neither.
+
+Held at all times: between the first and the last change outside `_ckpt/` the fence stands; nothing is changed of which
+there is no verified copy; every operation can be repeated and happens only to what it expects; and without what was
+promised the fence stays.
+"""
+
+from __future__ import annotations
+
+import time
+
+from ckpttool.apply import applies, fence, places
+from ckpttool.apply.fingerprints import differences
+from ckpttool.apply.journal import Journal
+from ckpttool.apply.lock import locked
+from ckpttool.apply.look import look
+from ckpttool.apply.outcome import NotApplied, StoppedFenced, WhyNot
+from ckpttool.apply.stores.base import Bearing
+from ckpttool.apply.verify import AsItWillBe, broken, found_now
+from ckpttool.apply.work import KeptFile, Work, does_not_fit
+from ckpttool.errors import CkptError
+from ckpttool.formats import layout
+
+
+def carry_out(work: Work, *, resumes: bool = False) -> None:
+    """The nine steps. May be called again however it ended."""
+    directories = directories_of(work)
+    look(work, resumes=resumes)  # 1
+    with locked(work.checkpoint, work.settings.lock_timeout, take_over=resumes) as work.outcome.took_over:  # 2
+        is_begun = work.is_fenced and work.is_begun
+        try:
+            _keep(work)
+            work.back_up(directories)  # 3
+            work.outcome.changed = work.outcome.fenced = True
+            work.fence_up(fence.APPLYING, [old_metadata(work)])  # 4
+            work.wires_up(work.plan.wires, wire_text(work))  # 5
+            _look_again(work)  # 6
+        except CkptError as error:
+            if is_begun:
+                raise StoppedFenced(*why(error)) from None
+            back_to_old(work, error)
+        take_steps(work)  # 7
+        verify(work)  # 8
+        _come_down(work)  # 9
+
+
+def _keep(work: Work) -> None:
+    """The plan and what it writes. What was refused before begins anew."""
+    work.sweep()
+    if work.journal.end == "undone":
+        applies.remove(work.checkpoint, work.plan.id)
+        work.journal = Journal(work.checkpoint, work.plan.id)
+    work.keep_plan()
+    work.journal.write("locked")
+
+
+def _look_again(work: Work) -> None:
+    """What differs now was written by a query that runs."""
+    work.wait(work.settings.settle)
+    relied = work.plan.relies_on
+    found = list(differences(work.reading, relied.files, relied.names, work.changes.becomes, work.changes.own))
+    if found:
+        raise NotApplied(*(does_not_fit(one.path, one.expected, one.found, work.plan) for one in found))
+    work.journal.write("looked")
+
+
+def take_steps(work: Work) -> None:
+    for result in work.outcome.steps:
+        began, changed = time.monotonic(), False
+        for change in (one for one in work.changes.every if one.n == result.n):
+            result.before = _told(work, change.tree, change.path)
+            changed |= work.take(change, work.new_content, work.new_bearing)
+            result.after = _told(work, change.tree, change.path)
+        result.result = "done" if changed else "was_done"
+        result.ms = int((time.monotonic() - began) * 1000)
+        if changed:
+            work.journal.write("step", result.n)
+
+
+def verify(work: Work) -> None:
+    """Everything that was touched, and what Spark would do with it."""
+    for change in work.changes.every:
+        if work.now(change) != change.new:
+            raise StoppedFenced(WhyNot("neither-old-nor-new", f"{change.path} is not as it was left"))
+    becomes = new_metadata(work)
+    is_new = {change.path for change in work.changes.every if change.new}
+    wires: dict[str, bytes | None] = {path: None for path in work.plan.wires if path not in is_new}
+    gone = [one for one in work.changes.directories if not _will_be_there(work, one, set(wires))]
+    reading = AsItWillBe(work.reading, {layout.METADATA: becomes, **wires}, gone)
+    found = found_now(work.plan, work.settings.given, reading, work.settings.storage)
+    differing = list(broken(work.plan.promise, found))
+    work.outcome.found, work.outcome.kept = found, not differing
+    if differing:
+        reasons = [WhyNot("promise-not-kept", f"{what} is not as promised", str(promised), str(is_now))
+                   for what, promised, is_now in differing]  # fmt: skip
+        raise StoppedFenced(*reasons)
+    work.journal.write("verified")
+
+
+def _come_down(work: Work) -> None:
+    work.wait(work.settings.hold)
+    work.wires_down(work.plan.wires)
+    work.remove_directories(work.changes.directories)
+    kept = _kept_metadata(work)
+    own = kept.bearing if kept and not work.changes.changes_metadata else None
+    work.fence_down(new_metadata(work), own)
+    work.outcome.fenced = False
+    work.journal.write("done")
+    work.sweep()
+    work.outcome.state = "applied"
+
+
+def back_to_old(work: Work, error: CkptError) -> None:
+    """Nothing but the fence and the wires was changed: they go, and it is refused."""
+    try:
+        kept = _kept_metadata(work)
+        if work.is_fenced:
+            work.wires_down(work.plan.wires)
+            work.fence_down(old_metadata(work), kept.bearing if kept else None)
+        work.outcome.changed = work.outcome.fenced = False
+        work.restore_times(work.inventory() or ())
+        work.journal.write("undone", result="refused")
+    except CkptError:
+        work.outcome.fenced = work.is_fenced
+        if work.outcome.fenced:
+            raise error from None
+        work.outcome.changed = False
+    raise NotApplied(*why(error)) from None
+
+
+def finish(work: Work) -> None:
+    """The fence came down, and all but the last record was written: what is left is to say so."""
+    with locked(work.checkpoint, work.settings.lock_timeout, take_over=True) as work.outcome.took_over:
+        if work.journal.end is None:
+            work.journal.write("done")
+        work.sweep()
+    for result in work.outcome.steps:
+        result.result = "was_done"
+    work.outcome.kept, work.outcome.found = True, work.plan.promise
+    work.outcome.state, work.outcome.changed = "applied", True
+
+
+# -- asked by both directions ------------------------------------------------------------------------------------------
+
+
+def why(error: CkptError) -> list[WhyNot]:
+    reasons = getattr(error, "reasons", None)
+    return list(reasons) if reasons else [WhyNot("not-writable", error.message, next_step=error.next_step)]
+
+
+def wire_text(work: Work, *, undoing: bool = False) -> bytes:
+    return fence.wire_text(work.plan.id, work.plan.checkpoint, undoing=undoing)
+
+
+def old_metadata(work: Work) -> bytes | None:
+    """As it was before the fence: from the copy, or while there is none from the file itself."""
+    if work.inventory() is None:
+        return work.body(layout.METADATA)
+    return work.body(places.backup_of(work.plan.id, 0, layout.METADATA)) if _kept_metadata(work) else None
+
+
+def new_metadata(work: Work) -> bytes | None:
+    return work.changes.new_metadata if work.changes.changes_metadata else old_metadata(work)
+
+
+def _kept_metadata(work: Work) -> KeptFile | None:
+    return next((one for one in work.inventory() or () if (one.tree, one.path) == (0, layout.METADATA)), None)
+
+
+def directories_of(work: Work) -> dict[tuple[int, str], Bearing]:
+    """Those in which names change, before anything is changed."""
+    touched = {(change.tree, change.path.rpartition("/")[0]) for change in work.changes.every}
+    touched |= {(0, path) for path in work.changes.directories} | {(tree, "") for tree in range(len(work.trees))}
+    touched |= {(0, path.rpartition("/")[0]) for path in (*work.changes.directories, *work.plan.wires)}
+    found = {one: work.trees[one[0]].bearing_of(one[1]) for one in touched}
+    return {one: bearing for one, bearing in found.items() if bearing is not None}
+
+
+def _will_be_there(work: Work, directory: str, hidden: set[str]) -> bool:
+    """One that was set aside stays if somebody writes into it."""
+    names = work.checkpoint.names(directory) or {}
+    left = {f"{directory}/{name}" for name in names} - hidden - set(work.changes.directories)
+    return bool(left)
+
+
+def _told(work: Work, tree: int, path: str) -> dict[str, object] | None:
+    found = work.trees[tree].look(path)
+    return {"size": found.size, "sha256": found.sha256} if found else None

@@ -1,0 +1,117 @@
+"""A plan as changes of files, each with what is there before and after it. Pure: the plan says everything.
+
+So whoever goes on where somebody was interrupted comes to the same changes, whatever is left of the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from hashlib import sha256
+
+from msgspec import Struct
+
+from ckpttool.apply.plan_file import PlanFile, PlannedStep
+from ckpttool.formats import layout
+
+
+class Change(Struct, frozen=True):
+    """`n`: the step it belongs to. `tree`: 0 the checkpoint, then the sinks. `old`, `new`: SHA-256, None: no file."""
+
+    n: int
+    tree: int
+    path: str
+    old: str | None
+    new: str | None
+
+
+class FileChanges(Struct, frozen=True, dict=True):
+    plan: PlanFile
+
+    @cached_property
+    def roots(self) -> tuple[str, ...]:
+        """Of the trees: the checkpoint, and each file sink with a step."""
+        sinks = (_split(step.path)[0] for step in self.plan.steps if step.path and step.path.startswith("/"))
+        return (self.plan.checkpoint, *dict.fromkeys(sinks))
+
+    @cached_property
+    def every(self) -> tuple[Change, ...]:
+        """In the order in which they are made. `metadata` is not among them, but the end of the fence; what stands in
+        a trip wire's place comes last."""
+        found = [change for step in self.plan.steps for change in self._of(step)]
+        last = {change.path: change for change in found if change.tree == 0}
+        merged = [change for change in found if change.tree or last[change.path] is change]
+        effective = [one for one in merged if one.old != one.new and (one.tree, one.path) != (0, layout.METADATA)]
+        return tuple(sorted(effective, key=lambda one: one.tree == 0 and one.path in self.plan.wires))
+
+    @cached_property
+    def bodies(self) -> dict[str, bytes]:
+        """What is written, by path; all of it in the checkpoint."""
+        return {step.path: step.content.encode() for step in self.plan.steps
+                if step.kind == "write" and step.path and step.content is not None}  # fmt: skip
+
+    @cached_property
+    def new_metadata(self) -> bytes | None:
+        """What `metadata` becomes, if the plan changes it; see `changes_metadata`."""
+        return self.bodies.get(layout.METADATA)
+
+    @cached_property
+    def changes_metadata(self) -> bool:
+        return any(step.path == layout.METADATA for step in self.plan.steps)
+
+    @cached_property
+    def directories(self) -> tuple[str, ...]:
+        """Those that are set aside as a whole, the deepest first."""
+        gone = [step.path for step in self.plan.steps if step.kind == "set_aside" and step.path]
+        names = [mark.path for mark in self.plan.relies_on.names]
+        within = [one for one in names if any(one == path or one.startswith(f"{path}/") for path in gone)]
+        return tuple(sorted(within, key=lambda one: (-one.count("/"), one)))
+
+    @cached_property
+    def made_directories(self) -> tuple[str, ...]:
+        """Those that have to be made for what is written, the deepest first."""
+        absent = {mark.path for mark in self.plan.relies_on.files if mark.absent}
+        folders = {one for path in self.bodies for one in _above(path) if one in absent}
+        return tuple(sorted(folders, key=lambda one: (-one.count("/"), one)))
+
+    @cached_property
+    def becomes(self) -> dict[str, str | None]:
+        return {change.path: change.new for change in self.every if change.tree == 0}
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """What is otherwise, besides the changes, while they are made."""
+        return (layout.METADATA, *self.plan.wires, *self.directories, *self.made_directories)
+
+    @cached_property
+    def _marks(self) -> dict[str, str | None]:
+        return {mark.path: mark.sha256 for mark in self.plan.relies_on.files}
+
+    def _of(self, step: PlannedStep) -> Iterator[Change]:
+        if step.path is None:
+            return
+        if step.path.startswith("/"):
+            root, path = _split(step.path)
+            yield Change(step.n, self.roots.index(root), path, self._marks[step.path], None)
+        elif step.kind == "write":
+            digest = sha256((step.content or "").encode()).hexdigest()
+            yield Change(step.n, 0, step.path, self._marks.get(step.path), digest)
+        else:
+            for path in self._files_of(step.path):
+                yield Change(step.n, 0, path, self._marks[path], None)
+
+    def _files_of(self, path: str) -> Sequence[str]:
+        """Itself, or what is in it."""
+        below = [one for one in self._marks if one.startswith(f"{path}/") and self._marks[one]]
+        return below if path in self.directories else [path]
+
+
+def _split(path: str) -> tuple[str, str]:
+    """The root of a sink, and its log's file below that."""
+    root, _, name = path.partition(f"/{layout.FILE_SINK_LOG}/")
+    return root, f"{layout.FILE_SINK_LOG}/{name}"
+
+
+def _above(path: str) -> Iterator[str]:
+    while path := path.rpartition("/")[0]:
+        yield path

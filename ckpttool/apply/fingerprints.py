@@ -1,0 +1,172 @@
+"""What a plan relies on, and whether it is still so.
+
+Relied on are the files that a step changes, those that a restart opens before and after it, and which names there are
+in every directory that it reads. What is changed elsewhere does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from hashlib import sha256
+
+from msgspec import Struct
+
+from ckpttool.apply.plan_file import FileMark, NamesMark, SinkMark
+from ckpttool.errors import NotFound, Refused
+from ckpttool.formats import layout
+from ckpttool.scene.scene import Scene
+from ckpttool.scene.sinks import SinkEvidence
+from ckpttool.storage.store import Store, read_pieces
+from ckpttool.words import quote
+
+
+class Mismatch(Struct, frozen=True):
+    """What a plan relies on and is otherwise now."""
+
+    path: str
+    expected: str
+    found: str
+
+
+# -- taking them -------------------------------------------------------------------------------------------------------
+
+
+def mark_file(store: Store, path: str, told_as: str | None = None) -> FileMark:
+    """By its content. `told_as`: its path in the plan, where the store is not the checkpoint's."""
+    found = store.stat(path)
+    if found is None:
+        return FileMark(told_as or path, absent=True)
+    if found.leads_out or found.is_directory:
+        what = "a link out of the checkpoint" if found.leads_out else "a directory where a file belongs"
+        raise Refused(f"{path} is {what}: nothing is planned on that")
+    digest, size = sha256(), 0
+    for piece in read_pieces(store, path):
+        digest.update(piece)
+        size += len(piece)
+    return FileMark(told_as or path, size=size, sha256=digest.hexdigest())
+
+
+def mark_unread(store: Store, path: str) -> FileMark:
+    """By its size and time: for files of state that nobody would read twice."""
+    found = store.stat(path)
+    if found is None:
+        return FileMark(path, absent=True)
+    return FileMark(path, size=found.size_bytes, version=str(found.modified_ms))
+
+
+def mark_names(store: Store, path: str) -> NamesMark:
+    return names_mark(path, names_in(store, path))
+
+
+def names_mark(path: str, names: Iterable[str]) -> NamesMark:
+    several = sorted(names)
+    return NamesMark(path, sha256("".join(f"{name}\n" for name in several).encode()).hexdigest(), len(several))
+
+
+def names_in(store: Store, path: str) -> set[str]:
+    """None of ours; nothing if there is no directory."""
+    try:
+        return set(store.list(path)) - ({layout.OWN_DIRECTORY} if not path else set())
+    except NotFound:
+        return set()
+
+
+def files_below(store: Store, path: str) -> Iterator[str]:
+    """Every file in a directory and the directories in it."""
+    for name in sorted(store.list(path)):
+        below = f"{path}/{name}"
+        found = store.stat(below)
+        if found is not None and found.is_directory:
+            yield from files_below(store, below)
+        else:
+            yield below
+
+
+def directories_below(store: Store, path: str) -> Iterator[str]:
+    """Itself, then those in it."""
+    yield path
+    for name in sorted(store.list(path)):
+        found = store.stat(f"{path}/{name}")
+        if found is not None and found.is_directory:
+            yield from directories_below(store, f"{path}/{name}")
+
+
+# -- which they are ----------------------------------------------------------------------------------------------------
+
+
+def opened(before: Scene, after: Scene) -> set[str]:
+    """Files that a restart opens, before the plan or after it."""
+    paths = {layout.METADATA}
+    for scene in (before, after):
+        names = scene.checkpoint.offset_names, scene.checkpoint.commit_names
+        paths |= {layout.offsets(number) for number in names[0].ids[-2:]}
+        paths |= {layout.commits(number) for number in names[1].ids[-1:]}
+    logs = (f"{layout.OFFSETS}/", f"{layout.COMMITS}/")
+    return paths | {path for path in before.checkpoint.raw if not path.startswith((*logs, "../"))}
+
+
+def state_files(after: Scene) -> set[str]:
+    """Those of the state that the next batch begins with."""
+    needed = after.states.get(after.next_id)
+    return {f"{store.path}/{name}" for store in needed.stores for name in store.sizes} if needed else set()
+
+
+def directories(before: Scene) -> set[str]:
+    """Those whose names decide what a restart does."""
+    checkpoint = before.checkpoint
+    logs = {layout.source(log.name) for log in checkpoint.source_logs}
+    stores = {store.path for files in before.states.values() for store in files.stores}
+    return {"", layout.OFFSETS, layout.COMMITS, *logs, *stores}
+
+
+def mark_sink(sink: SinkEvidence) -> SinkMark:
+    names = None
+    if sink.names is not None:
+        names = names_mark("", [*map(str, sink.names.ids), *sink.names.others])
+    ledger = {entry.app_id: entry.batch_id for entry in sink.ledger if entry.app_id is not None}
+    newest = max((write.version for write in sink.writes if write.version is not None), default=None)
+    return SinkMark(sink.kind, sink.path, version=newest, ledger=ledger, names=names)
+
+
+# -- looking again -----------------------------------------------------------------------------------------------------
+
+
+def differences(
+    store: Store,
+    files: Iterable[FileMark],
+    names: Collection[NamesMark],
+    becomes: Mapping[str, str | None],
+    own: Iterable[str] = (),
+) -> Iterator[Mismatch]:
+    """`becomes`: by path, the content after the plan (SHA-256, None: no file), which is as good as the one before it.
+    `own`: what else we put there, or took away."""
+    marks = {mark.path: mark for mark in files}
+    for path, mark in marks.items():
+        if path.startswith("/") or path in own:
+            continue
+        now = mark_file(store, path) if mark.sha256 or mark.absent else mark_unread(store, path)
+        if now != mark and not (path in becomes and now.sha256 == becomes[path]):
+            yield Mismatch(path, _spell(mark), _spell(now))
+    there = {path for path, mark in marks.items() if not mark.absent} | {one.path for one in names}
+    for directory in names:
+        found = as_before(directory.path, names_in(store, directory.path), there, {*becomes, *own})
+        if names_mark(directory.path, found) != directory:
+            here = directory.path or "the checkpoint's top"
+            yield Mismatch(here, f"{directory.count} names", f"{len(found)} names, or others")
+
+
+def as_before(directory: str, found: set[str], there: Collection[str], ours: Iterable[str]) -> set[str]:
+    """The names with what the plan takes out, and without what it puts in. `there`: what was there before it."""
+    names = set(found)
+    for path in ours:
+        folder, _, name = path.rpartition("/")
+        if folder == directory:
+            names = names | {name} if path in there else names - {name}
+    return names
+
+
+def _spell(mark: FileMark) -> str:
+    if mark.absent:
+        return "no file"
+    told = f"{mark.size:,} bytes"
+    return f"{told}, SHA-256 {mark.sha256[:12]}…" if mark.sha256 else f"{told}, version {quote(mark.version or '')}"

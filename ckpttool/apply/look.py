@@ -1,0 +1,144 @@
+"""The first look, which only reads: everything for which a plan is refused before anything is changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from ckpttool.api import plan_restart
+from ckpttool.apply import applies
+from ckpttool.apply.fingerprints import differences, mark_sink
+from ckpttool.apply.make_plan import absolute_sink, choose, planned_steps, promise_of, what_it_does
+from ckpttool.apply.outcome import NotApplied, WhyNot
+from ckpttool.apply.plan_file import restarted_of
+from ckpttool.apply.stores.base import WritableStore
+from ckpttool.apply.verify import broken
+from ckpttool.apply.work import Work, does_not_fit, like_siblings
+from ckpttool.diagnosis import diagnose
+from ckpttool.errors import CkptError, Refused
+from ckpttool.formats import layout
+from ckpttool.releases import parse_release
+
+_QUIET_S = 60  # since anything was written to the logs
+_ROOM = 16 * 2**20  # beside the copies
+
+
+def look(work: Work, *, resumes: bool) -> None:
+    """Raises NotApplied with all reasons that there are. Whoever goes on in the middle is looked at by the second look:
+    what lies there then is half of two checkpoints."""
+    if reasons := list(_in_the_way(work, resumes=resumes)):
+        raise NotApplied(*reasons)
+    if work.is_fenced:
+        return
+    relied = work.plan.relies_on
+    found = list(differences(work.reading, relied.files, relied.names, {}))
+    if found:
+        raise NotApplied(*(does_not_fit(one.path, one.expected, one.found, work.plan) for one in found))
+    if reasons := [*_not_accepted(work), *_alive(work), *_not_possible(work), *_predicted_otherwise(work)]:
+        raise NotApplied(*reasons)
+
+
+def _in_the_way(work: Work, *, resumes: bool) -> Iterator[WhyNot]:
+    url = work.plan.checkpoint
+    for plan_id in applies.unfinished(work.checkpoint):
+        if plan_id != work.plan.id or not resumes:
+            yield applies.why_unfinished(plan_id, url)
+            return
+    if work.is_fenced and not resumes:
+        yield WhyNot(
+            "apply-unfinished", f"{layout.METADATA} is a fence, and not of this plan", next_step=applies.ways(url)
+        )
+    if work.journal.is_undoing and work.journal.end is None:
+        yield WhyNot("apply-unfinished", "it is being taken back", next_step=f"ckpt undo {url}")
+
+
+def _not_accepted(work: Work) -> Iterator[WhyNot]:
+    for condition in work.plan.conditions:
+        if condition.who == "you" and condition.id not in work.settings.accepted:
+            yield WhyNot(
+                "condition-not-accepted",
+                f"{condition.id}: {condition.text}",
+                next_step=f"if that is so: --accept {condition.id}",
+            )
+
+
+def _alive(work: Work) -> Iterator[WhyNot]:
+    """By the times of the newest files of the logs; a query that waits shows at the wires."""
+    if "query-stopped" in work.settings.accepted or not work.changes.every:
+        return
+    quiet = seconds_quiet(work.checkpoint)
+    if quiet is not None and -_QUIET_S < quiet < _QUIET_S:
+        yield WhyNot(
+            "looks-alive",
+            f"the newest batch was written {max(0, int(quiet))} s ago: the query seems to run",
+            next_step="stop it; if it is stopped: --accept query-stopped",
+        )
+
+
+def seconds_quiet(store: WritableStore) -> float | None:
+    """How long nothing was written to the logs."""
+    times = []
+    for folder in (layout.OFFSETS, layout.COMMITS):
+        names = [name for name in store.names(folder) or () if name.isdecimal()]
+        newest = max(names, key=int, default=None)
+        found = store.bearing_of(f"{folder}/{newest}") if newest else None
+        if found is not None and found.modified_ns is not None:
+            times.append(found.modified_ns / 1e9)
+    return time.time() - max(times) if times else None
+
+
+def _not_possible(work: Work) -> Iterator[WhyNot]:
+    for step in work.plan.steps:
+        if step.kind in ("manual", "delta_restore", "delta_txn"):
+            what = step.text or f"a step for the Delta table {step.table}"
+            by_hand = f"ckpt plan-recovery {work.plan.checkpoint} … --format json has the commands to do it by hand"
+            yield WhyNot("not-writable", f"step {step.n} is not carried out yet: {what}", next_step=by_hand)
+    if (work.checkpoint.names("") or {}).get(layout.METADATA):
+        yield WhyNot("not-writable", f"{layout.METADATA} is a directory: nothing replaces it in one go",
+                     next_step="set it aside by hand, and plan anew")  # fmt: skip
+    free = work.checkpoint.free_bytes()
+    if free is not None and free < work.plan.cost.bytes_backed_up + _ROOM:
+        yield WhyNot("not-enough-room", "there is no room for the copies of what is changed",
+                     f"{work.plan.cost.bytes_backed_up + _ROOM:,} bytes", f"{free:,} bytes", "make room")  # fmt: skip
+    yield from _owners(work)
+
+
+def _owners(work: Work) -> Iterator[WhyNot]:
+    if "owner-would-differ" in work.settings.accepted:
+        return
+    written = [change.path for change in work.changes.every if change.new is not None]
+    for path in [*written, *([layout.METADATA] if work.changes.every else [])]:
+        bearing = work.checkpoint.bearing_of(path) or like_siblings(work.checkpoint, path)
+        if not work.checkpoint.may_give(bearing):
+            yield WhyNot("owner-would-differ", f"{path} would belong to this user", f"user {bearing.owner}",
+                         next_step="run as that user")  # fmt: skip
+
+
+def _predicted_otherwise(work: Work) -> Iterator[WhyNot]:
+    """Planned once more, it must be the same: the same steps, and the same promise."""
+    plan = work.plan
+    restarted = restarted_of(plan, work.settings.given)
+    now_ms = int(time.time() * 1000)
+    try:
+        diagnosis, planned = plan_restart(plan.checkpoint, restarted, work.settings.storage, now_ms=now_ms)
+        option = choose(planned, plan.option.id)
+    except Refused as error:
+        yield WhyNot("plan-does-not-fit", f"it cannot be planned any more: {error.message}", next_step=error.next_step)
+        return
+    except CkptError as error:
+        yield WhyNot("not-writable", error.message, next_step=error.next_step)
+        return
+    if diagnosis.scene.release != parse_release(plan.spark_version["assumed"]):
+        yield does_not_fit("the release", plan.spark_version["assumed"], str(diagnosis.scene.release), plan)
+    marks = [mark_sink(sink) for sink in diagnosis.scene.sinks]
+    for mark, now in zip(plan.relies_on.sinks, marks, strict=False):
+        if mark != now:
+            yield WhyNot("sink-changed", f"{absolute_sink(mark.path)} is not as it was when this was planned",
+                         str(mark), str(now), "plan anew")  # fmt: skip
+    steps = planned_steps(diagnosis.scene, option)
+    if [what_it_does(step) for step in steps] != [what_it_does(step) for step in plan.steps]:
+        yield does_not_fit("what has to be done", f"{len(plan.steps)} steps", f"{len(steps)} steps, or others", plan)
+    for name, promised, found in broken(plan.promise, promise_of(diagnose(option.after))):
+        yield WhyNot(
+            "plan-does-not-fit", f"{name}: another outcome is predicted", str(promised), str(found), "plan anew"
+        )

@@ -1,0 +1,259 @@
+"""A way out as a plan: what it does, what it relies on, what it promises."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+
+import ckpttool
+from ckpttool.api import Restarted
+from ckpttool.apply.fence import wires_of
+from ckpttool.apply.fingerprints import (
+    directories,
+    directories_below,
+    files_below,
+    mark_file,
+    mark_names,
+    mark_sink,
+    mark_unread,
+    opened,
+    state_files,
+)
+from ckpttool.apply.plan_file import (
+    SCHEMA,
+    ChosenOption,
+    Condition,
+    FileMark,
+    PlanCost,
+    PlanFile,
+    PlannedStep,
+    Promise,
+    ReliedOn,
+    Target,
+    asked_of,
+    sealed,
+)
+from ckpttool.diagnosis import Diagnosis, diagnose
+from ckpttool.errors import Refused
+from ckpttool.formats import layout
+from ckpttool.plan import Conf, DeltaRestore, DeltaTxn, Manual, Plan, SetAside, Step, WayOut, Write
+from ckpttool.plan.fence import within_fence
+from ckpttool.plan.steps import is_outside, plain
+from ckpttool.releases import spell_release
+from ckpttool.report.views.plan_recovery import restart_fields
+from ckpttool.scene.scene import Scene
+from ckpttool.storage.store import Store, is_directory, open_store
+from ckpttool.storage.urls import is_local, redact_url
+
+
+def choose(plan: Plan, taken: str | None) -> WayOut:
+    """The one that was named; else the one that somebody wished, or the only repair that neither loses nor doubles."""
+    if taken is not None:
+        found = next((option for option in plan.options if option.id == taken), None)
+        if found is None:
+            raise Refused(f"there is no way out {taken} here", _listed(plan))
+        return found
+    sound = list(plan.options) if plan.wish else [one for one in plan.repairs if _is_exact(one)]
+    if len(sound) == 1:
+        return sound[0]
+    raise Undecided("say which way out: --take OPTION", _listed(plan))
+
+
+class Undecided(Refused):
+    """It has to be said which; a matter of usage."""
+
+
+def _is_exact(option: WayOut) -> bool:
+    return option.rows_lost == 0 and option.rows_duplicated == 0
+
+
+def _listed(plan: Plan) -> str:
+    return f"there are: {', '.join(option.id for option in plan.options)}" if plan.options else "there is no way out"
+
+
+def make_plan(diagnosis: Diagnosis, option: WayOut, plan: Plan, restarted: Restarted, store: Store) -> PlanFile:
+    before, after = diagnosis.scene, option.after
+    url = absolute(before.root)
+    if any(redact_url(one) != one for one in (url, *restarted.sinks)):
+        raise Refused("a URL with a password or a signature in it is not saved", "give those as storage options")
+    steps = planned_steps(before, option)
+    wires = wires_of(before) if any(step.path for step in steps) else []
+    relies_on = _relied_on(before, after, steps, wires, store)
+    now_ms = int(time.time() * 1000)
+    return sealed(
+        PlanFile(
+            schema=SCHEMA,
+            ckpt_version=ckpttool.__version__,
+            id=_new_id(now_ms),
+            created_ms=now_ms,
+            checkpoint=url,
+            query_id=before.checkpoint.metadata.id if before.checkpoint.metadata else None,
+            spark_version={"assumed": spell_release(before.release), "why": diagnosis.chosen},
+            asked=asked_of(restarted),
+            assumes=list(diagnosis.prediction.assumes),
+            wish=_wish(plan),
+            option=_chosen(option),
+            conditions=list(_conditions(before, option, wires)),
+            steps=steps,
+            wires=wires,
+            relies_on=relies_on,
+            promise=promise_of(diagnose(after)),
+            cost=_cost(steps, relies_on.files),
+        )
+    )
+
+
+def absolute(url: str) -> str:
+    return os.path.abspath(plain(url)) if is_local(url) else url
+
+
+def promise_of(diagnosis: Diagnosis) -> Promise:
+    return Promise(
+        restart=restart_fields(diagnosis.prediction),
+        sinks=[{"path": absolute_sink(one.path), "verdict": one.verdict} for one in diagnosis.sinks],
+        errors=sorted({one.id for one in diagnosis.findings if one.severity == "error"}),
+    )
+
+
+def absolute_sink(path: str) -> str:
+    from ckpttool.reading.sinks import NAMED
+
+    return path if path.lower() in NAMED else absolute(path)
+
+
+def _new_id(now_ms: int) -> str:
+    return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(now_ms / 1000))}-{secrets.token_hex(3)}"
+
+
+def _chosen(option: WayOut) -> ChosenOption:
+    rows = option.rows_replayed, option.rows_lost, option.rows_duplicated
+    return ChosenOption(option.id, option.title, option.guarantee, *rows, option.trap)
+
+
+def _wish(plan: Plan) -> dict[str, object] | None:
+    if plan.wish is None:
+        return None
+    given = {"to_batch": plan.wish.to_batch, "to_time_ms": plan.wish.to_time_ms}
+    return {"verb": "rewind", **{name: value for name, value in given.items() if value is not None}}
+
+
+# -- steps -------------------------------------------------------------------------------------------------------------
+
+_TARGETS: dict[str, Target] = {
+    layout.STATE: "state",
+    layout.OFFSETS: "logs",
+    layout.COMMITS: "logs",
+    layout.SOURCES: "sources",
+}
+
+
+def planned_steps(before: Scene, option: WayOut) -> list[PlannedStep]:
+    return [_planned(n, step) for n, step in enumerate(within_fence(before.checkpoint, option.steps), 1)]
+
+
+def _planned(n: int, step: Step) -> PlannedStep:
+    match step:
+        case SetAside():
+            path = absolute(step.path) if is_outside(step.path) else step.path
+            return PlannedStep(n, "set_aside", _target(step.path), step.why, True, path=path)
+        case Write():
+            target = _target(step.path)
+            return PlannedStep(
+                n, "write", target, step.why, True, path=step.path, content=step.content, sha256=step.sha256
+            )
+        case DeltaRestore():
+            return PlannedStep(
+                n, "delta_restore", "sink", step.why, True, table=absolute(step.table), version=step.version
+            )
+        case DeltaTxn():
+            table = absolute(step.table)
+            return PlannedStep(
+                n, "delta_txn", "sink", step.why, True, table=table, app_id=step.app_id, version=step.version
+            )
+        case Conf():
+            return PlannedStep(n, "conf", "query", step.why, True, k=step.k, v=step.v)
+        case Manual():
+            return PlannedStep(n, "manual", step.target, step.why, False, text=step.text)
+    raise TypeError(step)
+
+
+def _target(path: str) -> Target:
+    if is_outside(path):
+        return "sink"
+    return _TARGETS.get(path.partition("/")[0], "metadata")
+
+
+def what_it_does(step: PlannedStep) -> tuple[object, ...]:
+    """By which two steps are the same, however their reasons are worded."""
+    return step.kind, step.path, step.content, step.table, step.version, step.app_id, step.k, step.v
+
+
+# -- what it relies on -------------------------------------------------------------------------------------------------
+
+
+def _relied_on(
+    before: Scene, after: Scene, steps: Sequence[PlannedStep], wires: Sequence[str], store: Store
+) -> ReliedOn:
+    touched, names = set(wires), directories(before)
+    outside: list[FileMark] = []
+    for path in dict.fromkeys(step.path for step in steps if step.path):
+        if path.startswith("/"):
+            root, log, name = path.partition(f"/{layout.FILE_SINK_LOG}/")
+            outside.append(mark_file(open_store(root), f"{log[1:]}{name}", path))
+        elif path != layout.METADATA and is_directory(store, path):
+            touched.update(files_below(store, path))
+            names.update(directories_below(store, path))
+        else:
+            touched.add(path)
+            names.update(_folders(path))
+    unread = state_files(after) - touched
+    there = {one for one in names if not one or is_directory(store, one)}
+    read = (touched | opened(before, after) | (names - there)) - unread
+    files = [*(mark_file(store, one) for one in sorted(read)), *(mark_unread(store, one) for one in sorted(unread))]
+    return ReliedOn(
+        files=[*files, *outside],
+        names=[mark_names(store, one) for one in sorted(there)],
+        sinks=[mark_sink(sink) for sink in before.sinks],
+        kafka=[],
+    )
+
+
+def _folders(path: str) -> Iterator[str]:
+    while path := path.rpartition("/")[0]:
+        yield path
+
+
+def _cost(steps: Sequence[PlannedStep], files: Sequence[FileMark]) -> PlanCost:
+    taken = [step.path for step in steps if step.path]
+    marked = [mark for mark in files if any(mark.path == one or mark.path.startswith(f"{one}/") for one in taken)]
+    sizes = [mark.size or 0 for mark in marked if not mark.absent]
+    moved = sum(sizes)
+    return PlanCost(files=len(sizes), bytes_backed_up=moved, bytes_moved=moved, requests=4 * len(sizes) + 25)
+
+
+# -- what only a person can know ---------------------------------------------------------------------------------------
+
+
+def _conditions(scene: Scene, option: WayOut, wires: Sequence[str]) -> Iterator[Condition]:
+    if wires or not any(not isinstance(step, Conf) for step in option.steps):
+        yield Condition("query-stopped", "the query is stopped, and nothing starts it again", "ckpt")
+    else:
+        text = "the query is stopped, and nothing starts it again: here nothing would stop one that runs"
+        yield Condition("query-stopped", text, "you")
+    unnamed = not scene.sinks
+    if unnamed and not _is_exact(option):
+        yield Condition("sink-unnamed", "what the sink has is not known: no --sink was named", "you")
+    if option.rows_lost or (option.rows_lost is None and not unnamed):
+        yield Condition("rows-lost", f"rows that no sink will have: {_count(option.rows_lost)}", "you")
+    if option.rows_duplicated or (option.rows_duplicated is None and not unnamed):
+        yield Condition("rows-twice", f"rows that a sink will have twice: {_count(option.rows_duplicated)}", "you")
+    for number, text in enumerate(option.preconditions, 1):
+        if "--sink" not in text and "on the path" not in text:
+            looked_at = text.startswith(("nobody else writes", "all readers go by"))
+            yield Condition(f"precondition-{number}", text, "ckpt" if looked_at else "you")
+
+
+def _count(rows: int | None) -> str:
+    return "not known" if rows is None else f"{rows:,}"

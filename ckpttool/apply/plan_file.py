@@ -1,0 +1,308 @@
+"""`ckpt.plan/1`: everything that will be done, and everything it relies on, as one text that can be reviewed and kept.
+
+It holds no secret: of the options of the restart only those that cannot be one are in it, and none of the storage.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from ckpttool.api import Restarted
+from ckpttool.apply import places
+from ckpttool.errors import Refused, Unavailable
+from ckpttool.formats.layout import OWN_DIRECTORY
+from ckpttool.formats.limits import PIECE_BYTES
+from ckpttool.plan import Wish
+from ckpttool.releases import parse_release, spell_release
+
+SCHEMA = "ckpt.plan/1"
+Target = Literal["sink", "state", "logs", "sources", "metadata", "query"]
+
+
+class PlannedStep(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The fields of its kind, as in docs/cli.md, and what a reviewer asks first. `reversible`: `undo` takes it back."""
+
+    n: int
+    kind: Literal["set_aside", "write", "delta_restore", "delta_txn", "conf", "manual"]
+    target: Target
+    why: str
+    reversible: bool
+    path: str | None = None
+    content: str | None = None
+    sha256: str | None = None
+    table: str | None = None
+    version: int | None = None
+    app_id: str | None = None
+    k: str | None = None
+    v: str | None = None
+    text: str | None = None
+
+
+class Condition(Struct, frozen=True):
+    """`who`: decides whether it holds. What only a person knows has to be accepted by its id."""
+
+    id: str
+    text: str
+    who: Literal["ckpt", "you"]
+
+
+class FileMark(Struct, frozen=True, omit_defaults=True):
+    """A file as it was, or `absent`. Without a `sha256` it is told by its size and its version."""
+
+    path: str
+    size: int | None = None
+    sha256: str | None = None
+    version: str | None = None
+    absent: bool = False
+
+
+class NamesMark(Struct, frozen=True):
+    """The names in a directory: SHA-256 of them, sorted, one per line."""
+
+    path: str
+    sha256: str
+    count: int
+
+
+class SinkMark(Struct, frozen=True, omit_defaults=True):
+    """What its own record said. `table_id` and `ledger` of a Delta table, `names` of a file sink's log."""
+
+    kind: str
+    path: str
+    table_id: str | None = None
+    version: int | None = None
+    ledger: dict[str, int] = {}
+    names: NamesMark | None = None
+
+
+class KafkaMark(Struct, frozen=True):
+    cluster_id: str | None
+    topic: str
+    topic_id: str | None
+    partitions: list[tuple[int, int | None, int | None]]
+
+
+class ReliedOn(Struct, frozen=True):
+    files: list[FileMark]
+    names: list[NamesMark]
+    sinks: list[SinkMark]
+    kafka: list[KafkaMark]
+
+
+class Asked(Struct, frozen=True, omit_defaults=True):
+    """How the query is started again, and what was looked at. `withheld`: options whose values may be secret."""
+
+    spark_version: str | None = None
+    trigger: str | None = None
+    conf: dict[str, str] = {}
+    options: dict[str, str] = {}
+    withheld: list[str] = []
+    sinks: list[str] = []
+    txn_app_id: str | None = None
+    state: str | None = None
+    kafka: bool = False
+    look_at: list[str] = []
+
+
+class ChosenOption(Struct, frozen=True):
+    id: str
+    title: str
+    guarantee: str
+    rows_replayed: int | None
+    rows_lost: int | None
+    rows_duplicated: int | None
+    trap: str | None
+
+
+class Promise(Struct, frozen=True):
+    """What `plan-recovery` predicts for the checkpoint after the plan. `errors`: ids of findings that stay."""
+
+    restart: dict[str, Any]
+    sinks: list[dict[str, str]]
+    errors: list[str]
+
+
+class PlanCost(Struct, frozen=True):
+    files: int
+    bytes_backed_up: int
+    bytes_moved: int
+    requests: int
+
+
+class PlanFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """`wires`: what stops a query that runs unnoticed (`apply.fence`)."""
+
+    schema: str
+    ckpt_version: str
+    id: str
+    created_ms: int
+    checkpoint: str
+    query_id: str | None
+    spark_version: dict[str, Any]
+    asked: Asked
+    assumes: list[str]
+    wish: dict[str, Any] | None
+    option: ChosenOption
+    conditions: list[Condition]
+    steps: list[PlannedStep]
+    wires: list[str]
+    relies_on: ReliedOn
+    promise: Promise
+    cost: PlanCost
+    sha256: str = ""
+
+
+class BadPlan(Refused):
+    """`id`: which reason it is refused for."""
+
+    def __init__(self, message: str, next_step: str = "plan anew: ckpt plan-recovery PATH … --out PLAN.json") -> None:
+        super().__init__(message, next_step)
+        self.id = "plan-damaged"
+
+
+# -- as text -----------------------------------------------------------------------------------------------------------
+
+
+def sealed(plan: PlanFile) -> PlanFile:
+    return msgspec.structs.replace(plan, sha256=_digest(msgspec.to_builtins(plan)))
+
+
+def encode_plan(plan: PlanFile) -> bytes:
+    return json.dumps(msgspec.to_builtins(plan), indent=1).encode() + b"\n"
+
+
+def parse_plan(body: bytes) -> PlanFile:
+    """Raises BadPlan for what is none, is of a newer schema, or was changed since it was saved."""
+    try:
+        fields = json.loads(body)
+    except (ValueError, RecursionError):
+        raise BadPlan("this is no plan: it is not JSON, or was cut short") from None
+    schema = fields.get("schema") if isinstance(fields, dict) else None
+    if not isinstance(schema, str) or not schema.startswith("ckpt.plan/"):
+        raise BadPlan(f"this is no plan: it has no schema {SCHEMA}")
+    if schema != SCHEMA:
+        raise BadPlan(f"a plan of schema {schema[:40]}, and this release of ckpt knows {SCHEMA}", "use the newer ckpt")
+    if fields.get("sha256") != _digest(fields):
+        raise BadPlan("the plan was changed since it was saved: its sha256 is another")
+    try:
+        plan = msgspec.convert(fields, PlanFile)
+    except msgspec.ValidationError as error:
+        raise BadPlan(f"the plan is not as ckpt writes it: {error}") from None
+    if not places.is_id(plan.id):
+        raise BadPlan("the plan's id is none of ours")
+    if led_out := next((path for path in _paths(plan) if not _stays(path)), None):
+        raise BadPlan(f"the plan leads out of the checkpoint: {led_out[:80]!r}")
+    return plan
+
+
+def _digest(fields: Mapping[str, Any]) -> str:
+    rest = {name: value for name, value in fields.items() if name != "sha256"}
+    try:
+        return sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    except RecursionError:
+        raise BadPlan("this is no plan: it is nested too deeply") from None
+
+
+def _paths(plan: PlanFile) -> list[str]:
+    """Of the checkpoint's own files: those of sinks are looked for below the sinks that the plan names."""
+    of_steps = [step.path for step in plan.steps if step.path is not None and not step.path.startswith("/")]
+    marked = [mark.path for mark in plan.relies_on.files if not mark.path.startswith("/")]
+    return [*of_steps, *marked, *plan.wires, *(mark.path for mark in plan.relies_on.names if mark.path)]
+
+
+def _stays(path: str) -> bool:
+    steps = path.split("/")
+    return "\0" not in path and not {"", ".", ".."} & set(steps) and steps[0] != OWN_DIRECTORY
+
+
+# -- as a file ---------------------------------------------------------------------------------------------------------
+
+
+def load_plan(path: str) -> PlanFile:
+    try:
+        with open(path, "rb") as file:
+            body = file.read(PIECE_BYTES + 1)
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be read: {error.strerror}") from None
+    if len(body) > PIECE_BYTES:
+        raise BadPlan(f"{path} is larger than any plan: {PIECE_BYTES:,} bytes are read at most")
+    return parse_plan(body)
+
+
+def save_plan(plan: PlanFile, path: str) -> None:
+    """Where nothing is, and not in the checkpoint."""
+    folder = os.path.realpath(os.path.dirname(path) or ".")
+    here = os.path.realpath(plan.checkpoint) if plan.checkpoint.startswith("/") else None
+    if here and (folder == here or folder.startswith(here.rstrip("/") + "/")):
+        raise Refused(f"{path} is inside the checkpoint", "save the plan outside it")
+    try:
+        with open(path, "xb") as file:
+            file.write(encode_plan(plan))
+    except FileExistsError:
+        raise Refused(f"{path} is there already", "save the plan under a new name") from None
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be written: {error.strerror}") from None
+
+
+# -- how the query is started again ------------------------------------------------------------------------------------
+
+# What a prediction may depend on and what nobody keeps secret.
+_OPEN_OPTIONS = re.compile(
+    r"startingoffsets|startingoffsetsbytimestamp|startingtimestamp|startingversion|endingoffsets|assign|subscribe"
+    r"|subscribepattern|failondataloss|path|(min|max)[a-z]*pertrigger|m[a-z]+partitions?|ignore[a-z]+|excluderegex"
+    r"|schema(tracking)?location|asyncprogress[a-z]+|kafka\.isolation\.level|kafka\.group\.id|latestfirst|maxfileage",
+    re.IGNORECASE,
+)
+_OPEN_CONFS = re.compile(r"spark\.(sql\.(streaming|shuffle|files|optimizer|adaptive)|databricks\.delta)\.[\w.]+")
+
+
+def asked_of(restarted: Restarted) -> Asked:
+    conf = {key: value for key, value in restarted.conf.items() if _OPEN_CONFS.fullmatch(key)}
+    options = {key: value for key, value in restarted.options.items() if _OPEN_OPTIONS.fullmatch(key)}
+    return Asked(
+        spark_version=spell_release(restarted.release) if restarted.release else None,
+        trigger=restarted.trigger,
+        conf=conf,
+        options=options,
+        withheld=sorted({*restarted.conf, *restarted.options} - {*conf, *options}),
+        sinks=[_absolute(sink) for sink in restarted.sinks],
+        txn_app_id=restarted.txn_app_id,
+        state=restarted.state,
+        kafka=restarted.brokers is not None,
+        look_at=[_absolute(place) for place in restarted.look_at],
+    )
+
+
+def restarted_of(plan: PlanFile, given: Restarted) -> Restarted:
+    """`given`: what a plan does not hold, brokers and options that may be secret."""
+    asked = plan.asked
+    wish = plan.wish and Wish(plan.wish.get("to_batch"), plan.wish.get("to_time_ms"))
+    return Restarted(
+        release=parse_release(asked.spark_version) if asked.spark_version else None,
+        trigger=asked.trigger,  # type: ignore[arg-type]
+        conf={**given.conf, **asked.conf},
+        options={**given.options, **asked.options},
+        sinks=asked.sinks,
+        txn_app_id=asked.txn_app_id,
+        state=asked.state,  # type: ignore[arg-type]
+        wish=wish or None,
+        brokers=given.brokers,
+        look_at=asked.look_at,
+    )
+
+
+def _absolute(sink: str) -> str:
+    """A kind of sink stays what it is; of a path on this disk all is said."""
+    from ckpttool.reading.sinks import NAMED
+    from ckpttool.storage.urls import parse_url
+
+    target, local = parse_url(sink)
+    return sink if target is not None or sink.lower() in NAMED else os.path.abspath(local["path"])

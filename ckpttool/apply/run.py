@@ -1,0 +1,219 @@
+"""What the commands ask for: a plan carried out, gone on with, taken back. However it ends, it ends in an `Outcome`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from msgspec import Struct
+
+from ckpttool.apply import applies, places
+from ckpttool.apply.carry_out import carry_out, finish, why
+from ckpttool.apply.changes import FileChanges
+from ckpttool.apply.journal import Journal
+from ckpttool.apply.lock import remove_what_is_left, unlock
+from ckpttool.apply.look import look, seconds_quiet
+from ckpttool.apply.make_plan import absolute
+from ckpttool.apply.outcome import NotApplied, Outcome, StoppedFenced, WhyNot
+from ckpttool.apply.plan_file import BadPlan, PlanFile
+from ckpttool.apply.stores.base import WritableStore
+from ckpttool.apply.stores.local import LocalDisk
+from ckpttool.apply.undo import check, take_back
+from ckpttool.apply.work import ApplySettings, Work, does_not_fit, step_results
+from ckpttool.errors import CkptError, NotFound, Unavailable, exit_code
+from ckpttool.literals import shell_path
+from ckpttool.report.layout import spell_duration
+from ckpttool.storage.store import open_store
+from ckpttool.storage.urls import is_local
+
+
+def apply_plan(plan: PlanFile, settings: ApplySettings, *, resumes: bool = False, only_looks: bool = False) -> Outcome:
+    outcome = Outcome(plan.id, plan.option.id, resumed=resumes, steps=step_results(plan), promise=plan.promise)
+    outcome.conf = [{"k": step.k, "v": step.v} for step in plan.steps if step.k is not None and step.v is not None]
+
+    def do(work: Work) -> None:
+        if work.journal.end == "done":
+            _applied_before(work)
+        elif not work.changes.every and not work.changes.changes_metadata:
+            look(work, resumes=False)
+            outcome.state = "applied"
+        elif only_looks:
+            look(work, resumes=resumes)
+        elif work.journal.is_verified and not work.is_fenced and not work.journal.is_undoing:
+            finish(work)
+        else:
+            carry_out(work, resumes=resumes)
+
+    return _ended(plan, outcome, settings, do)
+
+
+def plan_to_resume(url: str) -> PlanFile:
+    store = open_disk(url)
+    plan_id = next(iter(applies.unfinished(store)), None)
+    if plan_id is None and remove_what_is_left(store):  # the last record was written, and the lock not let go
+        plan_id = next(iter(applies.all_of(store)[::-1]), None)
+    if plan_id is None:
+        raise NotFound("no apply is unfinished here", "ckpt undo PATH --list shows those that were carried out")
+    return applies.plan_in(store, plan_id)
+
+
+def plan_to_undo(url: str, plan_id: str | None) -> PlanFile | None:
+    """None: there was nothing but the lock of somebody who is gone, and now it is not there any more."""
+    store = open_disk(url)
+    found = plan_id or _newest(store)
+    if found is not None:
+        return applies.plan_in(store, found)
+    if remove_what_is_left(store):
+        return None
+    raise NotFound("nothing was applied here that could be taken back")
+
+
+def take_back_plan(plan: PlanFile, settings: ApplySettings, *, only_looks: bool = False) -> Outcome:
+    outcome = Outcome(plan.id, plan.option.id, undoes=True, steps=step_results(plan))
+
+    def do(work: Work) -> None:
+        if work.journal.end == "undone" and not work.is_fenced:
+            outcome.state, outcome.identical = "nothing_to_do", True
+        elif only_looks:
+            check(work)
+        else:
+            take_back(work)
+
+    return _ended(plan, outcome, settings, do)
+
+
+def quiet_for(plan: PlanFile) -> list[str]:
+    """Since when nothing was written, in words."""
+    seconds = seconds_quiet(open_disk(plan.checkpoint))
+    if seconds is None or seconds < 0:
+        return []
+    return [f"Nothing was written to its logs for {spell_duration(int(seconds * 1000))}."]
+
+
+class Applied(Struct, frozen=True):
+    """One line of `ckpt undo --list`."""
+
+    id: str
+    state: str
+    option: str | None
+    created_ms: int | None
+    bytes: int
+    undoable: bool
+    why_not: str | None
+
+
+def listed(url: str) -> list[Applied]:
+    """The newest first."""
+    store = open_disk(url)
+    found: list[Applied] = []
+    for plan_id in reversed(applies.all_of(store)):
+        end = Journal(store, plan_id).end
+        size = applies.bytes_of(store, places.apply_of(plan_id))
+        state = {"done": "applied", "undone": "undone"}.get(end or "", "unfinished")
+        try:
+            plan = applies.plan_in(store, plan_id)
+        except BadPlan as error:
+            found.append(Applied(plan_id, state, None, None, size, False, error.message))
+            continue
+        why_not = "it is taken back already" if end == "undone" else _why_not(plan)
+        found.append(Applied(plan_id, state, plan.option.id, plan.created_ms, size, why_not is None, why_not))
+    return found
+
+
+def forget(url: str, plan_id: str) -> int:
+    return applies.forget(open_disk(url), plan_id)
+
+
+def remove_lock(url: str, lock_id: str) -> None:
+    unlock(open_disk(url), lock_id)
+
+
+def open_disk(url: str) -> WritableStore:
+    """The checkpoint, where it can be changed."""
+    if not is_local(url):
+        by_hand = f"ckpt plan-recovery {shell_path(url)} --format json has the commands to do it by hand"
+        raise NotApplied(WhyNot("not-writable", "checkpoints are changed on the local disk only", next_step=by_hand))
+    store = LocalDisk(absolute(url), places.STAGING)
+    if store.names("") is None:
+        raise NotFound(f"{url} is not there")
+    return store
+
+
+def _newest(store: WritableStore) -> str | None:
+    every = [one for one in applies.all_of(store) if Journal(store, one).end != "undone"]
+    return every[-1] if every else None
+
+
+def _why_not(plan: PlanFile) -> str | None:
+    """In a few words: what `undo` would be refused for."""
+    outcome = Outcome(plan.id, plan.option.id, undoes=True)
+    _ended(plan, outcome, ApplySettings(), check)
+    return outcome.reasons[0].text if outcome.reasons else None
+
+
+def _applied_before(work: Work) -> None:
+    if all(work.now(change) == change.new for change in work.changes.every) and not work.is_fenced:
+        work.outcome.state = "nothing_to_do"
+        for result in work.outcome.steps:
+            result.result = "was_done"
+        return
+    raise NotApplied(
+        does_not_fit("the checkpoint", "as the plan left it", "changed since it was carried out", work.plan)
+    )
+
+
+def _ended(plan: PlanFile, outcome: Outcome, settings: ApplySettings, do: Callable[[Work], Any]) -> Outcome:
+    """Whatever stops it becomes a part of the outcome."""
+    work: Work | None = None
+    try:
+        checkpoint = open_disk(plan.checkpoint)
+        sinks = [LocalDisk(root, places.STAGING_OF_SINKS) for root in FileChanges(plan).roots[1:]]
+        work = Work(plan, [checkpoint, *sinks], open_store(plan.checkpoint), outcome, settings)
+        do(work)
+    except (Exception, KeyboardInterrupt) as error:
+        outcome.error = error
+        outcome.reasons = _reasons(error)
+        outcome.changed = outcome.changed and not isinstance(error, NotApplied)
+        outcome.fenced = _is_fenced(work, outcome.fenced)
+        half_done = isinstance(error, StoppedFenced) or outcome.changed or outcome.fenced
+        outcome.state = "stopped" if half_done and not isinstance(error, NotApplied) else "refused"
+        outcome.next = [f"ckpt {one} {shell_path(plan.checkpoint)}" for one in ("apply --resume", "undo")]
+    if outcome.state == "refused":
+        outcome.next = []
+    return _accounted(outcome, work)
+
+
+def _reasons(error: BaseException) -> list[WhyNot]:
+    if isinstance(error, CkptError):
+        return why(error)
+    return [] if isinstance(error, KeyboardInterrupt) else [WhyNot("bug", f"a bug in ckpt: {type(error).__name__}")]
+
+
+def _is_fenced(work: Work | None, before: bool) -> bool:
+    """Where that cannot be seen, it is as when we last could."""
+    try:
+        return work is not None and work.is_fenced
+    except CkptError:
+        return before
+
+
+def _accounted(outcome: Outcome, work: Work | None) -> Outcome:
+    if work is None:
+        return outcome
+    with suppress(CkptError):
+        files = [one for one in work.inventory() or () if not one.directory]
+        path = f"{places.apply_of(outcome.plan_id)}/backup"
+        if files:
+            outcome.backup = {"path": path, "files": len(files), "bytes": sum(one.size or 0 for one in files)}
+    for tree in work.trees:
+        for kind, count in tree.requests.items():
+            outcome.requests[kind] = outcome.requests.get(kind, 0) + count
+    return outcome
+
+
+def exit_code_of(outcome: Outcome) -> int:
+    """Refused says that nothing is changed; stopped, that the fence stands."""
+    stopped = outcome.state == "stopped"
+    unreachable = stopped and isinstance(outcome.error, Unavailable)
+    return exit_code(refused=outcome.state == "refused", wrong=stopped and not unreachable, unreachable=unreachable)

@@ -1,0 +1,1 @@
+"""Where changes are made: one file for each kind of storage."""

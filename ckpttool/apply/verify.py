@@ -1,0 +1,101 @@
+"""The checkpoint as it will be when the fence is down, and whether Spark would then do what the plan promised."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from ckpttool.api import Restarted, plan_restart
+from ckpttool.apply.make_plan import promise_of
+from ckpttool.apply.plan_file import PlanFile, Promise, restarted_of
+from ckpttool.errors import CkptError, NotFound
+from ckpttool.releases import parse_release
+from ckpttool.storage.store import FileStat, Store
+
+
+class AsItWillBe(Store):
+    """`instead`: what these files are then, None: not there. `gone`: empty directories that will not be there."""
+
+    def __init__(self, store: Store, instead: Mapping[str, bytes | None], gone: Collection[str] = ()) -> None:
+        self.url = store.url
+        self._store, self._instead = store, instead
+        self._hidden = {path for path, body in instead.items() if body is None} | {*gone}
+
+    def list(self, path: str = "") -> list[str]:
+        if path in self._hidden:
+            raise NotFound(f"{path} does not exist")
+        prefix = f"{path}/" if path else ""
+        added = {one.removeprefix(prefix) for one, body in self._instead.items()
+                 if body is not None and one.rpartition("/")[0] == path}  # fmt: skip
+        return [name for name in {*self._store.list(path), *added} if f"{prefix}{name}" not in self._hidden]
+
+    def stat(self, path: str) -> FileStat | None:
+        if path in self._hidden:
+            return None
+        body = self._instead.get(path)
+        return self._store.stat(path) if body is None else FileStat(len(body), None, False)
+
+    def read(self, path: str) -> bytes:
+        if path in self._hidden:
+            raise NotFound(f"{path} does not exist")
+        body = self._instead.get(path)
+        return self._store.read(path) if body is None else body
+
+    def read_range(self, path: str, start: int, end: int) -> bytes:
+        return self._store.read_range(path, start, end)
+
+    def read_all(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | CkptError]]:
+        for path in paths:
+            try:
+                yield path, self.read(path)
+            except CkptError as error:
+                yield path, error
+
+    def at(self, path: str) -> Store:
+        return self._store.at(path)
+
+    def above(self, levels: int = 1) -> Store:
+        return self._store.above(levels)
+
+
+def found_now(plan: PlanFile, given: Restarted, store: Store, storage: Mapping[str, str]) -> Promise:
+    """What is predicted for the checkpoint that `store` shows, on the same evidence as the plan's."""
+    settings = {step.k: step.v for step in plan.steps if step.kind == "conf" and step.k and step.v is not None}
+    asked = restarted_of(plan, given)
+    restarted = Restarted(
+        release=parse_release(plan.spark_version["assumed"]),
+        trigger=asked.trigger,
+        conf={**asked.conf, **{key: value for key, value in settings.items() if key.startswith("spark.")}},
+        options={**asked.options, **{key: value for key, value in settings.items() if not key.startswith("spark.")}},
+        sinks=asked.sinks,
+        txn_app_id=asked.txn_app_id,
+        state=asked.state,
+        brokers=asked.brokers,
+        look_at=asked.look_at,
+    )
+    diagnosis, _ = plan_restart(plan.checkpoint, restarted, storage, now_ms=int(time.time() * 1000), store=store)
+    return promise_of(diagnosis)
+
+
+def broken(promised: Promise, found: Promise) -> Iterator[tuple[str, object, object]]:
+    """What differs of that which has to be the same: each with the promised and the found."""
+    for name in ("outcome", "batch_id", "watermark_ms"):
+        if promised.restart[name] != found.restart[name]:
+            yield name, promised.restart[name], found.restart[name]
+    if _ranges(promised) != _ranges(found):
+        yield "sources", _ranges(promised), _ranges(found)
+    if _failure(promised) != _failure(found):
+        yield "error", _failure(promised), _failure(found)
+    if promised.sinks != found.sinks:
+        yield "sinks", promised.sinks, found.sinks
+    if new := sorted({*found.errors} - {*promised.errors}):
+        yield "findings", promised.errors, new
+
+
+def _ranges(promise: Promise) -> list[tuple[object, ...]]:
+    return [(one["index"], one["name"], one["start"], one["end"]) for one in promise.restart["sources"]]
+
+
+def _failure(promise: Promise) -> tuple[object, ...] | None:
+    error = promise.restart["error"]
+    return error and (error.get("class_name"), error.get("condition"))

@@ -1,0 +1,319 @@
+"""The operations of which carrying a plan out, and taking it back, consist.
+
+Each can be repeated: it looks at what is there, does nothing if that is done, and happens only to what it expects. So
+whoever goes on after an interruption begins from the top.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from typing import Any
+
+from msgspec import Struct
+
+from ckpttool.api import Restarted
+from ckpttool.apply import places
+from ckpttool.apply.changes import Change, FileChanges
+from ckpttool.apply.fence import is_fence
+from ckpttool.apply.journal import Journal
+from ckpttool.apply.outcome import NotApplied, Outcome, StepResult, StoppedFenced, WhyNot
+from ckpttool.apply.plan_file import PlanFile, encode_plan
+from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, WritableStore
+from ckpttool.formats import layout
+from ckpttool.storage.store import Store
+
+_WIRE_BYTES = 8192
+
+
+class ApplySettings(Struct, frozen=True):
+    """How it is done; the times in seconds. `interrupted`: whether somebody asked to stop after this operation."""
+
+    lock_timeout: float = 0.0
+    settle: float = 2.0
+    hold: float = 0.0
+    accepted: frozenset[str] = frozenset()
+    backs_up_state: bool = True
+    given: Restarted = Restarted()
+    storage: Mapping[str, str] = {}
+    interrupted: Callable[[], bool] = bool
+
+
+class KeptFile(Struct, frozen=True):
+    """An entry of `backup.json`: a file of which there is a verified copy, or a directory."""
+
+    path: str
+    tree: int
+    mode: int
+    owner: int
+    group: int
+    modified_ns: int | None
+    size: int | None = None
+    sha256: str | None = None
+    directory: bool = False
+
+    @property
+    def bearing(self) -> Bearing:
+        return Bearing(self.mode, self.owner, self.group, self.modified_ns)
+
+
+class Work:
+    """One plan, on the trees that it changes. `reading`: the checkpoint, for those who only read."""
+
+    def __init__(
+        self, plan: PlanFile, trees: Sequence[WritableStore], reading: Store, outcome: Outcome, settings: ApplySettings
+    ) -> None:
+        self.plan, self.changes = plan, FileChanges(plan)
+        self.trees, self.checkpoint, self.reading = trees, trees[0], reading
+        self.outcome, self.settings = outcome, settings
+        self.journal = Journal(self.checkpoint, plan.id)
+
+    # -- what is there -------------------------------------------------------------------------------------------------
+
+    def body(self, path: str) -> bytes | None:
+        """Of a small file of the checkpoint."""
+        found = self.checkpoint.look(path)
+        return None if found is None else b"".join(self.checkpoint.pieces(path))
+
+    @property
+    def is_fenced(self) -> bool:
+        return is_fence(self.body(layout.METADATA))
+
+    def now(self, change: Change) -> str | None:
+        found = self.trees[change.tree].look(change.path)
+        return found.sha256 if found else None
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether any step was taken."""
+        return any(self.now(change) == change.new for change in self.changes.every)
+
+    def inventory(self) -> list[KeptFile] | None:
+        """What `backup.json` has; None: it was not written yet."""
+        import msgspec
+
+        body = self.body(places.inventory_of(self.plan.id))
+        try:
+            return None if body is None else msgspec.json.decode(body, type=list[KeptFile])
+        except msgspec.MsgspecError:
+            why = WhyNot("backup-damaged", f"{places.inventory_of(self.plan.id)} cannot be read")
+            raise (StoppedFenced if self.is_fenced else NotApplied)(why) from None
+
+    # -- before anything is changed ------------------------------------------------------------------------------------
+
+    def keep_plan(self) -> None:
+        self._keep(places.plan_of(self.plan.id), encode_plan(self.plan))
+        for path, content in self.changes.bodies.items():
+            self._keep(places.new_of(self.plan.id, 0, path), content)
+
+    def back_up(self, directories: Mapping[tuple[int, str], Bearing]) -> None:
+        if self.inventory() is not None:
+            return
+        entries = [
+            KeptFile(path, tree, one.mode, one.owner, one.group, one.modified_ns, directory=True)
+            for (tree, path), one in sorted(directories.items())
+        ]
+        files = [(change.tree, change.path, change.old) for change in self.changes.every if change.old is not None]
+        for tree, path, digest in [(0, layout.METADATA, self._old_metadata), *files]:
+            if digest is not None:
+                entries.append(self._copied(tree, path, digest))
+        self._keep(places.inventory_of(self.plan.id), json.dumps([_fields(one) for one in entries]).encode())
+        self.journal.write("backed-up", result={"files": len(entries)})
+
+    def verify_backup(self, entries: Iterable[KeptFile]) -> None:
+        for entry in entries:
+            copy = None if entry.directory else self.checkpoint.look(self._backup_of(entry))
+            if not entry.directory and (copy is None or copy.sha256 != entry.sha256):
+                raise NotApplied(WhyNot("backup-damaged", f"the copy of {entry.path} is not what was copied",
+                                        entry.sha256, copy.sha256 if copy else "no file"))  # fmt: skip
+
+    def _copied(self, tree: int, path: str, digest: str) -> KeptFile:
+        """A copy, read back."""
+        found, target = self.trees[tree].look(path), places.backup_of(self.plan.id, tree, path)
+        if found is None or found.sha256 != digest:
+            raise NotApplied(does_not_fit(path, digest, found.sha256 if found else "no file", self.plan))
+        with suppress(AlreadyThere):
+            self.checkpoint.create(target, self.trees[tree].pieces(path), found.bearing)
+        copy = self.checkpoint.look(target)
+        if copy is None or copy.sha256 != digest:
+            raise NotApplied(WhyNot("backup-damaged", f"the copy of {path} is not what was copied"))
+        one = found.bearing
+        return KeptFile(path, tree, one.mode, one.owner, one.group, one.modified_ns, found.size, found.sha256)
+
+    @property
+    def _old_metadata(self) -> str | None:
+        return next((mark.sha256 for mark in self.plan.relies_on.files if mark.path == layout.METADATA), None)
+
+    def _backup_of(self, entry: KeptFile) -> str:
+        return places.backup_of(self.plan.id, entry.tree, entry.path)
+
+    def _keep(self, path: str, body: bytes) -> None:
+        """What is there already has to be the same."""
+        try:
+            self.checkpoint.create(path, [body])
+        except AlreadyThere:
+            if self.body(path) != body:
+                raise NotApplied(WhyNot("backup-damaged", f"{path} is there, and is another")) from None
+
+    # -- the fence and the wires ---------------------------------------------------------------------------------------
+
+    def fence_up(self, fence: bytes, before: Iterable[bytes | None]) -> None:
+        """`before`: what may be there, besides another fence."""
+        found, body = self.checkpoint.look(layout.METADATA), self.body(layout.METADATA)
+        if body == fence:
+            return
+        if body not in before and not is_fence(body):
+            raise self._neither(layout.METADATA)
+        if found is None:
+            self.checkpoint.create(layout.METADATA, [fence])
+        else:
+            self.checkpoint.replace(layout.METADATA, [fence], found.version, _anew(found.bearing))
+        self.journal.write("fenced")
+
+    def fence_down(self, content: bytes | None, bearing: Bearing | None) -> None:
+        """The one operation that turns old into new, or back."""
+        found, body = self.checkpoint.look(layout.METADATA), self.body(layout.METADATA)
+        if body == content:
+            return
+        if found is None or not is_fence(body):
+            raise self._neither(layout.METADATA)
+        if content is None:
+            self.checkpoint.delete(layout.METADATA, found.version)
+        else:
+            self.checkpoint.replace(layout.METADATA, [content], found.version, bearing or _anew(found.bearing))
+        self.journal.write("unfenced")
+
+    def wires_up(self, wires: Iterable[str], text: bytes) -> None:
+        """Whoever was faster than us is alive."""
+        final = {change.path: change.new for change in self.changes.every if change.tree == 0}
+        old = {change.path: change.old for change in self.changes.every if change.tree == 0}
+        for path in wires:
+            body = self.body(path)
+            if body is None:
+                self.checkpoint.create(path, [text])
+            elif not is_wire(body) and sha256(body).hexdigest() not in (final.get(path), old.get(path)):
+                raise NotApplied(WhyNot("tripped", f"{path} was written meanwhile: the query runs", "no file", path))
+
+    def wires_down(self, wires: Iterable[str]) -> None:
+        kept = {(change.path, digest) for change in self.changes.every for digest in (change.old, change.new) if digest}
+        for path in wires:
+            found, body = self.checkpoint.look(path), self.body(path)
+            if found is None or body is None or (path, found.sha256) in kept:
+                continue
+            if not is_wire(body):
+                raise StoppedFenced(WhyNot("tripped", f"{path} is not as we left it: a query runs", found=path))
+            self.checkpoint.delete(path, found.version)
+
+    def remove_directories(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            self.checkpoint.remove_directory(path)
+
+    def sweep(self) -> None:
+        for tree in self.trees:
+            tree.sweep()
+
+    def restore_times(self, kept: Iterable[KeptFile]) -> bool:
+        """Of directories, which every change in them has moved; whether they can be set."""
+        self.sweep()  # which moves the time of where it was
+        can_be_set = True
+        for one in kept:
+            if one.directory and self.trees[one.tree].names(one.path) is not None:
+                can_be_set &= self.trees[one.tree].set_time(one.path, one.modified_ns or 0)
+        return can_be_set
+
+    # -- a change ------------------------------------------------------------------------------------------------------
+
+    def take(
+        self, change: Change, content: Callable[[Change], Iterable[bytes]], bearing: Callable[[Change], Bearing]
+    ) -> bool:
+        """Whether there was anything to do. `content` and `bearing`: of what is put there."""
+        if self.settings.interrupted():
+            raise KeyboardInterrupt
+        tree = self.trees[change.tree]
+        found = tree.look(change.path)
+        now = found.sha256 if found else None
+        if now == change.new:
+            return False
+        is_ours = found is not None and found.size < _WIRE_BYTES and is_wire(b"".join(tree.pieces(change.path)))
+        if now != change.old and not is_ours:
+            raise self._neither(change.path, change.tree)
+        try:
+            if found is None:
+                tree.create(change.path, content(change), bearing(change))
+            elif change.new is None:
+                tree.delete(change.path, found.version)
+            else:
+                tree.replace(change.path, content(change), found.version, bearing(change))
+        except (AlreadyThere, Changed):
+            raise self._neither(change.path, change.tree) from None
+        return True
+
+    def new_bearing(self, change: Change) -> Bearing:
+        """Of the file that is replaced, else of its newest sibling, else of the directory around it."""
+        kept = next((one for one in self.inventory() or () if (one.tree, one.path) == (change.tree, change.path)), None)
+        if kept is not None:
+            return _anew(kept.bearing)
+        return like_siblings(self.trees[change.tree], change.path)
+
+    def new_content(self, change: Change) -> Iterator[bytes]:
+        return self.checkpoint.pieces(places.new_of(self.plan.id, change.tree, change.path))
+
+    def old_content(self, change: Change) -> Iterator[bytes]:
+        return self.checkpoint.pieces(places.backup_of(self.plan.id, change.tree, change.path))
+
+    def wait(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0 and not self.settings.interrupted():
+            time.sleep(min(left, 0.2))
+
+    def _neither(self, path: str, tree: int = 0) -> StoppedFenced:
+        found = self.trees[tree].look(path)
+        text, now = f"{path} is neither as it was nor as it will be", found.sha256 if found else "no file"
+        return StoppedFenced(
+            WhyNot("neither-old-nor-new", text, None, now, "somebody else changed it: look at it first")
+        )
+
+
+def is_wire(body: bytes) -> bool:
+    return body.startswith((b"ckpt apply 2", b"ckpt undo 2")) and b" is not finished. Run: ckpt " in body
+
+
+def does_not_fit(path: str, expected: str, found: str, plan: PlanFile) -> WhyNot:
+    anew = f"plan anew: ckpt plan-recovery {plan.checkpoint} … --take {plan.option.id} --out PLAN.json"
+    return WhyNot("plan-does-not-fit", f"{path} is not as it was when this was planned", expected, found, anew)
+
+
+def like_siblings(tree: WritableStore, path: str) -> Bearing:
+    folder = path.rpartition("/")[0]
+    files = [name for name, is_directory in (tree.names(folder) or {}).items() if not is_directory]
+    found = (tree.bearing_of(f"{folder}/{name}" if folder else name) for name in files)
+    newest = max((one for one in found if one), key=lambda one: one.modified_ns or 0, default=None)
+    if newest is not None:
+        return _anew(newest)
+    around = _around(tree, folder)
+    return Bearing(around.mode & 0o666, around.owner, around.group)
+
+
+def _around(tree: WritableStore, folder: str) -> Bearing:
+    while folder and tree.names(folder) is None:
+        folder = folder.rpartition("/")[0]
+    return tree.bearing_of(folder) or Bearing(0o700, os.geteuid(), os.getegid())
+
+
+def _anew(bearing: Bearing) -> Bearing:
+    return Bearing(bearing.mode, bearing.owner, bearing.group)
+
+
+def step_results(plan: PlanFile) -> list[StepResult]:
+    return [StepResult(step.n, step.kind, step.path, step.table) for step in plan.steps]
+
+
+def _fields(entry: KeptFile) -> dict[str, Any]:
+    import msgspec
+
+    fields: dict[str, Any] = msgspec.to_builtins(entry)
+    return fields | {"modified_ms": (entry.modified_ns or 0) // 1_000_000}

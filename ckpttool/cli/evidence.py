@@ -1,0 +1,72 @@
+"""The options of whoever predicts a restart: how the query is started again, and what is looked at besides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ckpttool.cli.brokers import broker_options, given_brokers
+from ckpttool.cli.options import look_at_option, restart_options, time_option
+from ckpttool.cli.output import Command, with_options
+
+if TYPE_CHECKING:
+    from ckpttool.api import Restarted
+    from ckpttool.plan import Wish
+
+
+def evidence_options(command: Command) -> Command:
+    """The command gets what `restarted_by` makes a `Restarted` of."""
+    options = (
+        restart_options,
+        click.option(
+            "--sink",
+            "sinks",
+            multiple=True,
+            metavar="URL|KIND",
+            help="A sink's URL, or kafka, jdbc, foreachBatch, memory, noop.",
+        ),
+        click.option(
+            "--txn-app-id",
+            metavar="ID",
+            help="The txnAppId of a Delta sink written through foreachBatch, or a Hudi sink's identifier.",
+        ),
+        broker_options(required=False),
+        click.option(
+            "--state",
+            type=click.Choice(["quick", "full"]),
+            help="Names and sizes of state files, or their bodies too. Default: full on local disk, else quick.",
+        ),
+        click.option(
+            "--to-batch", type=click.IntRange(min=0), metavar="N", help="Plan to go back: the last batch to keep."
+        ),
+        time_option("--to-time", "Plan to go back to a time, such as 2026-11-18T14:00:00Z."),
+        look_at_option,
+    )
+    return with_options(options, command)
+
+
+def restarted_by(given: dict[str, Any], *, full_listing: bool = False) -> Restarted:
+    from ckpttool.api import Restarted
+
+    return Restarted(
+        release=given["spark_version"],
+        trigger=given["trigger"],
+        conf=given["confs"],
+        options=given["options"],
+        sinks=given["sinks"],
+        txn_app_id=given["txn_app_id"],
+        state=given["state"],
+        wish=_wish(given["to_batch"], given["to_time"]),
+        brokers=given_brokers(given) if given["servers"] else None,
+        look_at=given["look_at"],
+        full_listing=full_listing,
+    )
+
+
+def _wish(to_batch: int | None, to_ms: int | None) -> Wish | None:
+    from ckpttool.plan import Wish
+
+    if to_batch is not None and to_ms is not None:
+        raise click.UsageError("--to-batch and --to-time exclude each other")
+    return None if to_batch is None and to_ms is None else Wish(to_batch, to_ms)

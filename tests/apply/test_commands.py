@@ -1,0 +1,281 @@
+"""`ckpt apply`, `ckpt undo`, `ckpt unlock` as somebody types them: exit codes, JSON, and what is left."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.apply.dying import System, on
+from tests.apply.stages import STAGES, bodies, bury, tree_of
+from tests.apply.test_killed import kill
+from tests.builders import build
+from tests.conftest import Outcome, run_ckpt
+
+QUIET = ("--settle", "0s")
+FILES = "f0 c | f1 c | f2 c | f3 c"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return build(tmp_path / "q", FILES)
+
+
+@pytest.fixture
+def plan(root: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "plan.json"
+    done = ckpt("plan-recovery", str(root), "--sink", "noop", "--to-batch", "1", "--out", str(path))
+    assert done.code == 0, done.err
+    return path
+
+
+def ckpt(*words: str) -> Outcome:
+    with on(System()):
+        return run_ckpt(*words)
+
+
+def told(*words: str) -> dict[str, Any]:
+    done = ckpt(*words, "--format", "json")
+    return {"exit": done.code, "err": done.err, **json.loads(done.out)}
+
+
+def test_there_and_back(root: Path, plan: Path) -> None:
+    old = tree_of(root)
+    done = told("apply", str(plan), "--yes", *QUIET)
+    assert (done["exit"], done["state"], done["changed"], done["fenced"], done["kept"]) == (
+        0,
+        "applied",
+        True,
+        False,
+        True,
+    )
+    assert done["promise"]["batch_id"] == done["found"]["batch_id"] == 2
+    assert {step["result"] for step in done["steps"]} == {"done", "was_done"}
+    assert (
+        json.loads(ckpt("plan-recovery", str(root), "--sink", "noop", "--format", "json").out)["restart"]["batch_id"]
+        == 2
+    )
+    again = told("apply", str(plan), "--yes", *QUIET)
+    assert (again["exit"], again["state"], again["changed"]) == (0, "nothing_to_do", False)
+    back = told("undo", str(root), "--yes", *QUIET)
+    assert (back["exit"], back["state"], back["identical"], back["times_restored"]) == (0, "undone", True, True)
+    assert back["undoes"] == done["id"]
+    assert tree_of(root) == old
+
+
+def test_at_once(root: Path) -> None:
+    done = told("apply", str(root), "--sink", "noop", "--to-batch", "1", "--take", "rewind-to-batch", "--yes", *QUIET)
+    assert (done["exit"], done["state"]) == (0, "applied")
+
+
+def test_a_dry_run_writes_nothing(root: Path, plan: Path) -> None:
+    with on(System()) as system:
+        done = run_ckpt("apply", str(plan), "--dry-run")
+    assert done.code == 0
+    assert "would be carried out" in done.out
+    assert system.calls == 0
+    assert not (root / "_ckpt").exists()
+
+
+def test_without_a_terminal_nothing_is_asked_and_nothing_done(
+    root: Path, plan: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    done = ckpt("apply", str(plan))
+    assert done.code == 2
+    assert "--yes" in done.err
+    assert not (root / "_ckpt").exists()
+
+
+def test_a_plan_is_not_saved_over_another_nor_in_the_checkpoint(root: Path, plan: Path) -> None:
+    save = ("plan-recovery", str(root), "--sink", "noop", "--to-batch", "1", "--out")
+    assert ckpt(*save, str(plan)).code == 6
+    assert ckpt(*save, str(root / "plan.json")).code == 6
+    assert not (root / "plan.json").exists()
+
+
+def test_which_way_out_has_to_be_said_where_there_are_several(tmp_path: Path) -> None:
+    root = build(tmp_path / "q", "f0 c | f1 c | f2")
+    done = ckpt("plan-recovery", str(root), "--out", str(tmp_path / "plan.json"))
+    assert done.code == 2
+    assert "skip-batch" in done.err
+    assert not (tmp_path / "plan.json").exists()
+
+
+def test_what_only_a_person_knows_has_to_be_accepted(root: Path) -> None:
+    rewind = ("apply", str(root), "--to-batch", "1", "--take", "rewind-to-batch", "--yes", *QUIET)
+    done = told(*rewind)
+    assert (done["exit"], done["state"]) == (6, "refused")
+    assert {one["id"] for one in done["reasons"]} == {"condition-not-accepted"}
+    assert "--accept sink-unnamed" in done["reasons"][0]["next_step"]
+    assert told(*rewind, "--accept", "sink-unnamed")["state"] == "applied"
+
+
+def test_a_query_that_seems_to_run_is_left_alone(root: Path, plan: Path) -> None:
+    os.utime(root / "commits" / "3")
+    plan.unlink()
+    ckpt("plan-recovery", str(root), "--sink", "noop", "--to-batch", "1", "--out", str(plan))
+    done = told("apply", str(plan), "--yes", *QUIET)
+    assert (done["exit"], [one["id"] for one in done["reasons"]]) == (6, ["looks-alive"])
+    assert told("apply", str(plan), "--yes", "--accept", "query-stopped", *QUIET)["state"] == "applied"
+
+
+def test_other_storage_is_refused() -> None:
+    done = ckpt("apply", "--resume", "s3://nowhere/at/all")
+    assert done.code == 6
+    assert "local disk" in done.err
+
+
+# -- interrupted -------------------------------------------------------------------------------------------------------
+
+
+def interrupted(root: Path, plan: Path, at: int) -> None:
+    assert kill(lambda: run_ckpt("apply", str(plan), "--yes", *QUIET), at, "kill")
+    assert "unfinished" in (root / "metadata").read_text()
+
+
+def test_what_is_half_done_is_gone_on_with_or_taken_back(root: Path, plan: Path, tmp_path: Path) -> None:
+    old = bodies(tree_of(root))
+    interrupted(root, plan, 120)
+    shutil.copytree(root, tmp_path / "half")
+    locked = told("apply", "--resume", str(root), "--yes", *QUIET)
+    assert (locked["exit"], [one["id"] for one in locked["reasons"]]) == (6, ["locked"]), (
+        "its process lives: it is this one"
+    )
+    bury(root)
+    done = told("apply", "--resume", str(root), "--yes", *QUIET)
+    assert (done["exit"], done["state"], done["resumed"]) == (0, "applied", True)
+    assert "was taken over" in done["err"]
+    shutil.rmtree(root)
+    shutil.copytree(tmp_path / "half", root)
+    bury(root)
+    assert told("undo", str(root), "--yes", *QUIET)["state"] == "undone"
+    assert bodies(tree_of(root)) == old
+
+
+def test_nobody_begins_anew_where_something_is_half_done(root: Path, plan: Path) -> None:
+    interrupted(root, plan, 120)
+    bury(root)
+    done = told("apply", str(plan), "--yes", *QUIET)
+    assert (done["exit"], done["reasons"][0]["id"]) == (6, "apply-unfinished")
+    assert "ckpt undo" in done["reasons"][0]["next_step"]
+
+
+def test_who_takes_back_does_not_go_on(root: Path, plan: Path) -> None:
+    interrupted(root, plan, 150)
+    bury(root)
+    assert kill(lambda: run_ckpt("undo", str(root), "--yes", *QUIET), 40, "kill")
+    bury(root)
+    done = told("apply", "--resume", str(root), "--yes", *QUIET)
+    assert (done["exit"], done["reasons"][0]["id"]) == (6, "apply-unfinished")
+    assert told("undo", str(root), "--yes", *QUIET)["state"] == "undone"
+
+
+def test_somebody_else_in_the_middle_stops_it_behind_the_fence(root: Path, plan: Path) -> None:
+    interrupted(root, plan, 120)
+    bury(root)
+    (root / "sources" / "0" / "2").write_text("v1\nanother")
+    done = told("apply", "--resume", str(root), "--yes", *QUIET)
+    assert (done["exit"], done["state"], done["fenced"]) == (1, "stopped", True)
+    assert done["next"][0] in done["err"]
+    assert "unfinished" in (root / "metadata").read_text()
+
+
+def test_a_lock_goes_by_its_id(root: Path, plan: Path) -> None:
+    interrupted(root, plan, 120)
+    lock = json.loads((root / "_ckpt" / "lock").read_text())
+    assert ckpt("unlock", str(root), "0000").code == 6
+    assert (root / "_ckpt" / "lock").exists()
+    assert ckpt("unlock", str(root), lock["id"]).code == 0
+    assert not (root / "_ckpt" / "lock").exists()
+    assert ckpt("unlock", str(root), lock["id"]).code == 4
+
+
+# -- taking back -------------------------------------------------------------------------------------------------------
+
+
+def test_a_query_that_ran_since_keeps_what_it_did(root: Path, plan: Path) -> None:
+    assert told("apply", str(plan), "--yes", *QUIET)["state"] == "applied"
+    shutil.copy(root / "offsets" / "1", root / "offsets" / "2")
+    before = tree_of(root)
+    done = told("undo", str(root), "--yes", *QUIET)
+    assert (done["exit"], done["changed"]) == (6, False)
+    assert {one["id"] for one in done["reasons"]} == {"query-ran-since"}
+    assert tree_of(root) == before
+
+
+def test_a_flipped_byte_in_a_copy_is_noticed_before_anything_is_changed(root: Path, plan: Path) -> None:
+    done = told("apply", str(plan), "--yes", *QUIET)
+    copy = root / done["backup"]["path"] / "offsets" / "3"
+    body = bytearray(copy.read_bytes())
+    body[5] ^= 1
+    copy.write_bytes(body)
+    before = tree_of(root)
+    back = told("undo", str(root), "--yes", *QUIET)
+    assert (back["exit"], back["reasons"][0]["id"]) == (6, "backup-damaged")
+    assert tree_of(root) == before
+
+
+def test_the_newest_is_taken_back_first(root: Path, plan: Path) -> None:
+    first = told("apply", str(plan), "--yes", *QUIET)["id"]
+    words = ("apply", str(root), "--sink", "noop", "--to-batch", "0", "--take", "rewind-to-batch", "--yes", *QUIET)
+    second = told(*words)["id"]
+    assert first < second or first[:16] == second[:16]
+    listed = told("undo", str(root), "--list")["applies"]
+    assert {one["id"]: one["undoable"] for one in listed} == {first: False, second: True}
+    assert told("undo", str(root), "--id", first, "--yes", *QUIET)["reasons"][0]["id"] == "newer-apply"
+    assert told("undo", str(root), "--yes", *QUIET)["undoes"] == second
+    assert told("undo", str(root), "--yes", *QUIET)["undoes"] == first
+    assert ckpt("undo", str(root), "--yes", *QUIET).code == 4
+
+
+def test_what_is_forgotten_is_gone(root: Path, plan: Path) -> None:
+    done = told("apply", str(plan), "--yes", *QUIET)
+    assert ckpt("undo", str(root), "--forget", done["id"]).code == 0
+    assert not list((root / "_ckpt" / "applies").glob("*"))
+    assert ckpt("undo", str(root), "--yes", *QUIET).code == 4
+
+
+# -- an odd `_ckpt` ----------------------------------------------------------------------------------------------------
+
+
+def test_where_a_file_is_in_our_place_nothing_is_done(root: Path, plan: Path) -> None:
+    (root / "_ckpt").write_text("")
+    before = tree_of(root)
+    assert ckpt("apply", str(plan), "--yes", *QUIET).code == 6
+    assert tree_of(root) == before
+
+
+def test_a_lock_of_somebody_else_is_none_of_ours(root: Path, plan: Path) -> None:
+    (root / "_ckpt").mkdir()
+    (root / "_ckpt" / "lock").write_text("mine")
+    done = told("apply", str(plan), "--yes", *QUIET)
+    assert (done["exit"], done["reasons"][0]["id"]) == (6, "locked")
+    assert (root / "_ckpt" / "lock").read_text() == "mine"
+
+
+def test_without_its_journal_it_still_leads_back(root: Path, plan: Path) -> None:
+    old = bodies(tree_of(root))
+    interrupted(root, plan, 150)
+    bury(root)
+    for record in (root / "_ckpt").glob("applies/*/journal/*"):
+        record.unlink()
+    assert told("undo", str(root), "--yes", *QUIET)["state"] == "undone"
+    assert bodies(tree_of(root)) == old
+
+
+def test_secrets_appear_nowhere(tmp_path: Path) -> None:
+    root = STAGES[0].set_up(tmp_path / "a")
+    words = ("apply", str(root), "--sink", "noop", "--to-batch", "1", "--take", "rewind-to-batch", "--yes", *QUIET)
+    done = ckpt(
+        *words, "--option", "kafka.sasl.jaas.config=hunter2", "--storage-option", "key=hunter2", "--format", "json"
+    )
+    assert done.code == 0, done.err
+    kept = b"".join(path.read_bytes() for path in root.rglob("*") if path.is_file())
+    assert b"hunter2" not in kept
+    assert "hunter2" not in done.out + done.err

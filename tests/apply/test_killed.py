@@ -1,0 +1,223 @@
+"""Killed before every operation, and in the middle of every write: what is there is old, new, or fenced off, and going
+on ends in exactly new, taking back in exactly old. That Spark keeps out in between: `test_vs_spark.py`."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from ckpttool.apply.outcome import Outcome
+from ckpttool.apply.plan_file import PlanFile
+from ckpttool.apply.run import exit_code_of
+from ckpttool.errors import NotFound
+from tests.apply.dying import Killed, System, on
+from tests.apply.stages import FENCES, STAGES, Stage, Tree, bodies, bury, carry_out, go_on, take_back, tree_of
+
+SEED = 18
+
+
+class Trial:
+    """One plan, of which old and new are known, and images of it that are half done."""
+
+    def __init__(self, stage: Stage, folder: Path) -> None:
+        self.folder, self.before = folder / "image", folder / "before"
+        self.checkpoint = stage.set_up(self.folder)
+        self.plan: PlanFile = stage.plan(self.checkpoint)
+        shutil.copytree(self.folder, self.before, symlinks=True)
+        self.old = tree_of(self.folder)
+        with on(System()) as whole:
+            assert carry_out(self.plan).state == "applied"
+        self.calls, self.new = whole.told, tree_of(self.folder)
+
+    def put_back(self, image: Path) -> None:
+        shutil.rmtree(self.folder)
+        shutil.copytree(image, self.folder, symlinks=True)
+
+    def killed(self, at: int, fate: str) -> None:
+        self.put_back(self.before)
+        kill(lambda: carry_out(self.plan), at, fate)
+
+    @property
+    def now(self) -> Tree:
+        return tree_of(self.folder)
+
+    def is_fenced(self) -> bool:
+        metadata = self.checkpoint / "metadata"
+        return metadata.exists() and metadata.read_bytes() in FENCES
+
+    def go_on(self) -> Outcome:
+        """Where nothing was saved yet, it begins."""
+        bury(self.checkpoint)
+        with on(System()):
+            try:
+                return go_on(self.checkpoint)
+            except NotFound:
+                self.take_back()
+                return carry_out(self.plan)
+
+    def take_back(self) -> Outcome | None:
+        bury(self.checkpoint)
+        with on(System()):
+            try:
+                return take_back(self.checkpoint)
+            except NotFound:
+                return None
+
+    def check_one_of_three(self) -> None:
+        assert bodies(self.now) in (bodies(self.old), bodies(self.new)) or self.is_fenced()
+
+    def check_both_ends(self, image: Path) -> None:
+        """`image`: a copy of what is there."""
+        self.check_one_of_three()
+        outcome = self.go_on()
+        assert outcome.state in ("applied", "nothing_to_do"), outcome.reasons
+        assert bodies(self.now) == bodies(self.new)
+        self.put_back(image)
+        self.take_back()
+        assert self.now == self.old | self.time_that_nobody_kept(image)
+
+    def time_that_nobody_kept(self, image: Path) -> Tree:
+        """The checkpoint's own directory gets `_ckpt/` before its time is written down."""
+        here = str(self.checkpoint.relative_to(self.folder))
+        kept = any((image / here / "_ckpt").glob("applies/*/backup.json"))
+        return {} if kept else {here: self.now[here]}
+
+
+def kill(command: Callable[[], object], at: int, fate: str) -> bool:
+    """Whether it was still running then."""
+    with on(System(at, fate)):
+        try:
+            command()
+        except Killed:
+            return True
+    return False
+
+
+def points(calls: list[str]) -> Iterator[tuple[int, str]]:
+    for number, name in enumerate(calls, 1):
+        yield number, "kill"
+        if name == "write":
+            yield number, "torn"
+
+
+def in_any_order(calls: list[str]) -> list[tuple[int, str]]:
+    every = list(points(calls))
+    return random.Random(SEED).sample(every, len(every))
+
+
+def walk(stage: Stage, folder: Path, most: int | None) -> None:
+    trial = Trial(stage, folder)
+    for at, fate in in_any_order(trial.calls)[:most]:
+        trial.killed(at, fate)
+        with imaged(trial, folder) as image:
+            trial.check_both_ends(image)
+
+
+@contextmanager
+def imaged(trial: Trial, folder: Path) -> Iterator[Path]:
+    image = folder / "killed"
+    shutil.copytree(trial.folder, image, symlinks=True)
+    yield image
+    shutil.rmtree(image)
+
+
+@pytest.mark.parametrize("stage", STAGES, ids=str)
+def test_it_is_old_or_new_or_fenced_and_both_ways_lead_out(stage: Stage, tmp_path: Path) -> None:
+    walk(stage, tmp_path / "trial", 24)
+
+
+@pytest.mark.at_length
+@pytest.mark.parametrize("stage", STAGES, ids=str)
+def test_so_it_is_after_every_operation(stage: Stage, tmp_path: Path) -> None:
+    walk(stage, tmp_path / "trial", None)
+
+
+# -- killed again ------------------------------------------------------------------------------------------------------
+
+
+def killed_again(trial: Trial, image: Path, command: Callable[[], object], whole: Tree, most: int | None) -> int:
+    """The command is killed at its own operations; a third time it ends where it would have."""
+    bury(trial.checkpoint)
+    with on(System()) as system:
+        command()
+    points_of_it = in_any_order(system.told)[:most]
+    for at, fate in points_of_it:
+        trial.put_back(image)
+        bury(trial.checkpoint)
+        kill(command, at, fate)
+        trial.check_one_of_three()
+        bury(trial.checkpoint)
+        with on(System()):
+            ended(command)
+        assert bodies(trial.now) == bodies(whole)
+    return len(points_of_it)
+
+
+def ended(command: Callable[[], object]) -> None:
+    """It says that there is nothing to do where the last but one had all done but to let go of the lock."""
+    with suppress(NotFound):
+        command()
+
+
+def twice(stage: Stage, folder: Path, first: int, second: int | None) -> None:
+    trial = Trial(stage, folder)
+    begun = (one for one in in_any_order(trial.calls) if one[0] > len(trial.calls) // 3)
+    for at, fate in islice(begun, first):
+        trial.killed(at, fate)
+        with imaged(trial, folder) as image:
+            if not any(trial.checkpoint.glob("_ckpt/applies/*/plan.json")):
+                continue
+            killed_again(trial, image, lambda: go_on(trial.checkpoint), trial.new, second)
+            trial.put_back(image)
+            killed_again(trial, image, lambda: take_back(trial.checkpoint), trial.old, second)
+
+
+@pytest.mark.parametrize("stage", STAGES[:5], ids=str)
+def test_killed_twice_it_leads_out_as_well(stage: Stage, tmp_path: Path) -> None:
+    twice(stage, tmp_path / "trial", 2, 4)
+
+
+@pytest.mark.at_length
+@pytest.mark.parametrize("stage", STAGES, ids=str)
+def test_killed_twice_at_length(stage: Stage, tmp_path: Path) -> None:
+    twice(stage, tmp_path / "trial", 12, None)
+
+
+@pytest.mark.parametrize("stage", STAGES, ids=str)
+def test_taking_back_what_is_finished_may_be_killed(stage: Stage, tmp_path: Path) -> None:
+    trial = Trial(stage, tmp_path / "trial")
+    with imaged(trial, tmp_path / "trial") as image:
+        killed_again(trial, image, lambda: take_back(trial.checkpoint), trial.old, 5)
+
+
+# -- a disk that does not do what it is asked --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", ["EIO", "ENOSPC", "EACCES", "EROFS", "ETIMEDOUT"])
+@pytest.mark.parametrize("for_good", [True, False], ids=["for-good", "once"])
+def test_what_fails_is_refused_or_stopped_behind_the_fence(error: str, for_good: bool, tmp_path: Path) -> None:
+    trial = Trial(STAGES[0], tmp_path / "trial")
+    for at in range(1, len(trial.calls) + 1, 17):
+        trial.put_back(trial.before)
+        with on(System(at, error, for_good=for_good)):
+            outcome = carry_out(trial.plan)
+        if outcome.state == "refused":
+            assert bodies(trial.now) == bodies(trial.old)
+            assert exit_code_of(outcome) == 6
+        elif outcome.state == "stopped":
+            assert trial.is_fenced() or bodies(trial.now) == bodies(trial.new)
+            assert exit_code_of(outcome) == 5
+            assert (outcome.changed, outcome.fenced) == (True, trial.is_fenced())
+            assert outcome.next
+        else:
+            assert bodies(trial.now) == bodies(trial.new), "what was left to do did not matter"
+            continue
+        bury(trial.checkpoint)
+        with imaged(trial, tmp_path / "trial") as image:
+            trial.check_both_ends(image)

@@ -1,0 +1,185 @@
+"""A plan says everything, and fits or is refused: what it relies on, bit by bit."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ckpttool.api import Restarted
+from ckpttool.apply.plan_file import SCHEMA, BadPlan, PlanFile, encode_plan, load_plan, parse_plan, sealed
+from tests.apply.dying import System, on
+from tests.apply.stages import STAGES, Stage, bodies, carry_out, plan_for, tree_of
+from tests.builders import build
+
+REWIND = STAGES[0]
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory: pytest.TempPathFactory) -> PlanFile:
+    return REWIND.plan(REWIND.set_up(tmp_path_factory.mktemp("plan") / "a"))
+
+
+def without(plan: PlanFile, **fields: object) -> bytes:
+    """Another plan, sealed anew, as somebody makes it who knows how."""
+    changed = json.loads(encode_plan(plan)) | fields
+    return encode_plan(sealed(msgspec.convert(changed | {"sha256": ""}, PlanFile)))
+
+
+# -- as text -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stage", STAGES, ids=str)
+def test_a_plan_is_the_same_when_it_is_read_again(stage: Stage, tmp_path: Path) -> None:
+    plan = stage.plan(stage.set_up(tmp_path / "a"))
+    assert parse_plan(encode_plan(plan)) == plan
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(where=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
+def test_any_flipped_bit_is_refused(plan: PlanFile, where: float, bit: int) -> None:
+    body = bytearray(encode_plan(plan))
+    body[int(where * len(body))] ^= 1 << bit
+    try:
+        read = parse_plan(bytes(body))
+    except (BadPlan, UnicodeDecodeError):
+        return
+    assert read == plan, "a blank between two fields says nothing"
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(where=st.floats(0, 1, exclude_max=True))
+def test_a_cut_one_is_refused(plan: PlanFile, where: float) -> None:
+    body = encode_plan(plan).rstrip()
+    with pytest.raises(BadPlan):
+        parse_plan(body[: int(where * len(body))])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"\xff\xfe", b"[]", b"null", b"{}", b'{"schema": 1}', b"[" * 100_000, b'{"schema":"ckpt.plan/2"}',
+     b'{"schema":"ckpt.apply/1"}', b'{"schema":"ckpt.plan/1"}'],
+    ids=["empty", "no-text", "list", "null", "nothing", "number", "deep", "newer", "another", "unsealed"],
+)  # fmt: skip
+def test_what_is_no_plan_is_refused(body: bytes) -> None:
+    with pytest.raises(BadPlan):
+        parse_plan(body)
+
+
+@pytest.mark.parametrize(
+    "path", ["../x", "offsets/../../x", "a//b", "./x", "_ckpt/lock", "offsets/\0", "a/./b"], ids=repr
+)
+def test_paths_that_lead_elsewhere_are_refused(plan: PlanFile, path: str) -> None:
+    steps = [{"n": 1, "kind": "set_aside", "target": "logs", "why": "", "reversible": True, "path": path}]
+    for body in (without(plan, steps=steps), without(plan, wires=[path])):
+        with pytest.raises(BadPlan):
+            parse_plan(body)
+
+
+def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    with path.open("wb") as file:
+        file.truncate(100 * 2**20)
+    with pytest.raises(BadPlan, match="larger than any plan"):
+        load_plan(str(path))
+
+
+def test_it_holds_no_option_that_may_be_secret(tmp_path: Path) -> None:
+    root = build(tmp_path / "q", "f0 c | f1 c")
+    secrets = {"kafka.sasl.jaas.config": "hunter2", "fs.s3a.secret.key": "hunter2", "password": "hunter2"}
+    restarted = Restarted(
+        sinks=["noop"], options={**secrets, "startingOffsets": "earliest"}, conf={"spark.hadoop.fs.key": "hunter2"}
+    )
+    (root / "commits" / "1").write_text("v1\n{")
+    plan = plan_for(root, "write-commit-again", restarted)
+    assert b"hunter2" not in encode_plan(plan)
+    assert plan.asked.options == {"startingOffsets": "earliest"}
+    assert plan.asked.withheld == sorted([*secrets, "spark.hadoop.fs.key"])
+    assert plan.schema == SCHEMA
+
+
+# -- whether it fits ---------------------------------------------------------------------------------------------------
+
+Edit = Callable[[Path], object]
+
+
+def of(path: str, body: bytes | None) -> Edit:
+    def edit(root: Path) -> None:
+        if body is None:
+            (root / path).unlink()
+        else:
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_bytes(body)
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        of("offsets/4", b"v1\n{}"),
+        of("offsets/.tmp", b""),
+        of("commits/4", b"v1\n{}"),
+        of("sources/0/9", b"v1"),
+        of("offsets/3", b"v1\n{"),
+        of("commits/2", None),
+        of("offsets/1", b"v1\n{"),
+        of("metadata", b'{"id":"0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4e"}'),
+        of("sources/0/3", None),
+        of("extra", b""),
+    ],
+    ids=["planned", "temporary", "committed", "source-entry", "torn", "gone", "kept-and-torn", "another-id",
+         "entry-gone", "foreign"],
+)  # fmt: skip
+def test_what_it_relies_on_may_not_change(edit: Edit, tmp_path: Path) -> None:
+    root = REWIND.set_up(tmp_path / "a")
+    plan = REWIND.plan(root)
+    edit(root)
+    before = tree_of(tmp_path / "a")
+    with on(System()):
+        outcome = carry_out(plan)
+    assert outcome.state == "refused"
+    assert {reason.id for reason in outcome.reasons} == {"plan-does-not-fit"}
+    assert all(reason.expected and reason.found for reason in outcome.reasons)
+    assert tree_of(tmp_path / "a") == before
+
+
+@pytest.mark.parametrize("edit", [of("commits/0", b"v1\n{ }"), of("../beside", b"z")],
+                         ids=["old-commit", "elsewhere"])  # fmt: skip
+def test_what_is_changed_elsewhere_does_not_matter(edit: Edit, tmp_path: Path) -> None:
+    stage = Stage("back", REWIND.make, "rewind-to-batch", 2)
+    root = stage.set_up(tmp_path / "a")
+    plan = stage.plan(root)
+    edit(root)
+    with on(System()):
+        outcome = carry_out(plan)
+    assert outcome.state == "applied", outcome.reasons
+
+
+def test_of_another_checkpoint_it_is_refused(tmp_path: Path) -> None:
+    plan = REWIND.plan(REWIND.set_up(tmp_path / "a"))
+    other = build(tmp_path / "other", "f0 c | f1 c | f2 c | f3 c | f4 c")
+    with on(System()):
+        outcome = carry_out(parse_plan(without(plan, checkpoint=str(other))))
+    assert outcome.state == "refused"
+
+
+@pytest.mark.parametrize("where", ["offsets", "commits/3"])
+def test_links_are_not_changed_through(where: str, tmp_path: Path) -> None:
+    """Put there between the plan and the look."""
+    root = REWIND.set_up(tmp_path / "a")
+    plan = REWIND.plan(root)
+    away = tmp_path / "away"
+    os.rename(root / where, away)
+    os.symlink(away, root / where)
+    before = bodies(tree_of(tmp_path))
+    with on(System()):
+        outcome = carry_out(plan)
+    assert outcome.state == "refused"
+    assert bodies(tree_of(tmp_path)) == before
