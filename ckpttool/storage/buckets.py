@@ -16,14 +16,12 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
+from ckpttool.storage.bodies import TooLong, counted_by_azure
+
 TRIES = 4  # at a body that breaks off; the clients repeat what is refused or not answered at all
 
 T = TypeVar("T")
 Span = tuple[int, int] | None
-
-
-class TooLong(Exception):
-    """A body beyond the limit, whose transfer was given up."""
 
 
 class Entry(Struct, frozen=True):
@@ -93,9 +91,10 @@ class S3Bucket:
             part = {"Range": f"bytes={span[0]}-{span[1] - 1}"} if span else {}
             answer = await self._call("get_object", Key=key, **part)
             async with answer["Body"] as body:
-                if answer["ContentLength"] > most:
+                if answer.get("ContentLength", 0) > most:
                     raise TooLong
-                return _whole(await body.read(), answer["ContentLength"]), answer.get("ETag", "")
+                whole = await body.read()
+                return _whole(whole, answer.get("ContentLength", len(whole))), answer.get("ETag", "")
 
         return await _patiently(attempt)
 
@@ -132,6 +131,7 @@ class AzureBucket:
 
         async def attempt() -> tuple[Any, list[Any]]:
             pages = found.by_page(continuation_token=token)
+            await counted_by_azure(self._fs.service_client)
             try:
                 return pages, [one async for one in await anext(pages)]
             except Exception as error:
@@ -149,6 +149,7 @@ class AzureBucket:
     async def get(self, key: str, most: int, span: Span = None) -> tuple[bytes, str]:
         async def attempt() -> tuple[bytes, str]:
             blob = self._fs.service_client.get_blob_client(self._name, key)
+            await counted_by_azure(self._fs.service_client)
             try:
                 offset, length = (span[0], span[1] - span[0]) if span else (None, None)
                 answer = await blob.download_blob(offset, length)
@@ -201,7 +202,7 @@ class GoogleBucket:
         async def attempt() -> tuple[bytes, str]:
             part = {"Range": f"bytes={span[0]}-{span[1] - 1}"} if span else None
             headers, body = await self._call(self._fs.url(f"{self._name}/{key}"), headers=part)
-            if len(body) > most:  # the client does not stop before
+            if len(body) > most:
                 raise TooLong
             whole = _whole(body, int(headers.get("Content-Length", len(body))))
             return whole, headers.get("X-Goog-Generation", "")

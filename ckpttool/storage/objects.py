@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
 from ckpttool.errors import CkptError, NotFound
 from ckpttool.formats.layout import kind_of
-from ckpttool.formats.limits import check, most
+from ckpttool.formats.limits import PIECE_BYTES, OverLimit, check, most
 from ckpttool.formats.names import parse_log_names
-from ckpttool.storage.buckets import Bucket, Entry, Page, TooLong
+from ckpttool.storage.bodies import Together, TooLong, body_of
+from ckpttool.storage.buckets import Bucket, Entry, Page
 from ckpttool.storage.remote import Backend
 from ckpttool.storage.remote_errors import remote_error
 from ckpttool.storage.store import FileStat, LogListing, NothingStore, Store, not_a_file, portions, too_large
@@ -267,16 +269,19 @@ class ObjectStore(Store):
         return body
 
     def read_range(self, path: str, start: int, end: int) -> bytes:
-        return self._ask(path, self._bucket.get, self._prefix + path, end - start, (start, end))[0]
+        return self._ask(path, self._get_part, self._prefix + path, start, end)
 
     def read_all(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | CkptError]]:
+        """What is larger than it was listed, so that not all of a portion can be held, has another try of its own."""
         for portion in self._portions(paths):
-            yield from zip(portion, self._fetch(portion), strict=True)
+            for path, body in zip(portion, self._fetch(portion), strict=True):
+                yield path, self._fetch([path])[0] if isinstance(body, OverLimit) and len(portion) > 1 else body
 
     def prefetch(self, needed: Callable[[], Sequence[str]]) -> None:
         """One portion is held at most; what is beyond it is fetched when it is read."""
         for portion in islice(self._portions(needed()), 1):
-            self._bodies = dict(zip(portion, self._fetch(portion), strict=True))
+            fetched = zip(portion, self._fetch(portion), strict=True)
+            self._bodies = {path: body for path, body in fetched if not isinstance(body, OverLimit)}
 
     def _portions(self, paths: Sequence[str]) -> Iterator[Sequence[str]]:
         return portions(paths, self._size_of, _FILES_AT_ONCE)
@@ -291,8 +296,10 @@ class ObjectStore(Store):
         wanted = [path for path in dict.fromkeys(paths) if path not in told]
         if wanted:
             keys = [self._prefix + path for path in wanted]
+            together = Together(max([PIECE_BYTES, *(most(kind_of(path)) for path in wanted)]))
             try:
-                told.update(zip(wanted, self._ask(wanted[0], _together, self._get, keys), strict=True))
+                get = partial(self._get, together)
+                told.update(zip(wanted, self._ask(wanted[0], _together, get, keys), strict=True))
             except CkptError as error:
                 told.update(dict.fromkeys(wanted, error))
         return [self._outcome(path, told[path]) for path in paths]
@@ -309,10 +316,15 @@ class ObjectStore(Store):
             return b""
         return too_large(path, found.size_bytes) if (found.size_bytes or 0) > most(kind_of(path)) else None
 
-    async def _get(self, key: str) -> bytes | Exception:
+    async def _get_part(self, key: str, start: int, end: int) -> bytes:
+        with body_of(end - start, Together(end - start)):
+            return (await self._bucket.get(key, end - start, (start, end)))[0]
+
+    async def _get(self, together: Together, key: str) -> bytes | Exception:
         path = key[len(self._prefix) :]
         try:
-            body, version = await self._bucket.get(key, most(kind_of(path)))
+            with body_of(most(kind_of(path)), together):
+                body, version = await self._bucket.get(key, most(kind_of(path)))
         except TooLong:
             return too_large(path)
         except Exception as error:

@@ -20,7 +20,8 @@ from urllib.parse import quote, unquote
 from ckpttool.errors import CkptError, LeftUnread, MalformedFile, Refused
 from ckpttool.formats.layout import kind_of
 from ckpttool.formats.limits import PIECE_BYTES, OverLimit, check, most
-from ckpttool.storage.buckets import BUCKETS, TooLong, silence_clients
+from ckpttool.storage.bodies import TooLong, counted_by_google, counted_by_s3
+from ckpttool.storage.buckets import BUCKETS, silence_clients
 from ckpttool.storage.remote_errors import opening_error, remote_error
 from ckpttool.storage.store import (
     FileStat,
@@ -84,7 +85,9 @@ def _arguments(target: str, protocol: str, options: Options) -> Options:
     """A checkpoint changes under us: no listing may be remembered from an earlier look."""
     options = {"use_listings_cache": False, "skip_instance_cache": True, **options}
     if protocol == "s3":
-        options["config_kwargs"] = {**_S3_CLIENT, **options.get("config_kwargs", {})}
+        options["config_kwargs"] = counted_by_s3({**_S3_CLIENT, **options.get("config_kwargs", {})})
+    if protocol in ("gs", "gcs"):
+        options["session_kwargs"] = counted_by_google(options.get("session_kwargs", {}))
     if protocol in ("http", "https"):
         ours = {**_HTTP_CLIENT, "timeout": _http_timeout(), "trace_configs": [_staying()]}
         options["client_kwargs"] = {**ours, **options.get("client_kwargs", {})}

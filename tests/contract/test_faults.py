@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from typing import Literal
 from uuid import uuid4
 
 import pytest
@@ -96,6 +97,30 @@ def test_a_body_that_breaks_off_is_asked_for_again_on_every_store(proxied: tuple
     sound = run(proxy, "inspect", url)
     proxy.instead = on_body("/offsets/2", Answer(broken="middle"), times=1)
     assert run(proxy, "inspect", url).out == sound.out
+
+
+@pytest.mark.parametrize("broken", ["endless", "long"])
+@pytest.mark.parametrize("proxied", SERVERS, indirect=True)
+def test_a_body_that_goes_on_is_given_up_at_the_limit(
+    proxied: tuple[Proxy, str], broken: Literal["endless", "long"]
+) -> None:
+    proxy, url = proxied
+    proxy.instead = on_body("/offsets/2", Answer(broken=broken))
+    outcome = run(proxy, "inspect", url)
+    assert outcome.code == 3
+    assert findings(outcome)["offsets/2"] == "unreadable"
+    assert "--read-limit offsets=N would read it" in outcome.out
+    assert proxy.bytes_sent < 100 * 2**20
+
+
+@pytest.mark.parametrize("proxied", SERVERS, indirect=True)
+def test_a_listing_that_goes_on_is_given_up_too(proxied: tuple[Proxy, str]) -> None:
+    proxy, url = proxied
+    proxy.instead = lambda request: Answer(broken="endless") if request.kind == "LIST" else None
+    outcome = run(proxy, "inspect", url)
+    assert outcome.code == 5
+    assert "the answer does not end" in outcome.err
+    assert proxy.bytes_sent < 600 * 2**20
 
 
 @pytest.mark.parametrize("proxied", EVERY, indirect=True)

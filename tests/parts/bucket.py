@@ -8,7 +8,8 @@ from zlib import crc32
 
 from fsspec.asyn import get_loop
 
-from ckpttool.storage.buckets import Entry, Page, TooLong
+from ckpttool.storage.bodies import TooLong
+from ckpttool.storage.buckets import Entry, Page
 
 
 class ManyObjects:

@@ -11,6 +11,7 @@ import http.client
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread
@@ -21,6 +22,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from tests.parts.hdfs import HdfsServer
 from tests.parts.stores import ObjectServer
 
+_SENT_AT_MOST = 2**30  # of what has no end
 STILL_S = 3  # longer than the patience of those who ask
 
 
@@ -42,12 +44,13 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """In the server's place; `broken`: its own answer, cut off in the middle, or standing still there; or none."""
+    """In the server's place; `broken`: its own answer, cut off in the middle, or standing still there; or none; or its
+    head, and a body that goes on for ever, of no size (`endless`) or of one that is far too large (`long`)."""
 
     status: int = 500
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
-    broken: Literal["middle", "still", "reset"] | None = None
+    broken: Literal["middle", "still", "reset", "endless", "long"] | None = None
 
 
 class Proxy:
@@ -124,6 +127,9 @@ class Proxy:
             self._reply(handler, answer.status, answer.headers, answer.body)
             return
         status, answered, body = self._forward(handler)
+        if answer is not None and answer.broken in ("endless", "long"):
+            self._go_on(handler, status, answered, is_chunked=answer.broken == "endless")
+            return
         pause_s = STILL_S if answer and answer.broken == "still" else 0
         self._reply(handler, status, answered, body, cut=answer is not None, pause_s=pause_s)
 
@@ -136,6 +142,26 @@ class Proxy:
             return answer.status, dict(answer.getheaders()), answer.read()
         finally:
             connection.close()
+
+    def _go_on(
+        self, handler: BaseHTTPRequestHandler, status: int, headers: Mapping[str, str], *, is_chunked: bool
+    ) -> None:
+        handler.send_response_only(status)
+        sizes = ("content-length", "content-range", "transfer-encoding", "connection", "x-goog-hash")
+        for name, value in headers.items():
+            if name.lower() not in sizes:
+                handler.send_header(name, value)
+        size, length = 2**16, 2**40
+        if "content-range" in map(str.lower, headers):
+            handler.send_header("Content-Range", f"bytes 0-{length - 1}/{length}")
+        handler.send_header(*(("Transfer-Encoding", "chunked") if is_chunked else ("Content-Length", str(length))))
+        handler.end_headers()
+        piece = b"%x\r\n%b\r\n" % (size, bytes(size)) if is_chunked else bytes(size)
+        handler.close_connection = True
+        with suppress(OSError):  # those who asked have gone away
+            while self.bytes_sent < _SENT_AT_MOST:
+                handler.wfile.write(piece)
+                self.bytes_sent += size
 
     def _reply(
         self,

@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from ckpttool.storage.buckets import TRIES, AzureBucket, Entry, GoogleBucket, S3Bucket, TooLong, silence_clients
+from ckpttool.storage.bodies import TooLong
+from ckpttool.storage.buckets import TRIES, AzureBucket, Entry, GoogleBucket, S3Bucket, silence_clients
 
 MOMENT, MOMENT_MS = datetime(2024, 5, 6, 7, 8, 9, 123_456, UTC), 1_714_979_289_123
 T = TypeVar("T")

@@ -11,6 +11,7 @@ import pytest
 
 from ckpttool.errors import CkptError, LeftUnread, NotFound, Unavailable
 from ckpttool.formats import limits
+from ckpttool.storage.bodies import TooLong
 from ckpttool.storage.objects import ObjectStore
 from ckpttool.storage.remote import Backend
 from tests.parts.bucket import ManyObjects
@@ -170,6 +171,27 @@ def test_a_body_that_may_not_be_read_stands_in_its_place_among_the_others() -> N
     assert bodies["offsets/1"] == b"o1"
     assert isinstance(bodies["offsets/0"], Unavailable)
     assert bodies["offsets/0"].message == "offsets/0 cannot be read: AccessDenied"
+
+
+class Crowded(ManyObjects):
+    """What has grown since it was listed does not fit beside the others."""
+
+    async def get(self, key: str, most: int, span: tuple[int, int] | None = None) -> tuple[bytes, str]:
+        found = await super().get(key, most, span)
+        if key.endswith("offsets/0") and self.asked.count("GET") <= 2:
+            raise TooLong
+        return found
+
+
+@pytest.mark.parametrize("is_announced", [False, True])
+def test_a_body_that_does_not_fit_beside_the_others_is_fetched_alone(is_announced: bool) -> None:
+    paths = [path.removeprefix("ck/") for path in FILES if path.startswith("ck/offsets/")]
+    store = store_of(Crowded(FILES))
+    if is_announced:
+        store.prefetch(lambda: paths)
+    bodies = dict(store.read_all(paths))
+    assert bodies["offsets/0"] == FILES["ck/offsets/0"]
+    assert not [body for body in bodies.values() if isinstance(body, Exception)]
 
 
 # -- the way up --------------------------------------------------------------------------------------------------------
