@@ -117,7 +117,7 @@ def answer(spark: SparkSession, request: dict[str, Any]) -> dict[str, Any]:
         query = writer_of(spark, request).start()
     except Exception as error:
         return {"failed": "start", "causes": causes(spark, thrown_by_spark(error)), "batches": {}}
-    run(query, request["trigger"])
+    run(query, request, committed=0)
     batches = {one["batchId"]: _read(one) for one in jobs.progress_of(query) if one["batchId"] >= 0}
     failure = query._jsq.exception()
     told = causes(spark, failure.get()) if failure.isDefined() else []

@@ -406,7 +406,7 @@ class Restarts:
             "files": case.files,
             "restart": {"options": case.given, "conf": dict(case.conf), "trigger": case.trigger},
             "kafka": told,
-            "truth": truth_of(case, done, before, logs(checkpoint)),
+            "truth": truth_of(done, before, logs(checkpoint), replans=case.trigger == "real-time"),
         }
 
     def asked(self, case: KafkaCase, checkpoint: Path) -> Json:
@@ -423,15 +423,15 @@ def logs(checkpoint: Path) -> dict[str, dict[int, tuple[int, int]]]:
     return {log: observe.written(checkpoint / log) for log in ("offsets", "commits")}
 
 
-def truth_of(case: KafkaCase, done: Json, before: Any, after: Any) -> Json:
-    """In the words of a prediction; of the batches that ran, how many rows each got. What real-time mode finds without
-    a commit it deletes, and plans anew."""
+def truth_of(done: Json, before: Any, after: Any, *, replans: bool = False) -> Json:
+    """In the words of a prediction; of the batches that ran, how many rows each got. `replans`: real-time mode, which
+    deletes what it finds without a commit."""
     ran = sorted(batch for batch, file in after["commits"].items() if before["commits"].get(batch) != file)
     following = max(before["commits"], default=-1) + 1
     rows = {number: read["rows"] for number, read in done["batches"].items()}
     truth: Json = {"outcome": "nothing", "batch_id": None, "phase": None, "error": None, "ran": ran, "rows": rows}
     if ran:
-        was_planned = ran[0] in before["offsets"] and case.trigger != "real-time"
+        was_planned = ran[0] in before["offsets"] and not replans
         fresh = not before["offsets"] and not before["commits"]
         truth["outcome"] = "replay" if was_planned else "fresh_start" if fresh else "new_batch"
         truth["batch_id"] = ran[0]
