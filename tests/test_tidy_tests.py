@@ -26,9 +26,7 @@ RUN_FAST = sorted(
 # Modules without a unit test of their own, and who tests them. Most do nothing without a Spark, and are run in one; one
 # has values only; the laws of each kind of input are asked through the last two.
 TESTED_ELSEWHERE = {
-    "harness/campaign": "tests/crash/test_smoke.py",
     "harness/lost_executors": "tests/crash/test_kills.py",
-    "harness/smallest": "tests/crash/test_smallest.py",
     "spark/export": "tests/differential/test_state_source_vs_spark.py",
     "spark/scan": "tests/differential/test_scan_vs_spark.py",
     "spark/serve": "tests/crash/test_smoke.py",
