@@ -24,6 +24,7 @@ def parse_log_names(names: Sequence[str]) -> LogNames:
         return LogNames(ids=dense)
     decimal = [name for name in names if name.isdecimal()]
     ids, odd = (dense, []) if (dense := _dense_ids(decimal)) else _sort_decimals(decimal)
+    beyond = set(decimal).difference(map(str, ids), odd) if len(decimal) > len(ids) + len(odd) else set()
     others = set(names).difference(decimal, map(".{}.crc".format, decimal))
     compact = {name for name in others if name.endswith(COMPACT_SUFFIX) and _is_canonical(_stem(name))}
     signed = {name for name in others if parse_long(name) is not None}
@@ -37,7 +38,7 @@ def parse_log_names(names: Sequence[str]) -> LogNames:
         temporary=tuple(sorted(temporary)),
         orphan_crcs=tuple(sorted(hadoop_crcs - {f".{name}.crc" for name in others})),
         checksums=tuple(sorted(sidecars)),
-        foreign=tuple(sorted(others - compact - signed - temporary - hadoop_crcs - sidecars)),
+        foreign=tuple(sorted(beyond | others - compact - signed - temporary - hadoop_crcs - sidecars)),
     )
 
 

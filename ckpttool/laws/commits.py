@@ -103,7 +103,29 @@ def check_commit_versions(scene: Scene) -> Iterator[Finding]:
         )
 
 
+def check_contents(scene: Scene) -> Iterator[Finding]:
+    """Spark takes a commit that ends after its first line for one without a watermark, as 2.3 and older wrote it."""
+    commits = scene.checkpoint.commits
+    newest = commits.get(-1 if scene.committed is None else scene.committed)
+    others = [one for one in commits.values() if newest and one.batch_id != newest.batch_id]
+    if newest and newest.next_watermark_ms is None and any(one.next_watermark_ms is not None for one in others):
+        yield Finding(
+            id="commit-without-content",
+            severity="warning" if any(one.next_watermark_ms for one in others) else "info",
+            path=layout.commits(newest.batch_id),
+            message="only its version is there: the next batch keeps the watermark of this one, where it would move on",
+            expected="the next watermark as JSON, as the other commits have it",
+            next_step="restore the file from a backup; without a watermark in the query nothing depends on it",
+        )
+
+
 VERSIONS = (
+    Law(
+        "commit-without-content",
+        "the newest commit has a version and nothing else",
+        look=check_contents,
+        severities=("warning", "info"),
+    ),
     Law(
         "mixed-commit-versions", "commits of several format versions", look=check_commit_versions, severities=("info",)
     ),

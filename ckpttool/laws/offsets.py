@@ -91,6 +91,8 @@ def check_heads(scene: Scene) -> Iterator[Finding]:
             next_step=f"restore offsets/{planned + 1} and later, or set the commits above {planned} aside",
         )
     elif planned > committed + 1 and planned - 1 not in checkpoint.offset_names.ids:
+        if scene.is_async:
+            return  # both logs have holes then, and the batch begins at the next lower offsets
         yield Finding(
             id="stray-batch-file",
             severity="error",
@@ -111,6 +113,23 @@ def check_heads(scene: Scene) -> Iterator[Finding]:
         )
 
 
+def check_epoch_ends(scene: Scene) -> Iterator[Finding]:
+    """An epoch that is run again keeps the end of its first attempt: `offsetLog.add` finds the file, and nobody looks
+    at its answer."""
+    planned, committed = scene.planned, scene.committed
+    if not scene.is_continuous or planned is None or committed is None or planned <= committed:
+        return
+    yield Finding(
+        id="epoch-end-stale",
+        severity="warning",
+        path=layout.offsets(planned),
+        message=f"epoch {planned} runs again from offsets/{committed}, and this file keeps the end of its first try:"
+        f" a start after commits/{planned} goes on from there, whatever the second attempt has read",
+        expected=f"nothing above offsets/{committed}",
+        next_step="set it aside before the start: the epoch then writes its own end",
+    )
+
+
 HEADS = (
     Law(
         "commit-ahead-of-offset",
@@ -119,6 +138,12 @@ HEADS = (
     ),
     Law("stray-batch-file", "a number far above the others is taken for the newest batch", look=check_heads),
     Law("offset-ahead-by-two-or-more", "planned batches that will never run", look=check_heads),
+    Law(
+        "epoch-end-stale",
+        "the end of an epoch that was not committed stays behind",
+        look=check_epoch_ends,
+        severities=("warning",),
+    ),
 )
 
 

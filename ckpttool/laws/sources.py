@@ -10,7 +10,7 @@ from ckpttool.connectors.base import Offset, Order
 from ckpttool.connectors.delta import KIND as DELTA
 from ckpttool.connectors.iceberg import KIND as ICEBERG
 from ckpttool.connectors.kafka import KIND as KAFKA
-from ckpttool.connectors.kafka import KafkaOffset
+from ckpttool.connectors.kafka import KafkaOffset, deserialize
 from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import MAPPING, parse_json
@@ -235,7 +235,9 @@ def check_steps(scene: Scene) -> Iterator[Finding]:
                 yield _offset_lost(scene, before, batch, source)
             if start is None or start.offset is None or source.offset is None or source.text == start.text:
                 continue
-            if type(start.offset) is not type(source.offset):
+            if lacking := _read_once_more(scene, batch, source, start):
+                yield lacking
+            elif type(start.offset) is not type(source.offset):
                 yield _kind_changed(batch, source, start.offset, source.offset)
             elif scene.mode == "microbatch" and not source.offset.problems():
                 yield from _backwards(batch, source, start.offset, source.offset)
@@ -253,6 +255,28 @@ def _offset_lost(scene: Scene, before: Batch, batch: Batch, source: SourceProgre
         message=f"source {source.key} has no offset, and had one in batch {before.id}: {comes}",
         expected="an offset, once there was one",
         next_step=f"restore the line from a backup, or put that of offsets/{before.id} in its place",
+    )
+
+
+def _read_once_more(scene: Scene, batch: Batch, source: SourceProgress, start: SourceProgress) -> Finding | None:
+    """A Kafka source begins anew with what its newest committed offsets do not name, whatever it had read of it."""
+    is_last = batch.id == scene.planned == scene.committed
+    if not is_last or scene.mode != "microbatch" or not _is_kafkas(scene, source):
+        return None
+    try:
+        named, before = deserialize(source.text or ""), deserialize(start.text or "")
+    except MalformedFile:
+        return None
+    if any(named.values()) or not any(before.values()):
+        return None
+    return Finding(
+        id="offset-regression",
+        severity="error",
+        path=layout.offsets(batch.id),
+        message=f"source {source.key} names no partition: the next batch reads all of them from their earliest records,"
+        " and rows come a second time",
+        expected=f"the partitions of offsets/{batch.id - 1}",
+        next_step=f"restore the line from a backup, or put that of offsets/{batch.id - 1} in its place",
     )
 
 
@@ -287,7 +311,8 @@ def _parts_gone(batch: Batch, source: SourceProgress) -> Iterator[Finding]:
             id="partitions-gone",
             severity="warning",
             path=layout.offsets(batch.id),
-            message=f"source {source.key} no longer reads {gone}; if back, it starts at the earliest row",
+            message=f"source {source.key} has no offset for {gone}: if it still reads that, or again, it begins with"
+            " the earliest row, and what it had read comes a second time",
             expected="every part that the batch before had",
             next_step="check the topics and the subscription",
         )

@@ -132,7 +132,7 @@ def check_directories(scene: Scene) -> Iterator[Finding]:
             path=layout.STATE,
             message="the commits name the state of operators, and there is none"
             if named
-            else "a watermark moves, which only a stateful query needs, and there is no state",
+            else "a watermark moves, and there is no state: a stateful query has lost it, any other never had one",
             expected=layout.operator(0),
             next_step=_RESTORE,
         )

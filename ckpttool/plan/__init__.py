@@ -17,6 +17,7 @@ from ckpttool.formats import layout
 from ckpttool.laws.restart import GOES_ON, Restart, predict_restart
 from ckpttool.plan.cost import Cost, cost_of
 from ckpttool.plan.fence import fenced, standing
+from ckpttool.plan.log_repairs import START_OVER
 from ckpttool.plan.reach import Reach, Wish, reach_of, versions_to_look_at, wished_rewind
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.sink_repairs import drop_batch, refill, rows_of_a_lost_checkpoint, rows_written_twice, skip_batch
@@ -198,8 +199,9 @@ def _place(step: Step) -> int:
 
 
 def _cheapest_first(ways: Sequence[WayOut]) -> tuple[WayOut, ...]:
-    """Of those that take the same steps one; of equal cost the one with fewer steps."""
-    ranked = sorted(ways, key=lambda way: (_cost(way).rank, len(way.steps)))
+    """Of those that take the same steps one. Of equal cost one that keeps what was done, also if neither cost is known;
+    then the one with fewer steps."""
+    ranked = sorted(ways, key=lambda way: (_cost(way).rank, way.id == START_OVER, len(way.steps)))
     return tuple({way.steps: way for way in reversed(ranked)}.values())[::-1]
 
 

@@ -66,7 +66,15 @@ def cost_of(before: Scene, after: Scene) -> Cost:
         cost += _planned_anew(knowing, rows_of(before, batch_id), batch_id)
     for batch_id in _never_run(before, following):
         cost += _left_out(knowing, batch_id)
+    if before.is_async or before.evidence.mode == "async":
+        cost += _unrecorded(knowing)
     return cost + Cost(0, 0, None) if _has_forgotten_files(before, after) else cost
+
+
+def _unrecorded(knowing: Scene) -> Cost:
+    """With asynchronous progress batches above the newest offsets may have run, and are run again under new numbers."""
+    keeps_nothing = bool(knowing.sinks) and not knowing.witnesses
+    return Cost(None, 0, 0 if keeps_nothing else None)
 
 
 def _has_forgotten_files(before: Scene, after: Scene) -> bool:

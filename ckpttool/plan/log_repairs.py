@@ -33,6 +33,7 @@ from ckpttool.scene.scene import ASYNC_OPTION, Scene
 from ckpttool.scene.sinks import SinkEvidence
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+START_OVER = "start-over"
 REPARTITION_CHECK = "spark.sql.streaming.checkUnfinishedRepartitionOnRestart"
 
 Proposals = Iterator[Repair | Refusal]
@@ -367,7 +368,7 @@ def location_not_empty(scene: Scene) -> Proposals:
 
 def start_over(scene: Scene, lost: str = "the two newest offsets cannot be restored from a backup") -> Proposals:
     """Where the query began may still be in `sources/`; how far it had come is given up, or nobody knows."""
-    id = "start-over"
+    id = START_OVER
     for sink in (view.sink for view in scene.witnesses):
         if sink.kind == "file" and sink.ledger:
             yield Refusal(

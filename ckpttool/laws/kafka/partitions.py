@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ckpttool.connectors.kafka import deserialize
+from ckpttool.errors import MalformedFile
 from ckpttool.kafka.base import spell
 from ckpttool.laws.kafka.base import PLAN, Part, Source, is_lacking, law, loss, names_are, only_stops, where
 from ckpttool.releases import since
 from ckpttool.scene.scene import Trouble
 from ckpttool.words import counted
+
+_PUT_BACK = "put the partitions back into the newest offsets, with their positions of the batch before"
 
 
 def _added(source: Source) -> list[Part]:
@@ -46,9 +50,28 @@ def _not_at_zero(source: Source) -> Iterator[Trouble]:
 
 def _read_from_the_beginning(source: Source) -> Iterator[Trouble]:
     added, late = _whole(source)
+    read = _named_before(source)
+    if again := [one for one in added if (one[0].topic, one[1].partition) in read]:
+        rows = counted(sum((part.latest or 0) - (part.earliest or 0) for _, part in again), "row")
+        why = f"{names_are(again)} not in the newest offsets, and in older ones: read from the beginning again, {rows}"
+        yield source.tells("partitions-added", "error", why, _PUT_BACK)
+    added = [one for one in added if one not in again]
     if added and not late:
         rows = counted(sum((part.latest or 0) - (part.earliest or 0) for _, part in added), "row")
         yield source.tells("partitions-added", "info", f"{names_are(added)} new: read from the beginning, {rows}")
+
+
+def _named_before(source: Source) -> set[tuple[str, int]]:
+    """The partitions that older offsets name, as far as they were read."""
+    older = [batch for batch in source.scene.evidence.batches if batch.id < (source.scene.planned or 0)]
+    lines = [line for batch in older for line in batch.sources if line.index == source.view.index]
+    read: set[tuple[str, int]] = set()
+    for line in lines:
+        try:
+            read.update((topic, one) for topic, parts in deserialize(line.text or "{}").items() for one in parts)
+        except MalformedFile:
+            continue
+    return read
 
 
 def _deleted(source: Source) -> Iterator[Trouble]:
@@ -92,7 +115,7 @@ LAWS = (
         "partitions-added",
         "partitions that the checkpoint does not have",
         judge=_read_from_the_beginning,
-        severities=("info",),
+        severities=("error", "info"),
     ),
     only_stops("partitions-deleted", "partitions that were read are gone", judge=_deleted, tells=("partitions-gone",)),
 )

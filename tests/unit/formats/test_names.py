@@ -60,3 +60,9 @@ def test_directories_are_looked_for_from_the_newest_name_down() -> None:
     names = without_directories(parse_log_names(["0", "1", "2", "3"]), "offsets", is_directory)
     assert (list(names.ids), names.directories) == ([0, 1, 2], ("3",))
     assert asked == ["offsets/3", "offsets/2"]
+
+
+def test_what_no_long_holds_is_no_batch_and_not_forgotten() -> None:
+    names = parse_log_names(["0", "1", "9223372036854775808", "007"])
+    assert (list(names.ids), names.foreign, names.non_canonical) == ([0, 1], ("9223372036854775808",), ("007",))
+    assert parse_log_names(["9223372036854775808"]).foreign == ("9223372036854775808",)

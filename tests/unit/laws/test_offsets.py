@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from ckpttool import Scene, Start, diagnose, gather_evidence, open_checkpoint
+from ckpttool.scene.scene import ASYNC_OPTION, Trigger
 from tests.builders import build
-from tests.unit.laws.scenes import next_batch
+from tests.unit.laws.scenes import findings, next_batch
 
 
 @pytest.mark.parametrize("file", ["offsets/2", "offsets/1", "commits/2"])
@@ -23,3 +25,31 @@ def test_files_that_spark_does_not_open_change_nothing(tmp_path: Path, file: str
     build(tmp_path, "k0-10 c | k10-20 c | k20-30 c")
     (tmp_path / file).write_bytes(b"")
     assert next_batch(tmp_path) == next_batch(build(tmp_path / "sound", "k0-10 c | k10-20 c | k20-30 c"))
+
+
+def told(root: Path, trigger: Trigger | None = None, options: dict[str, str] | None = None) -> dict[str, str]:
+    start = Start((4, 2, 0), trigger, options=options or {})
+    found = diagnose(Scene(gather_evidence(open_checkpoint(str(root))), start)).findings
+    return {finding.id: finding.path for finding in found}
+
+
+def test_a_hole_below_the_newest_offsets_is_as_it_should_be_with_asynchronous_progress(tmp_path: Path) -> None:
+    root = build(tmp_path, "k0-10 c | k10-20 c | b5 k20-30")
+    assert told(root)["stray-batch-file"] == "offsets/5"
+    assert "stray-batch-file" not in told(root, options={ASYNC_OPTION: "true"})
+    assert "previous-offset-missing" not in told(root, options={ASYNC_OPTION: "true"})
+
+
+def test_an_epoch_that_runs_again_keeps_the_end_of_its_first_attempt(tmp_path: Path) -> None:
+    root = build(tmp_path, "k0-10 c | k10-20 c | k20-30")
+    assert told(root, "continuous")["epoch-end-stale"] == "offsets/2"
+    assert "epoch-end-stale" not in told(root)
+    assert "epoch-end-stale" not in told(build(tmp_path / "sound", "k0-10 c | k10-20 c"), "continuous")
+
+
+@pytest.mark.parametrize("name", ["9223372036854775808", "99999999999999999999"])
+def test_a_number_over_a_long_is_no_batch_and_is_told(tmp_path: Path, name: str) -> None:
+    root = build(tmp_path, "k0-10 c | k10-20 c")
+    (root / "offsets" / name).write_text("v1\n")
+    assert next_batch(root).batch_id == 2
+    assert findings(root)["foreign-file"].path == f"offsets/{name}"

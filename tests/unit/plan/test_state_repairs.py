@@ -38,6 +38,12 @@ def test_damaged_changes_mean_going_back_to_a_batch_whose_state_is_sound(tmp_pat
     assert not mended_state(tmp_path, delta(0, 1)).repairs
 
 
+def test_starting_over_comes_last_where_no_cost_is_known(tmp_path: Path) -> None:
+    plan, _ = look_at_state(with_state(tmp_path, d3=b"cut"))
+    assert ids(plan) == ["rewind-to-batch", "start-over"]
+    assert all(None in rows(way) for way in plan.options)
+
+
 def test_versions_that_do_not_load_either_are_passed_over(tmp_path: Path) -> None:
     plan, _ = look_at_state(with_state(tmp_path / "one", d2=b"cut", d3=b"cut"), delta(0, 1, 2))
     assert "end of batch 0" in plan.options[0].title

@@ -69,7 +69,7 @@ def test_a_replay_without_a_partition_of_the_batch_before() -> None:
     assert isinstance(obstacle, Failure)
     assert obstacle.condition == "KAFKA_DATA_LOSS.PARTITIONS_DELETED"
     assert findings[1].id == "partitions-added"
-    assert "read from the beginning, 9 rows" in findings[1].message, "once more, by the batch after it"
+    assert "read from the beginning again, 9 rows" in findings[1].message, "once more, by the batch after it"
 
 
 def test_a_replay_that_adds_a_partition_which_is_gone() -> None:
@@ -111,3 +111,17 @@ def test_what_is_passed_over_is_said_to_come_back_from_its_earliest_record() -> 
     assert allowed.message.endswith("passed over, and if they come back they are read from their earliest record")
     _, [refused] = judge(query({"t": {0: 100, 1: 5}}), there)
     assert refused.message == "t-1 is in the checkpoint, and not at the broker"
+
+
+def test_a_partition_that_older_offsets_name_is_read_twice() -> None:
+    scene = query({"t": {0: 10, 1: 5}}, {"t": {0: 20}})
+    obstacle, told = judge(scene, broker({"t": {0: (0, 50), 1: (0, 9)}}))
+    assert obstacle is None
+    assert [(one.id, one.severity) for one in told if one.id == "partitions-added"] == [("partitions-added", "error")]
+    assert "read from the beginning again, 9 rows" in told[0].message
+
+
+def test_a_partition_that_the_batch_itself_adds_is_new() -> None:
+    scene = query({"t": {0: 10}}, {"t": {0: 20, 1: 5}}, replay=True)
+    _, told = judge(scene, broker({"t": {0: (0, 50), 1: (0, 9)}}))
+    assert "error" not in {one.severity for one in told}
