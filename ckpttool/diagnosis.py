@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ckpttool.connectors.hudi import KIND as HUDI
+from ckpttool.connectors.iceberg import KIND as ICEBERG
 from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.errors import Refused, exit_code
 from ckpttool.laws.base import Law, finding_of
@@ -40,11 +42,23 @@ from ckpttool.scene.sinks import SinkEvidence, SinkVerdict
 if TYPE_CHECKING:
     from ckpttool.kafka.base import Reason, SourceView
     from ckpttool.laws.kafka.judge import KafkaVerdict
-    from ckpttool.scene.iceberg import IcebergInput
-    from ckpttool.scene.inputs import DeltaInput
+    from ckpttool.scene.inputs import TableInput
 
 STATE_NOT_READ = "state bodies not read"
 KAFKA_NOT_ASKED = "Kafka still has what the query reads next"
+ICEBERG_NOT_ASKED = "the Iceberg table still has the snapshots that the query reads next (--option path= looks)"
+ICEBERG_FILES = "the data files of the Iceberg table are there: its manifests are not read"
+# Sources whose servers nobody asks here, and the calls that would tell.
+NOT_ASKED = {
+    "kinesis": "Kinesis still has what the query reads next (GetShardIterator of each position, ListShards)",
+    "pulsar": "Pulsar still has what the query reads next (pulsar-admin topics get-message-by-id)",
+    "pubsub-lite": "Pub/Sub Lite still has what the query reads next (ComputeMessageStats from the offset)",
+    "mongodb": "MongoDB's oplog still has what the query reads next (db.getReplicationInfo())",
+    "cosmos": "Cosmos still has what the query reads next (the change feed's FeedRange with that continuation)",
+    "eventhubs": "Event Hubs still has what the query reads next (getPartitionProperties: beginningSequenceNumber)",
+}
+HUDI_NOT_ASKED = "the Hudi table's timeline still reaches back to where the query reads next (--option path= looks)"
+HUDI_FILES = "the Hudi table's cleaner has left the files of the instants that the query reads next"
 UNREACHABLE = ("sink-unreachable", "source-unreachable")
 # Faults of a Kafka client for which asking again is of no use.
 REFUSALS: tuple[Reason, ...] = ("missing_extra", "unsupported")
@@ -149,15 +163,14 @@ class Diagnosis(Struct, frozen=True, dict=True):
     def _has_fault(self, *reasons: Reason) -> bool:
         return any(fault.reason in reasons for view in self.views for fault in view.faults)
 
-    def _asked_for(self) -> Iterator[SinkEvidence | DeltaInput | IcebergInput]:
+    def _asked_for(self) -> Iterator[SinkEvidence | TableInput]:
         """What the user named: sinks, and the table of a source."""
         yield from self.scene.sinks
         if not self.scene.inputs:
             return
-        from ckpttool.scene.iceberg import IcebergInput
-        from ckpttool.scene.inputs import DeltaInput
+        from ckpttool.scene.inputs import tables_among
 
-        yield from (one for one in self.scene.inputs if isinstance(one, DeltaInput | IcebergInput))
+        yield from tables_among(self.scene.inputs)
 
 
 def diagnose(scene: Scene, chosen: Choice = "given") -> Diagnosis:
@@ -320,7 +333,13 @@ def _more_assumed(scene: Scene) -> Iterator[str]:
         yield STATE_NOT_READ
     if scene.needed_state and scene.needed_state.has_unread_tables:
         yield TABLES_UNREAD
-    if scene.kafka is None and KAFKA in scene.kinds:
+    kinds = scene.kinds
+    yield from (said for kind, said in NOT_ASKED.items() if kind in kinds)
+    if ICEBERG in kinds:
+        yield ICEBERG_FILES if scene.inputs else ICEBERG_NOT_ASKED
+    if HUDI in kinds:
+        yield HUDI_FILES if scene.inputs else HUDI_NOT_ASKED
+    if scene.kafka is None and KAFKA in kinds:
         yield KAFKA_NOT_ASKED
     elif scene.kafka is not None:
         from ckpttool.kafka.diff import views_of

@@ -1,9 +1,14 @@
-"""A Hudi table's timeline: the instants that are completed, and the batches that Hudi's streaming sink left in them.
+"""A Hudi table's timeline, `.hoodie/`: the instants that are completed, and the batches that Hudi's streaming sink left
+in them.
 
-Below table version 8 an instant is `.hoodie/<requested>.<action>`, of JSON; from version 8 on it is
-`.hoodie/timeline/<requested>_<completed>.<action>`, an Avro file. Both have a map `extraMetadata`, in which the sink
-writes under one key a text of JSON: identifier of the writer → batch. It looks for its own identifier from the newest
-instant back. What was archived (`archived/`, `timeline/history/`) is not looked at any more.
+| table version | completed instant                               | its form | archive                     |
+| ------------- | ----------------------------------------------- | -------- | --------------------------- |
+| up to 6       | `.hoodie/<requested>.<action>`                  | JSON     | `.hoodie/archived/`         |
+| from 8 on     | `.hoodie/timeline/<requested>_<completed>.<action>` | Avro | `.hoodie/timeline/history/` |
+
+An instant that is requested or inflight has that word behind its action. A completed one has a map `extraMetadata`, in
+which the sink writes under one key a text of JSON: identifier of the writer → batch. It looks for its own identifier
+from the newest instant back. What was archived is not looked at any more.
 """
 
 from __future__ import annotations
@@ -21,6 +26,8 @@ from ckpttool.formats.names import parse_long
 from ckpttool.formats.values import decode_utf8
 from ckpttool.model import Json
 
+HOODIE, PROPERTIES = ".hoodie", "hoodie.properties"
+LAYOUT_2 = 8  # the first table version with a directory of its own for the timeline
 CHECKPOINT = "_hudi_streaming_sink_checkpoint"
 WRITER = "default_single_writer"  # of a query that has no identifier of its own
 # Of the sink's writes: others compact, clean, or mark what is there.
@@ -52,6 +59,46 @@ def parse_timeline(names: Iterable[str]) -> tuple[HudiInstant, ...]:
     found = [(match, name) for name in names if (match := _INSTANT.fullmatch(name))]
     made = [HudiInstant(name, match[1], match[2] or match[1], match[3]) for match, name in found]
     return tuple(sorted(made, key=lambda one: one.time))
+
+
+class HudiTimeline(Struct, frozen=True):
+    """As a source sees it. `instants`: those that wrote rows, ascending, as an offset of this table names them."""
+
+    version: int | None
+    instants: tuple[str, ...] = ()
+    archived: bool = False
+
+    @property
+    def first(self) -> str | None:
+        return next(iter(self.instants), None)
+
+    @property
+    def last(self) -> str | None:
+        return self.instants[-1] if self.instants else None
+
+
+def timeline_of(version: int | None) -> tuple[str, str]:
+    """Where a table of this version has its timeline, and its archive."""
+    if version is not None and version >= LAYOUT_2:
+        return f"{HOODIE}/timeline", f"{HOODIE}/timeline/history"
+    return HOODIE, f"{HOODIE}/archived"
+
+
+def parse_table_version(data: bytes) -> int | None:
+    """By `hoodie.table.version`, which tables from before 0.6 lack."""
+    for line in decode_utf8(data).splitlines():
+        key, equals, value = line.partition("=")
+        if equals and key.strip() == "hoodie.table.version":
+            return parse_long(value.strip())
+    return None
+
+
+def seen_by_source(version: int | None, names: Iterable[str], archived: Iterable[str]) -> HudiTimeline:
+    """From version 8 on offsets go by the time of completion."""
+    by_completion = version is not None and version >= LAYOUT_2
+    done = [one for one in parse_timeline(names) if not by_completion or "_" in one.name]
+    instants = {one.completed if by_completion else one.time for one in done}
+    return HudiTimeline(version, tuple(sorted(instants)), any(not name.startswith(".") for name in archived))
 
 
 class HudiCommit(Struct, frozen=True):

@@ -8,6 +8,7 @@ from typing import Literal
 
 from ckpttool.connectors.base import Offset, Order
 from ckpttool.connectors.delta import KIND as DELTA
+from ckpttool.connectors.eventhubs import KIND as EVENT_HUBS
 from ckpttool.connectors.iceberg import KIND as ICEBERG
 from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.connectors.kafka import KafkaOffset, deserialize
@@ -178,6 +179,8 @@ def _range_backwards(scene: Scene) -> Failure | Doubt | None:
             continue
         if _has_laws_of_its_own(scene, source):
             continue
+        if scene.kind_of(source) == EVENT_HUBS:
+            continue  # it reads nothing then, and warns
         if not scene.is_replay and kind != "file":
             continue  # sources of the new interface are not asked for a range that is committed
         why = f"source {source.key} goes back from offsets/{scene.previous} to offsets/{scene.planned}"

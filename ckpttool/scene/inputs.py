@@ -15,6 +15,7 @@ from ckpttool.formats import layout
 from ckpttool.formats.delta_log import DeltaCommit, DeltaFile, DeltaLogNames, DeltaMetadata, TrackedSchema
 from ckpttool.formats.envelope import LONG_MAX
 from ckpttool.scene.batches import Batch, beside
+from ckpttool.scene.hudi import HudiInput
 from ckpttool.scene.iceberg import IcebergInput
 from ckpttool.scene.scene import Scene
 
@@ -97,7 +98,12 @@ class DeltaInput(Struct, frozen=True):
         return self.data.not_looked_at
 
 
-InputEvidence = FileInput | PathInput | DeltaInput | IcebergInput
+TableInput = DeltaInput | IcebergInput | HudiInput
+InputEvidence = FileInput | PathInput | TableInput
+
+
+def tables_among(inputs: Iterable[InputEvidence]) -> Iterator[TableInput]:
+    return (one for one in inputs if not isinstance(one, FileInput | PathInput))
 
 
 def last_ranges(scene: Scene, kind: type[OffsetT]) -> Iterator[LastRange[OffsetT]]:

@@ -87,6 +87,11 @@ class Start(Struct, frozen=True):
         return self.subscribes or any(key.lower().startswith("kafka.") for key in self.options)
 
     @property
+    def reads_event_hubs(self) -> bool:
+        """By the connector of its own, whose offsets look like Kafka's; through the Kafka endpoint it is Kafka."""
+        return any(key.lower().startswith("eventhubs.") for key in self.options)
+
+    @property
     def subscribes(self) -> bool:
         """Only Kafka sources have these options."""
         return any(self.option(name) is not None for name in SUBSCRIPTIONS)
@@ -251,7 +256,9 @@ class Scene(Struct, frozen=True):
             yield NotLookedAt("sinks", "its sink")
         if "kafka" in self.kinds and self.kafka is None:
             yield NotLookedAt("brokers", "what Kafka still has")
-        if not self.inputs and (self.kinds & {"delta", "iceberg"} or ("file" in self.kinds and self.replays_as_logged)):
+        if not self.inputs and (
+            self.kinds & {"delta", "iceberg", "hudi"} or ("file" in self.kinds and self.replays_as_logged)
+        ):
             yield NotLookedAt("inputs", "what it reads")
         for folder in dict.fromkeys(folder for one in self.inputs for folder in one.not_looked_at):
             yield NotLookedAt("inputs", f"what it reads in {folder}")
@@ -261,6 +268,8 @@ class Scene(Struct, frozen=True):
         """Of the sources that the newest offsets have a line for; before there are any, by the options."""
         newest = self.evidence.newest
         if newest is None:
+            if self.start.reads_event_hubs:
+                return {"eventhubs"}
             began = any(self._began_in_kafka(log.name) for log in self.checkpoint.source_logs)
             return {"kafka"} if self.start.reads_kafka or began else set()
         return {kind for source in newest.sources if (kind := self.kind_of(source))}
@@ -270,6 +279,8 @@ class Scene(Struct, frozen=True):
         else by the newest of its offsets that only one kind writes, else by the options of a query that has no other
         source. What subscribes, or began as Kafka's sources do, is Kafka's whatever its lines look like."""
         alone = self.evidence.newest is not None and len(self.evidence.newest.sources) == 1
+        if alone and self.start.reads_event_hubs:
+            return "eventhubs"
         if self._began_in_kafka(source.key) or (alone and self.start.subscribes):
             return "kafka"
         logs = [log.kind for log in self.checkpoint.source_logs if log.name == source.key and log.kind in _OWN_LOG]

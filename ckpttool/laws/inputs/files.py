@@ -13,8 +13,7 @@ from ckpttool.errors import Unavailable
 from ckpttool.formats import layout
 from ckpttool.laws.base import Law
 from ckpttool.model import Finding
-from ckpttool.scene.iceberg import IcebergInput
-from ckpttool.scene.inputs import DeltaInput, FileInput, Lookup, PathInput
+from ckpttool.scene.inputs import DeltaInput, FileInput, Lookup, PathInput, TableInput, tables_among
 from ckpttool.scene.scene import Doubt, Scene
 from ckpttool.words import counted
 
@@ -60,13 +59,12 @@ def _not_looked_for(files: Lookup, path: str, batch: int | None) -> Iterator[Fin
         yield Finding("source-not-looked-at", "info", path, why)
 
 
-def _why(table: DeltaInput | IcebergInput) -> str:
+def _why(table: TableInput) -> str:
     return f"the source's table could not be read: {table.error.message if table.error else ''}"
 
 
 def unread(scene: Scene) -> Doubt | None:
-    tables = (one for one in scene.inputs if isinstance(one, DeltaInput | IcebergInput) and one.error)
-    return next((Doubt(_why(table)) for table in tables), None)
+    return next((Doubt(_why(table)) for table in tables_among(scene.inputs) if table.error), None)
 
 
 _law = partial(Law, needs="inputs")

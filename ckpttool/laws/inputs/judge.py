@@ -6,13 +6,14 @@ from collections.abc import Iterable
 
 from ckpttool.connectors.base import OffsetStep
 from ckpttool.laws import file_place
-from ckpttool.laws.inputs import delta, files, iceberg
+from ckpttool.laws.inputs import delta, files, hudi, iceberg
 from ckpttool.model import Finding
+from ckpttool.scene.hudi import HudiInput
 from ckpttool.scene.iceberg import IcebergInput
 from ckpttool.scene.inputs import DeltaInput, InputEvidence
 from ckpttool.scene.scene import PHASES, Doubt, Failure, Scene, Trouble
 
-LAWS = (*file_place.GIVEN, *delta.LAWS, *iceberg.LAWS, *files.LAWS)
+LAWS = (*file_place.GIVEN, *delta.LAWS, *iceberg.LAWS, *hudi.LAWS, *files.LAWS)
 
 
 def count_rows(scene: Scene) -> dict[str, OffsetStep]:
@@ -34,4 +35,6 @@ def judge_inputs(scene: Scene) -> tuple[Failure | Doubt | None, tuple[Finding, .
 def _met(table: InputEvidence, scene: Scene) -> Iterable[Trouble]:
     if isinstance(table, DeltaInput) and not table.error:
         return delta.met(table, scene)
+    if isinstance(table, HudiInput) and not table.error:
+        return hudi.met(table, scene)
     return iceberg.met(table, scene) if isinstance(table, IcebergInput) and not table.error else ()

@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from ckpttool.errors import MalformedFile
-from ckpttool.formats.hudi import CHECKPOINT, HudiCommit, parse_commit, parse_timeline
+from ckpttool.formats.hudi import (
+    CHECKPOINT,
+    HudiCommit,
+    parse_commit,
+    parse_table_version,
+    parse_timeline,
+    seen_by_source,
+    timeline_of,
+)
 from tests.avro_files import avro_file, long, mapping, text
 
 EXTRA = {"type": ["null", {"type": "map", "values": {"type": "string", "avro.java.string": "String"}}]}
@@ -30,6 +38,8 @@ SCHEMA: dict[str, Any] = {
         {"name": "operationType", "type": ["null", "string"]},
     ],
 }
+
+ONE, TWO, THREE = "20240501120000000", "20240501130000000", "20240501140000000"
 
 
 def avro_commit(batches: str) -> bytes:
@@ -79,3 +89,26 @@ def test_completed_writes_in_the_order_in_which_they_were_requested() -> None:
     assert [one.action for one in found] == ["replacecommit", "commit", "deltacommit"]
     assert [one.completed_ms for one in found] == [1714561200000, 1714564809000, 1714564803000]
     assert parse_timeline(["99999999999999.commit"])[0].completed_ms is None
+
+
+def test_instants_that_wrote_rows_and_are_done() -> None:
+    names = [
+        *("hoodie.properties", "aux", f"{ONE}.commit.requested", f"{ONE}.inflight", f"{ONE}.commit"),
+        *(f"{TWO}.clean", f"{TWO}.deltacommit", f"{THREE}.replacecommit", f"{THREE}.commit.inflight", "x.commit"),
+    ]
+    timeline = seen_by_source(6, names, [])
+    assert timeline.instants == (ONE, TWO, THREE)
+    assert (timeline.first, timeline.last, timeline.archived) == (ONE, THREE, False)
+
+
+def test_later_tables_go_by_completion() -> None:
+    assert seen_by_source(8, [f"{ONE}_{THREE}.commit", f"{TWO}.commit.inflight"], ["_version_"]).instants == (THREE,)
+    assert seen_by_source(8, [], ["manifest_1"]).archived
+    assert seen_by_source(8, [], []).last is None
+
+
+def test_the_version_tells_where_the_timeline_is() -> None:
+    assert parse_table_version(b"#a\nhoodie.table.version=8\n") == 8
+    assert parse_table_version(b"hoodie.table.name=8\n") is None
+    assert timeline_of(8) == (".hoodie/timeline", ".hoodie/timeline/history")
+    assert timeline_of(6) == timeline_of(None) == (".hoodie", ".hoodie/archived")

@@ -1,0 +1,24 @@
+"""What was found of the Hudi table that a query reads. Values only."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from ckpttool.connectors.hudi import HudiOffset
+from ckpttool.errors import CkptError
+from ckpttool.formats.hudi import HudiTimeline
+
+
+class HudiInput(Struct, frozen=True):
+    """A Hudi table. `start`: behind which instant the next batch reads; None: from where the source began."""
+
+    source: str
+    path: str
+    start: HudiOffset | None
+    timeline: HudiTimeline = HudiTimeline(None)
+    exists: bool = True
+    error: CkptError | None = None
+
+    @property
+    def not_looked_at(self) -> tuple[str, ...]:
+        return ()
