@@ -335,7 +335,8 @@ class SinkLedger(Struct, frozen=True):
 class Checkpoint(Struct, frozen=True):
     """Everything read from one checkpoint directory. `faults` are the files that could not be read or understood.
 
-    `offsets` and `commits` hold the newest batches; the `*_names` cover all. `modified_ms` is by path."""
+    `offsets` and `commits` hold the newest batches; the `*_names` cover all. `modified_ms` is by path. `unfinished`:
+    the plan that `ckpt apply` has begun here and not ended, or its lock."""
 
     url: str
     metadata: QueryMetadata | None
@@ -353,6 +354,7 @@ class Checkpoint(Struct, frozen=True):
     faults: tuple[Finding, ...] = ()
     unreachable: bool = False
     dstreams: DStreamsDirectory | None = None
+    unfinished: str | None = None
 
     @property
     def last_offset_batch(self) -> int | None:

@@ -8,14 +8,14 @@ is what Spark shows if somebody takes the fence down by hand.
 from __future__ import annotations
 
 from ckpttool.formats import layout
-from ckpttool.formats.metadata import APPLY_FENCE, UNDO_FENCE
+from ckpttool.formats.metadata import APPLY_FENCE, UNDO_FENCE, is_fence_of_apply
 from ckpttool.scene.scene import Scene
 
 APPLYING, UNDOING = APPLY_FENCE.encode(), UNDO_FENCE.encode()
 
 
 def is_fence(body: bytes | None) -> bool:
-    return body in (APPLYING, UNDOING)
+    return body is not None and is_fence_of_apply(body)
 
 
 def wire_text(plan_id: str, url: str, *, undoing: bool = False) -> bytes:

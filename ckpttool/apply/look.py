@@ -12,7 +12,7 @@ from ckpttool.apply.make_plan import absolute_sink, choose, planned_steps, promi
 from ckpttool.apply.outcome import NotApplied, WhyNot
 from ckpttool.apply.plan_file import restarted_of
 from ckpttool.apply.stores.base import WritableStore
-from ckpttool.apply.verify import broken
+from ckpttool.apply.verify import AsItWillBe, broken
 from ckpttool.apply.work import Work, does_not_fit, like_siblings
 from ckpttool.diagnosis import diagnose
 from ckpttool.errors import CkptError, Refused
@@ -120,7 +120,10 @@ def _predicted_otherwise(work: Work) -> Iterator[WhyNot]:
     restarted = restarted_of(plan, work.settings.given)
     now_ms = int(time.time() * 1000)
     try:
-        diagnosis, planned = plan_restart(plan.checkpoint, restarted, work.settings.storage, now_ms=now_ms)
+        reading = AsItWillBe(work.reading, {})
+        diagnosis, planned = plan_restart(
+            plan.checkpoint, restarted, work.settings.storage, now_ms=now_ms, store=reading
+        )
         option = choose(planned, plan.option.id)
     except Refused as error:
         yield WhyNot("plan-does-not-fit", f"it cannot be planned any more: {error.message}", next_step=error.next_step)

@@ -47,9 +47,16 @@ from ckpttool.scene.scene import Scene
 from ckpttool.storage.store import Store, is_directory, open_store
 from ckpttool.storage.urls import is_local, redact_url
 
+# Ways out that are commands of their own.
+BY_COMMAND = ("resume-apply", "undo-apply")
+
 
 def choose(plan: Plan, taken: str | None) -> WayOut:
     """The one that was named; else the one that somebody wished, or the only repair that neither loses nor doubles."""
+    if begun := next((one.id for one in plan.options if one.id in BY_COMMAND), None):
+        raise Refused(
+            f"a plan was begun here and is not finished ({begun})", "ckpt apply --resume PATH, or ckpt undo PATH"
+        )
     if taken is not None:
         found = next((option for option in plan.options if option.id == taken), None)
         if found is None:

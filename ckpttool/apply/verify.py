@@ -9,17 +9,20 @@ from ckpttool.api import Restarted, plan_restart
 from ckpttool.apply.make_plan import promise_of
 from ckpttool.apply.plan_file import PlanFile, Promise, restarted_of
 from ckpttool.errors import CkptError, NotFound
+from ckpttool.formats.layout import OWN_DIRECTORY
 from ckpttool.releases import parse_release
 from ckpttool.storage.store import FileStat, Store
 
 
 class AsItWillBe(Store):
-    """`instead`: what these files are then, None: not there. `gone`: empty directories that will not be there."""
+    """Without what is ours. `instead`: what these files are then, None: not there. `gone`: empty directories that will
+    not be there."""
 
     def __init__(self, store: Store, instead: Mapping[str, bytes | None], gone: Collection[str] = ()) -> None:
         self.url = store.url
         self._store, self._instead = store, instead
-        self._hidden = {path for path, body in instead.items() if body is None} | {*gone}
+        hidden = {path for path, body in instead.items() if body is None}
+        self._hidden = {*hidden, *gone, OWN_DIRECTORY}
 
     def list(self, path: str = "") -> list[str]:
         if path in self._hidden:

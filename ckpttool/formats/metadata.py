@@ -22,8 +22,12 @@ APPLY_FENCE = '{"id":"unfinished: run ckpt apply --resume"}'
 UNDO_FENCE = '{"id":"unfinished: run ckpt undo PATH"}'
 
 
+def is_fence_of_apply(data: bytes) -> bool:
+    return data in (APPLY_FENCE.encode(), UNDO_FENCE.encode())
+
+
 def parse_metadata(data: bytes) -> QueryMetadata:
-    if data in (APPLY_FENCE.encode(), UNDO_FENCE.encode()):
+    if is_fence_of_apply(data):
         raise MalformedFile(
             "a plan is being carried out or taken back, and that is not finished: this is its fence",
             expected=EXPECTED,

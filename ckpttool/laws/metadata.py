@@ -11,10 +11,30 @@ from ckpttool.model import Finding
 from ckpttool.releases import since
 from ckpttool.scene.scene import Doubt, Failure, Scene
 
+UNFINISHED = "apply-unfinished"
+
+
+def _fenced_off(scene: Scene) -> Failure | Doubt | None:
+    fault = scene.fault(layout.METADATA)
+    return unread(scene, fault, "start", "`metadata`") if fault and fault.id == UNFINISHED else None
+
+
+def check_unfinished(scene: Scene) -> Iterator[Finding]:
+    """Where the fence stands, its own fault tells."""
+    plan, fault = scene.checkpoint.unfinished, scene.fault(layout.METADATA)
+    if plan is not None and not (fault and fault.id == UNFINISHED):
+        yield Finding(
+            id=UNFINISHED,
+            severity="error",
+            path=f"{layout.OWN_DIRECTORY}/",
+            message="ckpt apply has begun to carry a plan out here, or to take it back, and has not ended",
+            next_step="ckpt apply --resume PATH goes on, ckpt undo PATH takes it back",
+        )
+
 
 def _metadata_malformed(scene: Scene) -> Failure | Doubt | None:
     fault = scene.fault(layout.METADATA)
-    return unread(scene, fault, "start", "`metadata`") if fault else None
+    return unread(scene, fault, "start", "`metadata`") if fault and fault.id != UNFINISHED else None
 
 
 def _metadata_missing(scene: Scene) -> Failure | None:
@@ -56,6 +76,14 @@ def _metadata_write(scene: Scene) -> Failure | None:
 
 
 LAWS = (
+    Law(
+        UNFINISHED,
+        "While `ckpt apply` or `ckpt undo` is under way the id in `metadata` is no UUID; `start()` throws.",
+        "StreamMetadata.read, StreamExecution",
+        _fenced_off,
+        symptom="a plan was begun and is not finished",
+        look=check_unfinished,
+    ),
     Law(
         "metadata-corrupt",
         "`metadata` must be a JSON object whose `id` is a UUID; `start()` throws otherwise.",

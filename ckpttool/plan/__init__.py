@@ -14,14 +14,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ckpttool.formats import layout
+from ckpttool.formats.metadata import UNDO_FENCE, is_fence_of_apply
 from ckpttool.laws.restart import GOES_ON, Restart, predict_restart
+from ckpttool.literals import shell_path
 from ckpttool.plan.cost import Cost, cost_of
 from ckpttool.plan.fence import fenced, standing
 from ckpttool.plan.log_repairs import START_OVER
 from ckpttool.plan.reach import Reach, Wish, reach_of, versions_to_look_at, wished_rewind
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.sink_repairs import drop_batch, refill, rows_of_a_lost_checkpoint, rows_written_twice, skip_batch
-from ckpttool.plan.steps import Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Write, is_outside
+from ckpttool.plan.steps import Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Write, is_outside, plain
 from ckpttool.plan.troubles import first_trouble, repairs_of
 from ckpttool.scene.scene import Scene
 
@@ -82,6 +84,8 @@ def plan_recovery(scene: Scene, restart: Restart, wish: Wish | None = None) -> P
     refused: list[Refusal] = []
     if scene.evidence.mode == "dstreams" or scene.is_continuous:
         return Plan((), (Refusal("edit-files", f"no way out is known for the mode {scene.mode}"),))
+    if begun := half_done(scene):
+        return Plan(begun)
     if unfinished := standing(scene.checkpoint):
         return Plan((), (Refusal("edit-files", unfinished),))
     if wish:
@@ -102,6 +106,26 @@ def plan_recovery(scene: Scene, restart: Restart, wish: Wish | None = None) -> P
     if restart.outcome == "replay" and not scene.is_async and first_trouble(scene, in_logs) is None:
         found.extend(_chosen(scene, [skip_batch(scene), drop_batch(scene)], refused))
     return Plan(_told_apart(_cheapest_first(found)), tuple(dict.fromkeys(refused)), reach_of(scene))
+
+
+def half_done(scene: Scene) -> tuple[WayOut, ...]:
+    """Where `ckpt apply` was interrupted: what lies there is half of two checkpoints, and nothing else leads out."""
+    fence = scene.checkpoint.raw.get(layout.METADATA, b"")
+    if scene.checkpoint.unfinished is None and not is_fence_of_apply(fence):
+        return ()
+    ways = {"resume-apply": "apply --resume", "undo-apply": "undo"}
+    if fence == UNDO_FENCE.encode():
+        ways.pop("resume-apply")
+    return tuple(_by_ckpt(scene, id, command) for id, command in ways.items())
+
+
+def _by_ckpt(scene: Scene, id: str, command: str) -> WayOut:
+    goes_on = id == "resume-apply"
+    shell = f"ckpt {command} {shell_path(plain(scene.root))}"
+    why = "goes on with the plan that was begun" if goes_on else "takes back the plan that was begun"
+    step = Manual(text=shell, why=why, shell=shell, target="query")
+    title = "Go on with the plan that was begun" if goes_on else "Take back the plan that was begun"
+    return WayOut(id, title, "that of the plan" if goes_on else "as before it", None, None, None, (step,), scene)
 
 
 def _ways_out(before: Scene, refused: list[Refusal]) -> Iterator[WayOut]:

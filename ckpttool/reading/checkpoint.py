@@ -28,7 +28,7 @@ from ckpttool.formats.commits import parse_commit_log
 from ckpttool.formats.file_log import parse_source_log
 from ckpttool.formats.initial_offset import initial_offset_hint, parse_initial_offset
 from ckpttool.formats.limits import OverLimit, Room
-from ckpttool.formats.metadata import parse_metadata
+from ckpttool.formats.metadata import is_fence_of_apply, parse_metadata
 from ckpttool.formats.names import parse_log_names, without_directories
 from ckpttool.formats.offsets import parse_offset_log
 from ckpttool.formats.state.names import by_batch, parse_state_versions, provider_by_conf, provider_of
@@ -125,7 +125,9 @@ class _Loader:
         self.room = Room()
         self.unreachable = False
 
-    def load(self, names: Sequence[str]) -> Checkpoint:
+    def load(self, every: Sequence[str]) -> Checkpoint:
+        names = [name for name in every if name != layout.OWN_DIRECTORY]
+        unfinished = self.load_unfinished() if len(names) < len(every) else None
         beside = layout.COMMITS if layout.COMMITS in names else None
         offset_names = self.load_log_names(layout.OFFSETS, names, beside)
         commit_names = self.load_log_names(layout.COMMITS, names)
@@ -154,7 +156,13 @@ class _Loader:
             raw=self.raw,
             faults=(*self.faults, *map(_changed, sorted(self.store.changed))),
             unreachable=self.unreachable,
+            unfinished=unfinished,
         )
+
+    def load_unfinished(self) -> str | None:
+        from ckpttool.reading.applies import unfinished_apply
+
+        return unfinished_apply(self.store)
 
     def load_ledgers(self, metadata: QueryMetadata | None) -> tuple[SinkLedger, ...]:
         from ckpttool.reading.ledger import load_ledgers
@@ -162,7 +170,11 @@ class _Loader:
         return tuple(load_ledgers(self.store, metadata.id if metadata else None))
 
     def load_metadata(self) -> QueryMetadata | None:
-        return self.read(layout.METADATA, parse_metadata, "metadata-corrupt", "error", _RESTORE_METADATA)
+        found = self.read(layout.METADATA, parse_metadata, "metadata-corrupt", "error", _RESTORE_METADATA)
+        if is_fence_of_apply(self.raw.get(layout.METADATA, b"")):  # the one thing that cannot be read and is no damage
+            self.faults = [replace(one, id="apply-unfinished") if one.path == layout.METADATA else one
+                           for one in self.faults]  # fmt: skip
+        return found
 
     @property
     def source_bodies(self) -> int:

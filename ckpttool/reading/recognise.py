@@ -13,6 +13,7 @@ from ckpttool.formats.layout import (
     LOGS,
     METADATA,
     OFFSETS,
+    OWN_DIRECTORY,
     PARTS,
     SOURCES,
     STATE,
@@ -30,7 +31,7 @@ def is_checkpoint(store: Store, names: Collection[str]) -> bool:
     logs = [name for name in LOGS if name in names]
     if METADATA in names and logs:
         return True
-    if names and all(name in PARTS or name.startswith(".") for name in names):
+    if names and all(name in (*PARTS, OWN_DIRECTORY) or name.startswith(".") for name in names):
         kept = any(name in names and _is_numbered(store, name) for name in (SOURCES, STATE))
         return kept or (METADATA in names and _is_query_metadata(store)) or _has_batches(store, logs)
     if METADATA in names and not is_directory(store, METADATA):
