@@ -13,16 +13,19 @@ import pytest
 from ckpttool.diagnosis import KAFKA_NOT_ASKED
 from tests.differential.sweep.accuracy import (
     ICEBERG_WRONGLY_FINE,
+    KNOWN_SILENT,
     KNOWN_WRONGLY_FINE,
     PAGE,
     group_of,
     judged,
     judged_iceberg,
     judged_kafka,
+    judged_sinks,
     refreshed,
 )
 from tests.differential.sweep.bases import Sparks, bases
 from tests.differential.sweep.judge import Verdict, score
+from tests.differential.sweep.judge_sinks import score_sinks
 from tests.differential.sweep.load import recorded_versions
 from tests.differential.sweep.restarts import Restarter
 from tests.differential.sweep.run import Json, in_one_process, read, verdict
@@ -94,6 +97,22 @@ def test_restarts_of_iceberg_sources_are_predicted_by_their_tables(version: str)
 def test_of_iceberg_only_what_its_metadata_does_not_tell_is_promised_to_be_fine(version: str) -> None:
     wrong = {one.case["table"] for one in judged_iceberg(version) if one.wrongly_fine}
     assert wrong == set(ICEBERG_WRONGLY_FINE)
+
+
+@pytest.mark.parametrize("version", recorded_versions("sinks"))
+def test_sinks_are_followed_over_ten_batches(version: str) -> None:
+    told = score_sinks(judged_sinks(version))
+    assert told.cases >= 100
+    assert min(told.failure, told.error, told.readers) >= 0.985 * told.cases
+    assert told.missing >= 0.93 * told.cases
+    assert told.unknown <= 0.05 * told.cases
+    assert told.alarm == 0
+    assert {one.case["id"] for one in judged_sinks(version) if one.silent} <= KNOWN_SILENT.keys()
+
+
+def test_every_known_silence_is_still_one() -> None:
+    silent = {one.case["id"] for version in recorded_versions("sinks") for one in judged_sinks(version) if one.silent}
+    assert silent == KNOWN_SILENT.keys()
 
 
 def test_the_page_has_the_figures_of_now() -> None:

@@ -28,7 +28,7 @@ def _broken(view: SinkView, _: SinkVerdict, seen: Horizon) -> Iterator[Finding]:
         return
     told = [spell_unreadable(seen.unreadable)] if seen.unreadable else []
     told += [f"batch {seen.failure.batch_id} fails: {seen.failure.why}"] if seen.failure else []
-    message = "; ".join([*([f"{LOG} is gone"] if view.sink.log_gone else []), *told])
+    message = "; ".join([*([f"there is no {LOG}, nor the log of a table"] if view.sink.log_gone else []), *told])
     path = f"{view.sink.path}/{LOG}"
     if seen.if_files:
         message = f"if a file sink writes here: {message}"

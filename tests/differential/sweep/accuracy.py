@@ -8,10 +8,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import astuple
 from functools import cache
 from pathlib import Path
 
 from tests.differential.sweep.judge import Score, Verdict, judge, judge_iceberg, judge_kafka, score
+from tests.differential.sweep.judge_sinks import SinkVerdict, judge_sinks, score_sinks
 from tests.differential.sweep.load import recorded_versions
 
 PAGE = Path(__file__).parents[3] / "docs" / "accuracy.md"
@@ -47,6 +50,18 @@ ICEBERG_WRONGLY_FINE = ("data-lost", "dropped")
 @cache
 def judged(version: str) -> tuple[Verdict, ...]:
     return tuple(judge(version))
+
+
+# Cases in which rows are missing without a word, with the reason why no file tells.
+KNOWN_SILENT = {
+    "sinks-file/an-entry-lists-nothing": "an entry of a file sink's log lists no file, as of a batch without rows",
+    "sinks-file-long/an-entry-lists-nothing": "the same",
+}
+
+
+@cache
+def judged_sinks(version: str) -> tuple[SinkVerdict, ...]:
+    return tuple(judge_sinks(version))
 
 
 @cache
@@ -102,6 +117,26 @@ def iceberg_figures() -> str:
     return "\n".join(lines) + "\n"
 
 
+SINK_COLUMNS = ("cases", "batch that fails", "error", "readers", "missing rows", "unknown", "silent", "false alarms")
+
+
+def sink_figures() -> str:
+    """Of sinks over the next ten batches, by sink."""
+    lines = ["| Spark | sink | " + " | ".join(SINK_COLUMNS) + " |", "|---|---|" + "---:|" * len(SINK_COLUMNS)]
+    for version in recorded_versions("sinks"):
+        groups: dict[str, list[SinkVerdict]] = defaultdict(list)
+        for verdict in judged_sinks(version):
+            groups[verdict.case["group"].partition("/")[2]].append(verdict)
+        lines.append(_sink_row(f"**{version}**", "all", judged_sinks(version)))
+        lines.extend(_sink_row("", group, groups[group]) for group in sorted(groups))
+    return "\n".join(lines) + "\n"
+
+
+def _sink_row(version: str, group: str, verdicts: Sequence[SinkVerdict]) -> str:
+    told = score_sinks(verdicts)
+    return f"| {version} | {group} | " + " | ".join(map(str, astuple(told))) + " |"
+
+
 def _row(version: str, group: str, told: Score) -> str:
     counts = (
         told.cases,
@@ -121,6 +156,7 @@ def refreshed(page: str) -> str:
         (BEGIN, END, figures),
         ("<!-- kafka -->\n", "<!-- /kafka -->", kafka_figures),
         ("<!-- iceberg -->\n", "<!-- /iceberg -->", iceberg_figures),
+        ("<!-- sinks -->\n", "<!-- /sinks -->", sink_figures),
     )
     for begin, end, told in made:
         before, _, rest = page.partition(begin)

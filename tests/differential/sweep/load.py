@@ -44,6 +44,19 @@ def lay(files: Mapping[str, str], checkpoint: Path) -> None:
         path.write_bytes(text.encode("latin-1" if name.startswith("sources") else "utf-8"))
 
 
+def lay_sink(case: Json, kept: Mapping[str, Json], root: Path) -> Path:
+    """A checkpoint and its sink below `root`, as they were before the restart; of data there is only the size."""
+    files = case["files"] if case["like"] is None else kept[case["like"]]["files"] | case["files"]
+    for name, what in files.items():
+        path = root / name
+        if what is None:
+            path.mkdir(parents=True)
+        elif what is not False:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(bytes(what) if isinstance(what, int) else what.encode())
+    return root / "checkpoint"
+
+
 def cases_in_turn(
     spark: str, folder: Path, nth: int = 1, suite: str = CASES
 ) -> Iterator[tuple[Json, Callable[[], Path]]]:
