@@ -51,6 +51,8 @@ TABLE: Mapping[str, Limit] = {
     # Of HDFS-backed state all of a partition is held in memory, of RocksDB what changelogs have changed.
     "unpacked": Limit(160 * _MIB, "decompressed bytes of one store's files"),
     "entries": Limit(1_500_000, "entries of one store's files"),
+    # Copied to a temporary directory where they are not on the local disk; a partition of Spark's is some of them.
+    "tables": Limit(8 * 1024 * _MIB, "bytes of the tables of a snapshot that are fetched"),
     # Where it is shown as values: of a byte may become a list of nothing, or six characters of text, several times.
     "row": Limit(4 * _MIB, "bytes of a row of state"),
     # Logs of 100,000 batches have 200,000 names with their checksums.

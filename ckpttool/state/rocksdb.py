@@ -18,6 +18,7 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from ckpttool.errors import Deadly, InFile, MalformedFile, NotFound, Refused, Unavailable
+from ckpttool.formats.limits import check
 from ckpttool.formats.state.names import LOG_DIRECTORY
 from ckpttool.formats.state.rocksdb import Snapshot
 from ckpttool.jail.cell import DONE, MORE, TAKEN
@@ -74,6 +75,8 @@ def opened_snapshot(
     """The database of the zip `base` in the store directory `path`; `entries` are the zip's."""
     if not is_installed("rocksdict"):
         raise MissingRocksdict
+    if not isinstance(store, LocalStore):
+        check("tables", sum(file.size_bytes for file in snapshot.files))
     with temporary_directory(_TEMPORARY, store) as directory:
         for name, content in entries.items():
             if re.match(_SMALL_FILES, name):
@@ -182,7 +185,17 @@ def _placed(store: Store, path: str, directory: str, name: str, size: int) -> It
     if isinstance(store, LocalStore):
         yield _Table(name, path, store.real_path(path), size)
         return
-    _check_size(path, _place(f"{directory}/{name}", read_pieces(store, path)), size)
+    _check_size(path, _place(f"{directory}/{name}", _up_to(size, read_pieces(store, path))), size)
+
+
+def _up_to(size: int, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """And one piece more, where there is more: enough to be told from what was to be there."""
+    come = 0
+    for piece in pieces:
+        yield piece
+        come += len(piece)
+        if come > size:
+            return
 
 
 def _link(target: str, table: _Table, error: int, size: int, descriptor: int) -> None:

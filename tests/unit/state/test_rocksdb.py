@@ -10,15 +10,18 @@ import signal
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from ckpttool.errors import MalformedFile
+from ckpttool.errors import CkptError, MalformedFile
+from ckpttool.formats import limits
 from ckpttool.formats.state.rocksdb import read_zip_entries
 from ckpttool.jail.warden import JAIL
+from ckpttool.state.reader import open_state
 from ckpttool.state.rocksdb import Database, pairs
-from ckpttool.storage.store import LocalStore
+from ckpttool.storage.store import FileStat, LocalStore, Store
 from tests.conftest import run_ckpt
 from tests.state_builders import ROCKSDB
 from tests.unit.state.made import placed, read, rocks_key, rocks_snapshot, rocks_value, rows_of
@@ -203,6 +206,55 @@ def test_a_database_is_read_on_where_a_child_has_died(tmp_path: Path) -> None:
             JAIL.close()
         found[row.values[0][0]] = row.values[1][0]
     assert (found, reader.findings) == (many, [])
+
+
+class Elsewhere(Store):
+    """A store that is not of the local disk: its tables are fetched. `larger`: by how much they are, as listed too."""
+
+    def __init__(self, root: Path, larger: int = 0) -> None:
+        self.url = f"memory://{root}"
+        self.given = 0
+        self._root = root
+        self._larger = larger
+
+    def list(self, path: str = "") -> list[str]:
+        return [one.name for one in (self._root / path).iterdir()]
+
+    def stat(self, path: str) -> FileStat | None:
+        found = self._root / path
+        if not found.exists():
+            return None
+        more = self._larger if found.suffix == ".sst" else 0
+        return FileStat(found.stat().st_size + more, None, found.is_dir())
+
+    def read(self, path: str) -> bytes:
+        return (self._root / path).read_bytes()
+
+    def read_range(self, path: str, start: int, end: int) -> bytes:
+        self.given += end - start
+        return self.read(path)[start:end].ljust(end - start, b"\0")
+
+    def read_all(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | CkptError]]:
+        yield from ((path, self.read(path)) for path in paths)
+
+    def at(self, path: str) -> Elsewhere:
+        return Elsewhere(self._root / path)
+
+
+@pytest.mark.extras
+def test_tables_are_fetched_up_to_a_limit_and_up_to_their_size(tmp_path: Path) -> None:
+    root = placed(tmp_path, rocks_snapshot(3, {"a": 1}), ROCKSDB)
+    sound = open_state(Elsewhere(root), None)
+    assert (rows_of(sound), sound.findings) == ({"a": 1}, [])
+    with limits.changed({"tables": 100}):
+        limited = open_state(Elsewhere(root), None)
+        assert rows_of(limited) == {}
+    assert "--read-limit tables=" in limited.findings[0].message
+    endless = Elsewhere(root, larger=2**40)
+    lied = open_state(endless, None)
+    assert rows_of(lied) == {}
+    assert "as the snapshot says" in (lied.findings[0].expected or "")
+    assert endless.given <= limits.PIECE_BYTES
 
 
 @pytest.mark.parametrize("sizes", [b"12345", b"\xff\xff\xff\xff", b"\x02\x00\x00\x00"], ids=str)
