@@ -69,6 +69,11 @@ def most(kind: str) -> int:
     return _in_force[kind]
 
 
+def given() -> dict[str, int]:
+    """What is in force in place of the table: for other processes, which have to be told."""
+    return {kind: now for kind, now in _in_force.items() if now != TABLE[kind].most}
+
+
 @contextmanager
 def changed(given: Mapping[str, int]) -> Iterator[None]:
     """Other limits than the table's, for as long as a command runs."""

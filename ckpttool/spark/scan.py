@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 
 from ckpttool.errors import Unavailable
 from ckpttool.fleet.scan import AT_ONCE, Inspector, Sighting, inspect_here
+from ckpttool.formats import limits
 from ckpttool.storage.remote_errors import harmless
 from ckpttool.storage.store import Store, open_store
 from ckpttool.storage.urls import parse_url
@@ -49,7 +50,8 @@ def _inspect(
         done = context.accumulator(0)
         paths = context.parallelize([*found], -(-len(found) // _PER_TASK))
         with _telling(progress, done, len(found)):
-            seen = paths.mapPartitions(partial(_inspect_some, root, storage_options, now_ms, done)).collect()
+            inspect = partial(_inspect_some, root, storage_options, limits.given(), now_ms, done)
+            seen = paths.mapPartitions(inspect).collect()
     except Exception as error:
         raise Unavailable(f"Spark gave up: {_reason(error)}", _NEXT_STEP) from None
     progress(len(found))
@@ -57,13 +59,19 @@ def _inspect(
 
 
 def _inspect_some(
-    root: str, storage_options: Mapping[str, str], now_ms: int, done: Accumulator[int], paths: Iterator[str]
+    root: str,
+    storage_options: Mapping[str, str],
+    read_limits: Mapping[str, int],
+    now_ms: int,
+    done: Accumulator[int],
+    paths: Iterator[str],
 ) -> Iterator[Sighting]:
     """Runs on a worker."""
-    store = open_store(root, storage_options)
-    for sighting in inspect_here({path: store.at(path) for path in paths}, now_ms, lambda _: None):
-        done.add(1)
-        yield sighting
+    with limits.changed(read_limits):
+        store = open_store(root, storage_options)
+        for sighting in inspect_here({path: store.at(path) for path in paths}, now_ms, lambda _: None):
+            done.add(1)
+            yield sighting
 
 
 @contextmanager

@@ -6,15 +6,16 @@
 A partition of the state is a partition of the data, read by a Python worker with the same decoder as `ckpt state`. The
 schema is known before the job, from the state's own schema files. Workers must have ckpttool and its extra `state`.
 
-Options: `batch`, `operator`, `store` as of `ckpt state rows`, `partitions` (`0,3,7`), and whatever begins with
-`storage.` for the storage (`storage.key=…`). From Spark 4.1 on, `partition = 3` and `partition IN (…)` are pushed down
-where `spark.sql.python.filterPushdown.enabled` is set.
+Options: `batch`, `operator`, `store` as of `ckpt state rows`, `partitions` (`0,3,7`), what begins with `storage.` for
+the storage (`storage.key=…`), and limits of what is read (`limit.state=…`). From Spark 4.1 on, `partition = 3` and
+`partition IN (…)` are pushed down where `spark.sql.python.filterPushdown.enabled` is set.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from msgspec import Struct
@@ -22,13 +23,14 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from ckpttool.errors import CkptError, NotFound
+from ckpttool.formats import limits
 from ckpttool.formats.state.types import DataType
 from ckpttool.state.reader import StateReader, open_state
 from ckpttool.state.tables import StateTable
 from ckpttool.storage.store import open_store
 
 NAME = "ckpt-state"
-STORAGE_PREFIX = "storage."
+STORAGE_PREFIX, LIMIT_PREFIX = "storage.", "limit."
 PARTITION = "partition"
 
 
@@ -41,6 +43,11 @@ class Request(Struct, frozen=True):
     store: str | None
     partitions: tuple[int, ...] | None
     storage: tuple[tuple[str, str], ...]
+    read_limits: tuple[tuple[str, int], ...]
+
+    def limited(self) -> AbstractContextManager[None]:
+        """What is opened is read in here."""
+        return limits.changed(dict(self.read_limits))
 
     def open(self) -> tuple[StateReader, StateTable]:
         reader = open_state(open_store(self.path, dict(self.storage)), self.batch)
@@ -60,7 +67,9 @@ class StateSource(DataSource):
         return NAME
 
     def schema(self) -> StructType:
-        _, table = _request(self.options).open()
+        request = _request(self.options)
+        with request.limited():
+            _, table = request.open()
         fields = [_field(PARTITION, "integer"), *(_field(one.name, spark_type(one.type)) for one in table.columns)]
         return StructType.fromJson({"type": "struct", "fields": fields})
 
@@ -84,8 +93,9 @@ class StateSourceReader(DataSourceReader):
         self.wanted: set[int] | None = None if request.partitions is None else set(request.partitions)
 
     def partitions(self) -> Sequence[InputPartition]:
-        reader, table = self.request.open()
-        there = reader.partitions(table.operator)
+        with self.request.limited():
+            reader, table = self.request.open()
+            there = reader.partitions(table.operator)
         return [OnePartition(one, reader.batch) for one in there if self.wanted is None or one in self.wanted]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
@@ -94,8 +104,9 @@ class StateSourceReader(DataSourceReader):
         from ckpttool.state.batches import partition_batches
 
         assert isinstance(partition, OnePartition)
-        reader, table = replace(self.request, batch=partition.batch).open()
-        yield from partition_batches(reader, table, partition.partition)
+        with self.request.limited():
+            reader, table = replace(self.request, batch=partition.batch).open()
+            yield from partition_batches(reader, table, partition.partition)
 
 
 class ChoosyReader(StateSourceReader):
@@ -133,7 +144,13 @@ def _request(options: Any) -> Request:
     if not path:
         raise CkptError("no path", "load(PATH)")
     batch, partitions = options.get("batch"), options.get("partitions")
-    storage = {name[len(STORAGE_PREFIX) :]: value for name, value in options.items() if name.startswith(STORAGE_PREFIX)}
+    storage, read_limits = (
+        {name[len(prefix) :]: value for name, value in options.items() if name.startswith(prefix)}
+        for prefix in (STORAGE_PREFIX, LIMIT_PREFIX)
+    )
+    unknown = next((kind for kind in read_limits if kind not in limits.TABLE), None)
+    if unknown is not None:
+        raise CkptError(f"no limit is called {unknown}", f"there are: {', '.join(limits.TABLE)}")
     return Request(
         path=path,
         batch=None if batch is None else int(batch),
@@ -141,6 +158,7 @@ def _request(options: Any) -> Request:
         store=options.get("store"),
         partitions=None if partitions is None else tuple(int(one) for one in partitions.split(",") if one.strip()),
         storage=tuple(sorted(storage.items())),
+        read_limits=tuple((kind, int(most)) for kind, most in sorted(read_limits.items())),
     )
 
 

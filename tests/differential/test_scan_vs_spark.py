@@ -103,6 +103,15 @@ def test_the_workers_ask_a_store_in_the_name_that_was_given(s3: tuple[Proxy, str
     assert SECRET not in there.out + there.err
 
 
+def test_the_workers_read_under_the_limits_that_were_given(fleet: Path) -> None:
+    arguments = ["scan", str(fleet), "--format", "json", "--read-limit", "offsets=10"]
+    here = run_ckpt(*arguments)
+    there = run_on_spark(VERSION, HERE, *arguments, "--engine", "spark")
+    assert there.code == here.code
+    assert told(there.out) == told(here.out)
+    assert "--read-limit offsets=" in there.out
+
+
 @pytest.mark.at_length
 def test_workers_without_ckpttool_are_told_in_a_line(fleet: Path, tmp_path: Path) -> None:
     bare = tmp_path / "python"

@@ -15,7 +15,7 @@ from ckpttool import open_store
 from ckpttool.formats.state.ddl import parse_ddl
 from ckpttool.report.state_rows import line_renderer
 from ckpttool.state.reader import open_state
-from tests.differential.on_spark import OURS, WORKERS, clear_workers, run_on_spark
+from tests.differential.on_spark import HERE, OURS, WORKERS, clear_workers, run_on_spark
 from tests.samples.place import REPOSITORY
 from tests.samples.process import JOBS, SparkProcess
 from tests.unit.formats.state.test_ddl import DDL
@@ -123,3 +123,14 @@ def test_two_workers_export_what_we_export(large: Path, tmp_path: Path) -> None:
     assert len(parts) == 8
     written = [line for part in parts for line in part.read_text().splitlines()]
     assert Counter(map(comparable, written)) == local_rows(large)
+    assert {part.stat().st_mode & 0o777 for part in parts} == {0o600}
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.at_length
+def test_workers_read_under_the_limits_that_were_given(large: Path, tmp_path: Path) -> None:
+    arguments = [str(large), str(tmp_path / "out"), "--engine", "spark", "--to", "jsonl", "--mode", "640"]
+    ran = run_on_spark(VERSION, HERE, "state", "export", *arguments, "--read-limit", "row=20")
+    assert ran.code != 0
+    assert "--read-limit row=" in ran.err
+    assert not list((tmp_path / "out").glob("part-*"))

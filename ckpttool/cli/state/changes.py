@@ -121,7 +121,7 @@ def export_(
     if engine == "spark" and which.schema is not None:
         raise click.UsageError("--schema is not for --engine spark")
     if engine == "spark":
-        _export_with_spark(reader, table, path, storage, directory, to)
+        _export_with_spark(reader, table, path, storage, directory, to, given["mode"])
     exported = _export_here(reader, table, directory, to, given) if engine == "local" else None
     output.show(export_document(reader, table, directory, exported))
     return exit_code_of(reader)
@@ -141,7 +141,7 @@ def _export_here(
 
 
 def _export_with_spark(
-    reader: StateReader, table: StateTable, path: str, options: dict[str, str], directory: str, to: str
+    reader: StateReader, table: StateTable, path: str, options: dict[str, str], directory: str, to: str, mode: int
 ) -> None:
     if to not in ("parquet", "jsonl"):
         raise click.UsageError(f"Spark does not write {to} of rows with structs; use --to parquet or jsonl")
@@ -149,4 +149,4 @@ def _export_with_spark(
         from ckpttool.spark.export import export_with_spark
     except ImportError:
         raise Refused("--engine spark needs pyspark 4.0 or later", "pip install 'pyspark>=4' pandas") from None
-    export_with_spark(path, options, directory, to, reader.batch, table.operator, table.name)
+    export_with_spark(path, options, directory, to, reader.batch, table.operator, table.name, mode)
