@@ -11,7 +11,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from ckpttool.apply.plan_file import FileMark, NamesMark, SinkMark
+from ckpttool.apply.plan_file import FileMark, NamesMark, SinkMark, absolute_place
 from ckpttool.errors import NotFound, Refused
 from ckpttool.formats import layout
 from ckpttool.scene.scene import Scene
@@ -125,7 +125,7 @@ def mark_sink(sink: SinkEvidence) -> SinkMark:
         names = names_mark("", [*map(str, sink.names.ids), *sink.names.others])
     ledger = {entry.app_id: entry.batch_id for entry in sink.ledger if entry.app_id is not None}
     newest = max((write.version for write in sink.writes if write.version is not None), default=None)
-    return SinkMark(sink.kind, sink.path, version=newest, ledger=ledger, names=names)
+    return SinkMark(sink.kind, absolute_place(sink.path), version=newest, ledger=ledger, names=names)
 
 
 # -- looking again -----------------------------------------------------------------------------------------------------

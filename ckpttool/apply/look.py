@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ckpttool.api import plan_restart
 from ckpttool.apply import applies
 from ckpttool.apply.fingerprints import differences, mark_sink
-from ckpttool.apply.make_plan import absolute_sink, choose, planned_steps, promise_of, what_it_does
+from ckpttool.apply.make_plan import choose, planned_steps, promise_of, what_it_does
 from ckpttool.apply.outcome import NotApplied, WhyNot
 from ckpttool.apply.plan_file import restarted_of
 from ckpttool.apply.stores.base import WritableStore
@@ -136,7 +136,7 @@ def _predicted_otherwise(work: Work) -> Iterator[WhyNot]:
     marks = [mark_sink(sink) for sink in diagnosis.scene.sinks]
     for mark, now in zip(plan.relies_on.sinks, marks, strict=False):
         if mark != now:
-            yield WhyNot("sink-changed", f"{absolute_sink(mark.path)} is not as it was when this was planned",
+            yield WhyNot("sink-changed", f"{mark.path} is not as it was when this was planned",
                          str(mark), str(now), "plan anew")  # fmt: skip
     steps = planned_steps(diagnosis.scene, option)
     if [what_it_does(step) for step in steps] != [what_it_does(step) for step in plan.steps]:

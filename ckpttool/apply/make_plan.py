@@ -32,6 +32,7 @@ from ckpttool.apply.plan_file import (
     Promise,
     ReliedOn,
     Target,
+    absolute_place,
     asked_of,
     sealed,
 )
@@ -119,15 +120,9 @@ def absolute(url: str) -> str:
 def promise_of(diagnosis: Diagnosis) -> Promise:
     return Promise(
         restart=restart_fields(diagnosis.prediction),
-        sinks=[{"path": absolute_sink(one.path), "verdict": one.verdict} for one in diagnosis.sinks],
+        sinks=[{"path": absolute_place(one.path), "verdict": one.verdict} for one in diagnosis.sinks],
         errors=sorted({one.id for one in diagnosis.findings if one.severity == "error"}),
     )
-
-
-def absolute_sink(path: str) -> str:
-    from ckpttool.reading.sinks import NAMED
-
-    return path if path.lower() in NAMED else absolute(path)
 
 
 def _new_id(now_ms: int) -> str:

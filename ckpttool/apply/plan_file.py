@@ -273,11 +273,11 @@ def asked_of(restarted: Restarted) -> Asked:
         conf=conf,
         options=options,
         withheld=sorted({*restarted.conf, *restarted.options} - {*conf, *options}),
-        sinks=[_absolute(sink) for sink in restarted.sinks],
+        sinks=[absolute_place(sink) for sink in restarted.sinks],
         txn_app_id=restarted.txn_app_id,
         state=restarted.state,
         kafka=restarted.brokers is not None,
-        look_at=[_absolute(place) for place in restarted.look_at],
+        look_at=[absolute_place(place) for place in restarted.look_at],
     )
 
 
@@ -299,7 +299,7 @@ def restarted_of(plan: PlanFile, given: Restarted) -> Restarted:
     )
 
 
-def _absolute(sink: str) -> str:
+def absolute_place(sink: str) -> str:
     """A kind of sink stays what it is; of a path on this disk all is said."""
     from ckpttool.reading.sinks import NAMED
     from ckpttool.storage.urls import parse_url

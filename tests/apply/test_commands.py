@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.apply.dying import System, on
-from tests.apply.stages import STAGES, bodies, bury, tree_of
+from tests.apply.stages import STAGES, bodies, bury, sampled, tree_of
 from tests.apply.test_killed import kill
 from tests.builders import build
 from tests.conftest import Outcome, run_ckpt
@@ -71,6 +71,20 @@ def test_there_and_back(root: Path, plan: Path) -> None:
 def test_at_once(root: Path) -> None:
     done = told("apply", str(root), "--sink", "noop", "--to-batch", "1", "--take", "rewind-to-batch", "--yes", *QUIET)
     assert (done["exit"], done["state"]) == (0, "applied")
+
+
+def test_places_may_be_typed_as_they_are_seen_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint = sampled("4.2.0-file-to-parquet-sound")(tmp_path)
+    monkeypatch.chdir(checkpoint.parent)
+    old = bodies(tree_of(checkpoint.parent))
+    done = ckpt("plan-recovery", "checkpoint", "--sink", "output", "--to-batch", "2", "--out", "../plan.json")
+    assert done.code == 0
+    monkeypatch.chdir(tmp_path)
+    done = ckpt("apply", "plan.json", "--yes", "--accept", "query-stopped", *QUIET)
+    assert done.code == 0, done.out
+    assert not (checkpoint.parent / "output" / "_spark_metadata" / "3").exists()
+    assert ckpt("undo", str(checkpoint), "--yes", *QUIET).code == 0
+    assert bodies(tree_of(checkpoint.parent)) == old
 
 
 def test_a_dry_run_writes_nothing(root: Path, plan: Path) -> None:
