@@ -157,6 +157,28 @@ def check_directories(scene: Scene) -> Iterator[Finding]:
         )
 
 
+_PINNED_WITH_METADATA = "spark.sql.streaming.stateStore.encodingFormat"  # pinned since the release that writes it
+
+
+def check_operator_metadata(scene: Scene) -> Iterator[Finding]:
+    """Spark writes it when it plans a run's first batch; only what 4.0 or later has committed must have it."""
+    entry = scene.entry(scene.committed)
+    if entry is None or entry.metadata is None or _PINNED_WITH_METADATA not in entry.metadata.conf:
+        return
+    for operator in scene.checkpoint.operators:
+        path = layout.operator_metadata(operator.id)
+        spoiled = any(f"{fault.path}/".startswith(f"{path}/") for fault in scene.checkpoint.faults)
+        if operator.metadata is None and operator.versions and not spoiled:
+            yield Finding(
+                id="operator-metadata-missing",
+                severity="warning",
+                path=path,
+                message="the operator has state and no metadata: Spark does not check that it is still the query's",
+                expected="its name and its stores, as Spark 4.0 and later write them",
+                next_step="restore it from a backup; the next batch writes it anew, whatever operator it is then",
+            )
+
+
 def _no_directory(scene: Scene) -> Failure | None:
     spoken = no_directory(scene, layout.STATE, "batch")
     return in_a_task(scene, spoken) if spoken else None
@@ -206,6 +228,12 @@ _MISSING = Law(
 DIRECTORIES = (
     _MISSING,
     Law("state-without-batches", "state, but no batch in the logs", look=check_directories),
+    Law(
+        "operator-metadata-missing",
+        "an operator with state has no metadata",
+        look=check_operator_metadata,
+        severities=("warning",),
+    ),
     Law("operator-directory-missing", "the numbering of `state/` has a hole", look=check_directories),
     Law("partition-count-mismatch", "state has other partitions than are pinned", look=check_partitions),
 )

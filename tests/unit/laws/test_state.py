@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from shutil import copytree, rmtree
 
 import pytest
 
 from tests.builders import build
 from tests.unit.laws.scenes import SOUND, findings, next_batch
+
+Sample = Callable[[str], Path]
 
 
 def test_commits_that_name_state_which_is_not_there(tmp_path: Path) -> None:
@@ -44,3 +48,16 @@ def test_an_uncommitted_change_of_partitions_is_refused_since_4_2(tmp_path: Path
     newest = tmp_path / "offsets" / "2"
     newest.write_text(newest.read_text().replace('partitions":"200"', 'partitions":"300"'))
     assert next_batch(tmp_path).outcome == outcome
+
+
+def test_state_without_the_metadata_of_its_operator_is_told(tmp_path: Path, sample: Sample) -> None:
+    root = Path(copytree(sample("4.2.0-windowed-agg-hdfs-sound") / "checkpoint", tmp_path / "checkpoint"))
+    assert "operator-metadata-missing" not in findings(root)
+    rmtree(root / "state" / "0" / "_metadata")
+    told = findings(root)["operator-metadata-missing"]
+    assert (told.severity, told.path) == ("warning", "state/0/_metadata")
+    assert next_batch(root).outcome == "new_batch"
+
+
+def test_before_4_0_no_operator_has_metadata(sample: Sample) -> None:
+    assert "operator-metadata-missing" not in findings(sample("3.5.7-windowed-agg-hdfs-sound") / "checkpoint")
