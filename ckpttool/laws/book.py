@@ -54,6 +54,7 @@ TELLING = (
     *offsets.BOTH,
     *logs.FIRST_BATCH,
     *sources.OFFSETS,
+    *delta_lines.TOLD,
     *sources.BEGINNINGS,
     *file_log.ENTRIES,
     *file_place.TOLD,

@@ -15,6 +15,7 @@ import ckpttool.laws.inputs.delta_errors as errors
 from ckpttool.connectors.delta import NEXT_VERSION, DeltaOffset
 from ckpttool.formats.delta_log import DeltaCommit, DeltaFile
 from ckpttool.formats.names import parse_long
+from ckpttool.laws.base import RESTORE
 from ckpttool.laws.inputs.base import DeltaLaw, DeltaRequest, SourceTable
 from ckpttool.laws.inputs.delta_errors import Raised, has_delta_4_4
 from ckpttool.laws.inputs.delta_schema import Change, has_changed, has_mapped_columns, reads_on, renamed_or_dropped
@@ -26,6 +27,7 @@ from ckpttool.scene.scene import Doubt, Phase, Scene, Trouble
 _EXPIRED = "delta-log-expired"
 _HOLE = "delta-log-hole"
 _CHANGED = "delta-source-schema-or-updates"
+_FEED = "delta-change-feed-off"
 _TRACKED = "delta-schema-tracked"
 _DONE: dict[Change, str] = {"Rename": "a column was renamed", "Drop": "a column was dropped"}
 _GO_ON = "start with a new checkpoint, or go on without those rows by failOnDataLoss=false"
@@ -161,9 +163,10 @@ def _unknown(table: SourceTable) -> Trouble | None:
 
 
 def _another_table(table: SourceTable) -> Trouble | None:
-    if table.table_id == table.end.table_id:
+    read = [one.table_id for one in (table.end, table.start) if one and one.table_id != table.table_id]
+    if not read:
         return None
-    why = f"the table has the id {table.table_id}; the checkpoint has read {table.end.table_id}"
+    why = f"the table has the id {table.table_id}; the checkpoint has read {read[0]}"
     return table.raises(table.asked_when, errors.OTHER_TABLE, "delta-source-table-id-changed", why, _ANEW)
 
 
@@ -276,15 +279,22 @@ def _lost_snapshot(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]
 
 
 def _feed_off(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
-    """Whether the table keeps a change feed is asked of its state where the range begins."""
-    metadata = table.metadata_at(asked.start.version)
-    has_new = asked.end is not None or (table.versions and table.versions[-1] >= asked.start.version)
-    if not table.reads_changes or metadata is None or asked.is_broken or not has_new:
+    """Whether the table keeps a change feed is asked of its state where the range begins. Of what is new, only when a
+    batch is made of it."""
+    version = asked.start.version
+    if not table.reads_changes or (asked.end is None and max(table.versions, default=-1) < version):
         return
-    if metadata.configuration.get("delta.enableChangeDataFeed", "false").lower() != "true":
-        why = f"version {asked.start.version} of the table keeps no change feed, and the stream reads it"
+    if asked.end and asked.end.version < version:
+        why = f"the range goes back from version {version} to {asked.end.version}, which the change feed refuses"
+        yield table.raises(asked.phase, errors.FEED_BACKWARDS, _FEED, why, RESTORE)
+    if broken := _broken_snapshot(table, version):
+        yield table.raises(asked.phase, broken[0], _FEED, broken[1], _ANEW, sure=asked.sure)
+        return
+    metadata = table.metadata_at(version)
+    if metadata and metadata.configuration.get("delta.enableChangeDataFeed", "false").lower() != "true":
+        why = f"version {version} of the table keeps no change feed, and the stream reads it"
         step = "read the table without readChangeFeed, or start with a new checkpoint behind that version"
-        yield table.raises(asked.phase, errors.NO_CHANGE_FEED, "delta-change-feed-off", why, step)
+        yield table.raises(asked.phase, errors.NO_CHANGE_FEED, _FEED, why, step)
 
 
 def _gap(versions: Sequence[int], first: int, last: int) -> tuple[int, int] | None:
@@ -434,8 +444,8 @@ LAWS = (
         of_request=_lost_snapshot,
     ),
     DeltaLaw(
-        "delta-change-feed-off",
-        "a Delta source reads a change feed that the table does not keep",
+        _FEED,
+        "a Delta source reads a change feed that the table does not keep, or not for this range",
         of_request=_feed_off,
     ),
     DeltaLaw("delta-trailing-commit-missed", "the source's table ends before the offsets do", of_end=_lost_tail),

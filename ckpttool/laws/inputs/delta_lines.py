@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ckpttool.connectors.delta import KIND, deserialize
+from ckpttool.connectors.base import Order
+from ckpttool.connectors.delta import EXAMPLES, KIND, DeltaOffset, deserialize
 from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
 from ckpttool.laws.base import RESTORE, Law
+from ckpttool.model import Finding
 from ckpttool.scene.batches import SourceProgress, beside
 from ckpttool.scene.scene import Failure, Phase, Scene
 
@@ -51,6 +53,34 @@ def _failure(scene: Scene, error: MalformedFile, batch_id: int | None, phase: Ph
     return Failure(phase, spark.class_name, spark.condition, "", why, batch, path=path, expected=error.expected)
 
 
+def _odd(scene: Scene) -> Iterator[Finding]:
+    """What Delta takes, though it never wrote it, and what takes it back: the newest range is not what it was."""
+    newest, before = scene.batch(scene.planned), scene.batch(scene.previous)
+    for source, earlier in beside(newest, before):
+        if scene.is_continuous or scene.kind_of(source) != KIND or source.text is None or newest is None:
+            continue
+        path = layout.offsets(newest.id)
+        try:
+            end = deserialize(source.text)
+            start = deserialize(earlier.text) if earlier and earlier.text is not None else None
+        except MalformedFile:
+            continue
+        if not isinstance(source.offset, DeltaOffset):
+            why = f"source {source.key}: the line lacks what Delta writes, and is taken for {end.summary()}"
+            yield Finding("delta-offset-odd", "error", path, why, expected=EXAMPLES[0], next_step=_RESTORE)
+        if start and start.table_id == end.table_id and end.order_to(start) in (Order.BEFORE, Order.MIXED):
+            why = f"source {source.key} goes back from {start.summary()} to {end.summary()}: rows come twice"
+            yield Finding("delta-offset-odd", "error", path, why, next_step=_RESTORE)
+
+
+_RESTORE = "restore the line from a backup, or from the query's progress events"
+TOLD = (
+    Law(
+        "delta-offset-odd",
+        "a line of a Delta source that Delta takes, and reads other rows by than it had planned",
+        look=_odd,
+    ),
+)
 LAST_RANGE = (
     Law(
         "delta-offset-refused",

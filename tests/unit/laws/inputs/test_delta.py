@@ -56,6 +56,13 @@ def test_another_table_stops_the_query_where_it_is_first_asked(tmp_path: Path, c
     assert findings[0].spark is not None
 
 
+def test_the_start_is_compared_with_the_table_too(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.batch(0, offset(4, table_id=OTHER))
+    place.batch(1, offset(5))
+    assert told(place.judge())[:2] == ("init", "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE")
+
+
 def test_a_pending_batch_that_reads_nothing_here_asks_the_source_when_it_starts(tmp_path: Path) -> None:
     place = Place(tmp_path)
     place.batch(0, offset(5), '{"offset":1,"timestamp":1}')
@@ -405,6 +412,19 @@ def test_a_change_feed_must_be_kept_where_the_range_begins(tmp_path: Path, versi
     place.commit(version, metadata(configuration={"delta.enableChangeDataFeed": "false"}))
     expected = (phase, "DELTA_MISSING_CHANGE_DATA", ["delta-change-feed-off"]) if phase else (None, None, [])
     assert told(place.judge(options={"readChangeFeed": "true"})) == expected
+
+
+def test_a_change_feed_refuses_what_goes_back_and_what_begins_at_a_version_that_is_gone(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.commit(0, metadata(configuration={"delta.enableChangeDataFeed": "true"}))
+    place.batch(0, offset(4))
+    place.batch(1, offset(2), committed=False)
+    assert told(place.judge(options={"readChangeFeed": "true"}))[:2] == ("batch", "DELTA_INVALID_CDC_RANGE")
+    assert place.judge() == (None, ())
+    place.batch(0, offset(7))
+    place.batch(1, offset(8))
+    feed = place.judge(options={"readChangeFeed": "true"})
+    assert told(feed) == ("init", "java.lang.IllegalStateException", ["delta-change-feed-off"])
 
 
 # -- schemas that are tracked ------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ckpttool import load_checkpoint, open_store
-from ckpttool.laws.inputs.delta_lines import LAST_RANGE
+from ckpttool.laws.inputs.delta_lines import LAST_RANGE, TOLD
 from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.scene import Failure, Scene, Start
 from tests.unit.laws.inputs.places import NEWEST, Place, offset
@@ -53,3 +53,25 @@ def test_what_delta_takes_is_no_obstacle_whatever_it_looks_like(tmp_path: Path) 
     place.batch(0, offset(4))
     place.batch(1, '{"sourceVersion":1}')
     assert stopped(place) is None
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "odd"),
+    [
+        (offset(4), offset(5), 0),
+        (offset(4, 2, initial=True), offset(5), 0),
+        (offset(4), '{"sourceVersion":1,"reservoirVersion":5}', 1),
+        (offset(5), offset(4), 1),
+        (offset(4), offset(4, 0, initial=True), 1),
+        (offset(4), "{", 0),
+    ],
+)
+def test_what_delta_takes_and_never_wrote_is_told(tmp_path: Path, start: str, end: str, odd: int) -> None:
+    place = Place(tmp_path)
+    place.batch(0, start)
+    place.batch(1, end, committed=False)
+    (law,) = TOLD
+    assert law.look
+    evidence = gather_evidence(load_checkpoint(open_store(str(place.checkpoint))))
+    told = list(law.look(Scene(evidence, Start(NEWEST))))
+    assert [(one.id, one.severity, one.path) for one in told] == [("delta-offset-odd", "error", "offsets/1")] * odd
