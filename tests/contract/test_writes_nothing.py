@@ -29,6 +29,7 @@ COMMANDS = [
     (KAFKA, ["kafka", "starting-offsets", "."]),
     (KAFKA, ["kafka", "diff", ".", "--bootstrap-server", "127.0.0.1:9", "--timeout", "0.2"]),
     (AGGREGATION, ["log", "."]),
+    (AGGREGATION, ["files", ".", "000.json"]),
     (AGGREGATION, ["scan", ".."]),
     (AGGREGATION, ["diff", ".:0", ".:1"]),
     (AGGREGATION, ["state", "list", "."]),

@@ -56,6 +56,7 @@ COMMANDS: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
         "--known-topic-ids {}/metadata", "--trigger continuous --spark-version 4.1",
     )),
     ("log {}", (*FORMS, "--format jsonl"), ("--batches all", "--batches 2")),
+    ("files {} 0.json", (*FORMS, "--format jsonl"), ()),
     ("scan {}/..", (*FORMS, "--format jsonl"), ("--depth 1",)),
     ("diff {} {}", FORMS, ()), ("diff {}:0 {}:1", FORMS, ()),
     ("kafka diff {} --bootstrap-server 127.0.0.1:9 --timeout 0.1", FORMS, ("--export-metrics", "--all", "--when")),

@@ -62,11 +62,13 @@ class Way(Struct, frozen=True, dict=True):
 
     @cached_property
     def _children(self) -> Mapping[int, IcebergSnapshot]:
-        return {one.parent_id: one for one in self.input.history.snapshots if one.parent_id is not None}
+        newest_last = reversed(self.input.history.snapshots)
+        return {one.parent_id: one for one in newest_last if one.parent_id is not None}
 
     def after(self, snapshot_id: int) -> IcebergSnapshot | Obstacle:
         """SnapshotUtil.snapshotAfter, which compares with the parent of the table's first snapshot, too: with null."""
-        if child := self._children.get(snapshot_id):
+        child = self._children.get(snapshot_id)
+        if child and self.current and snapshot_id != self.current.id:
             return child
         why = f"snapshot {snapshot_id} does not lead to the table's state any more: it was rolled back or replaced"
         step = "start with a new checkpoint, or roll the table on to a state that has this snapshot among its ancestors"

@@ -132,6 +132,16 @@ def test_a_range_that_goes_back_within_a_snapshot_is_empty(tmp_path: Path) -> No
     assert told(lake.judge())[0] == "replay"
 
 
+@pytest.mark.parametrize("parent", [2, 3, 4])
+def test_a_history_that_bites_its_tail_has_an_end(replay: Lake, parent: int) -> None:
+    replay.snapshots[0]["parent-snapshot-id"] = parent
+    replay.is_now(4)
+    replay.ran(offset(1), offset(99), committed=1)
+    assert told(replay.judge("available-now"))[0] == "error"
+    replay.ran(offset(1), offset(3), committed=2)
+    assert told(replay.judge())[0] == "new_batch"
+
+
 # -- nothing planned yet -----------------------------------------------------------------------------------------------
 
 
