@@ -77,10 +77,10 @@ def test_restarts_of_kafka_sources_are_predicted_with_a_broker(version: str) -> 
 def test_without_a_broker_only_what_a_topic_has_is_missed_and_that_is_said(version: str) -> None:
     alone = judged_kafka(version, asked=False)
     told = score(alone)
-    assert told.outcome >= 0.895 * told.cases
+    assert told.outcome >= 0.88 * told.cases
     assert told.unknown <= 0.007 * told.cases
     assert all(KAFKA_NOT_ASKED in one.said.assumes for one in alone if one.wrongly_fine)
-    assert told.wrongly_fine <= 50
+    assert told.wrongly_fine <= 0.11 * told.cases
 
 
 @pytest.mark.parametrize("version", recorded_versions("iceberg"))
