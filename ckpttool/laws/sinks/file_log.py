@@ -34,7 +34,8 @@ def _broken(view: SinkView, _: SinkVerdict, seen: Horizon) -> Iterator[Finding]:
         message = f"if a file sink writes here: {message}"
         yield Finding("spark-metadata-missing-or-moved", "warning", path, message, next_step=_IS_A_FUNCTION)
         return
-    yield Finding("spark-metadata-missing-or-moved", "error", path, message, next_step=RESTORE_ENTRIES)
+    step = f"{RESTORE_ENTRIES}; {_IS_A_FUNCTION}" if view.sink.log_gone else RESTORE_ENTRIES
+    yield Finding("spark-metadata-missing-or-moved", "error", path, message, next_step=step)
 
 
 def _sink_log_write(scene: Scene) -> Failure | None:
