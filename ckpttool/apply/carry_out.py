@@ -15,6 +15,7 @@ from ckpttool.apply.journal import Journal
 from ckpttool.apply.lock import locked
 from ckpttool.apply.look import look
 from ckpttool.apply.outcome import NotApplied, StoppedFenced, WhyNot
+from ckpttool.apply.sinks import delta
 from ckpttool.apply.stores.base import Bearing
 from ckpttool.apply.verify import AsItWillBe, broken, found_now
 from ckpttool.apply.work import KeptFile, Work, does_not_fit
@@ -59,14 +60,19 @@ def _look_again(work: Work) -> None:
     work.wait(work.settings.settle)
     relied = work.plan.relies_on
     found = list(differences(work.reading, relied.files, relied.names, work.changes.becomes, work.changes.own))
-    if found:
-        raise NotApplied(*(does_not_fit(one.path, one.expected, one.found, work.plan) for one in found))
+    reasons = [does_not_fit(one.path, one.expected, one.found, work.plan) for one in found]
+    reasons += [delta.changed(table) for table in work.tables if delta.state_of(table) == "other"]
+    if reasons:
+        raise NotApplied(*reasons)
     work.journal.write("looked")
 
 
 def take_steps(work: Work) -> None:
     for result in work.outcome.steps:
         began, changed = time.monotonic(), False
+        for table in (one for one in work.tables if one.n == result.n):
+            changed = delta.make(table)
+            work.outcome.sinks.append(delta.told(table))
         for change in (one for one in work.changes.every if one.n == result.n):
             result.before = _told(work, change.tree, change.path)
             changed |= work.take(change, work.new_content, work.new_bearing)
@@ -82,6 +88,8 @@ def verify(work: Work) -> None:
     for change in work.changes.every:
         if work.now(change) != change.new:
             raise StoppedFenced(WhyNot("neither-old-nor-new", f"{change.path} is not as it was left"))
+    if not delta.all_in(work.tables, "new"):
+        raise StoppedFenced(*map(delta.changed, work.tables))
     becomes = new_metadata(work)
     is_new = {change.path for change in work.changes.every if change.new}
     wires: dict[str, bytes | None] = {path: None for path in work.plan.wires if path not in is_new}

@@ -11,6 +11,7 @@ from ckpttool.apply.fingerprints import differences, mark_sink
 from ckpttool.apply.make_plan import choose, planned_steps, promise_of, what_it_does
 from ckpttool.apply.outcome import NotApplied, WhyNot
 from ckpttool.apply.plan_file import restarted_of
+from ckpttool.apply.sinks import delta
 from ckpttool.apply.stores.base import WritableStore
 from ckpttool.apply.verify import AsItWillBe, broken
 from ckpttool.apply.work import Work, does_not_fit, like_siblings
@@ -64,7 +65,7 @@ def _not_accepted(work: Work) -> Iterator[WhyNot]:
 
 def _alive(work: Work) -> Iterator[WhyNot]:
     """By the times of the newest files of the logs; a query that waits shows at the wires."""
-    if "query-stopped" in work.settings.accepted or not work.changes.every:
+    if "query-stopped" in work.settings.accepted or not work.changes_anything:
         return
     quiet = seconds_quiet(work.checkpoint)
     if quiet is not None and -_QUIET_S < quiet < _QUIET_S:
@@ -89,10 +90,14 @@ def seconds_quiet(store: WritableStore) -> float | None:
 
 def _not_possible(work: Work) -> Iterator[WhyNot]:
     for step in work.plan.steps:
-        if step.kind in ("manual", "delta_restore", "delta_txn"):
-            what = step.text or f"a step for the Delta table {step.table}"
+        if step.kind == "manual":
             by_hand = f"ckpt plan-recovery {work.plan.checkpoint} … --format json has the commands to do it by hand"
-            yield WhyNot("not-writable", f"step {step.n} is not carried out yet: {what}", next_step=by_hand)
+            yield WhyNot("not-writable", f"step {step.n} is for a person: {step.text}", next_step=by_hand)
+    for table in work.tables:
+        yield from delta.not_possible(table)
+    in_tables = {step.table for step in work.plan.steps if step.table} - {table.table for table in work.tables}
+    for path in sorted(filter(None, in_tables)):
+        yield WhyNot("sink-changed", f"{path}: what its record said is not in the plan", next_step="plan anew")
     if (work.checkpoint.names("") or {}).get(layout.METADATA):
         yield WhyNot("not-writable", f"{layout.METADATA} is a directory: nothing replaces it in one go",
                      next_step="set it aside by hand, and plan anew")  # fmt: skip
@@ -107,7 +112,7 @@ def _owners(work: Work) -> Iterator[WhyNot]:
     if "owner-would-differ" in work.settings.accepted:
         return
     written = [change.path for change in work.changes.every if change.new is not None]
-    for path in [*written, *([layout.METADATA] if work.changes.every else [])]:
+    for path in [*written, *([layout.METADATA] if work.changes_anything else [])]:
         bearing = work.checkpoint.bearing_of(path) or like_siblings(work.checkpoint, path)
         if not work.checkpoint.may_give(bearing):
             yield WhyNot("owner-would-differ", f"{path} would belong to this user", f"user {bearing.owner}",

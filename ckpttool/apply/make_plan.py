@@ -87,7 +87,7 @@ def make_plan(diagnosis: Diagnosis, option: WayOut, plan: Plan, restarted: Resta
     if any(redact_url(one) != one for one in (url, *restarted.sinks)):
         raise Refused("a URL with a password or a signature in it is not saved", "give those as storage options")
     steps = planned_steps(before, option)
-    wires = wires_of(before) if any(step.path for step in steps) else []
+    wires = wires_of(before) if any(step.kind != "conf" for step in steps) else []
     relies_on = _relied_on(before, after, steps, wires, store)
     now_ms = int(time.time() * 1000)
     return sealed(

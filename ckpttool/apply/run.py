@@ -17,6 +17,7 @@ from ckpttool.apply.look import look, seconds_quiet
 from ckpttool.apply.make_plan import absolute
 from ckpttool.apply.outcome import NotApplied, Outcome, StoppedFenced, WhyNot
 from ckpttool.apply.plan_file import BadPlan, PlanFile
+from ckpttool.apply.sinks import delta
 from ckpttool.apply.stores.base import WritableStore
 from ckpttool.apply.stores.local import LocalDisk
 from ckpttool.apply.undo import check, take_back
@@ -35,7 +36,7 @@ def apply_plan(plan: PlanFile, settings: ApplySettings, *, resumes: bool = False
     def do(work: Work) -> None:
         if work.journal.end == "done":
             _applied_before(work)
-        elif not work.changes.every and not work.changes.changes_metadata:
+        elif not work.changes_anything:
             look(work, resumes=False)
             outcome.state = "applied"
         elif only_looks:
@@ -153,7 +154,8 @@ def _why_not(plan: PlanFile) -> str | None:
 
 
 def _applied_before(work: Work) -> None:
-    if all(work.now(change) == change.new for change in work.changes.every) and not work.is_fenced:
+    is_new = all(work.now(change) == change.new for change in work.changes.every)
+    if is_new and delta.all_in(work.tables, "new") and not work.is_fenced:
         work.outcome.state = "nothing_to_do"
         for result in work.outcome.steps:
             result.result = "was_done"

@@ -12,6 +12,7 @@ from ckpttool.apply.changes import Change
 from ckpttool.apply.fingerprints import as_before, names_in, names_mark
 from ckpttool.apply.lock import locked
 from ckpttool.apply.outcome import NotApplied, StoppedFenced, WhyNot
+from ckpttool.apply.sinks import delta
 from ckpttool.apply.stores.base import Bearing
 from ckpttool.apply.work import KeptFile, Work, is_wire
 from ckpttool.errors import CkptError
@@ -70,6 +71,7 @@ def _moved_on(work: Work) -> Iterator[WhyNot]:
             ident = "query-ran-since" if not work.is_fenced else "neither-old-nor-new"
             yield WhyNot(ident, f"{change.path} is neither as it was nor as it was left", found=now or "no file",
                          next_step=_REWIND)  # fmt: skip
+    yield from (delta.changed(table) for table in work.tables if delta.state_of(table) == "other")
     relied = work.plan.relies_on
     there = {mark.path for mark in relied.files if not mark.absent} | {mark.path for mark in relied.names}
     ours = {*work.changes.becomes, *work.changes.own, *_wires(work)}
@@ -142,12 +144,17 @@ def _put_back(work: Work, kept: Iterable[KeptFile]) -> None:
         took = work.take(change, work.old_content, bearing)
         if took or results[change.n].result == "pending":
             results[change.n].result = "done" if took else "was_done"
+    for table in reversed(work.tables):
+        results[table.n].result = "done" if delta.take_back(table) else "was_done"
+        work.outcome.sinks.append(delta.told(table))
 
 
 def _verify(work: Work) -> None:
     for change in work.changes.every:
         if work.now(change) != change.old:
             raise StoppedFenced(WhyNot("neither-old-nor-new", f"{change.path} is not as it was"))
+    if not delta.all_in(work.tables, "old"):
+        raise StoppedFenced(*map(delta.changed, work.tables))
     work.journal.write("verified")
 
 

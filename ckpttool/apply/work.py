@@ -23,6 +23,7 @@ from ckpttool.apply.fence import is_fence
 from ckpttool.apply.journal import Journal
 from ckpttool.apply.outcome import NotApplied, Outcome, StepResult, StoppedFenced, WhyNot
 from ckpttool.apply.plan_file import PlanFile, encode_plan
+from ckpttool.apply.sinks.delta import state_of, table_changes
 from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, WritableStore
 from ckpttool.formats import layout
 from ckpttool.storage.store import Store
@@ -70,6 +71,7 @@ class Work:
         self.plan, self.changes = plan, FileChanges(plan)
         self.trees, self.checkpoint, self.reading = trees, trees[0], reading
         self.outcome, self.settings = outcome, settings
+        self.tables = table_changes(plan)
         self.journal = Journal(self.checkpoint, plan.id)
 
     # -- what is there -------------------------------------------------------------------------------------------------
@@ -88,8 +90,14 @@ class Work:
         return found.sha256 if found else None
 
     @property
+    def changes_anything(self) -> bool:
+        return bool(self.changes.every or self.tables or self.changes.changes_metadata)
+
+    @property
     def is_begun(self) -> bool:
         """Whether any step was taken."""
+        if any(state_of(table) != "old" for table in self.tables):
+            return True
         return any(self.now(change) == change.new for change in self.changes.every)
 
     def inventory(self) -> list[KeptFile] | None:

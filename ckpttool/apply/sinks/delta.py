@@ -1,0 +1,188 @@
+"""A Delta table, through delta-rs: rows and record go back in one commit, which carries a mark of ours.
+
+So a crash after the commit is told from one before it, and nobody sees a table whose record and rows disagree. Refused
+is what delta-rs would do although it must not, or cannot.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+
+from ckpttool.apply.outcome import StoppedFenced, WhyNot
+from ckpttool.apply.plan_file import PlanFile
+from ckpttool.errors import Unavailable
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+State = Literal["old", "new", "other"]
+
+# With these a table was restored and its record lowered, and Spark read the right rows.
+_TRIED = {"appendOnly", "invariants", "deletionVectors", "columnMapping", "v2Checkpoint", "changeDataFeed",
+          "timestampNtz"}  # fmt: skip
+_NEWEST_WITHOUT_FEATURES = 5
+
+
+class TableChange(Struct, frozen=True):
+    """`restore`: the version to go back to, None: only the record is lowered. `was`: the table before it, and its
+    record."""
+
+    steps: tuple[int, ...]
+    plan_id: str
+    table: str
+    restore: int | None
+    app_id: str
+    batch: int
+    was: int
+    recorded: int | None
+
+    @property
+    def n(self) -> int:
+        return self.steps[-1]
+
+
+def table_changes(plan: PlanFile) -> list[TableChange]:
+    found: list[TableChange] = []
+    marks = {mark.path: mark for mark in plan.relies_on.sinks}
+    for step in plan.steps:
+        if step.kind != "delta_txn" or step.table is None or step.app_id is None or step.version is None:
+            continue
+        restores = [one for one in plan.steps if one.kind == "delta_restore" and one.table == step.table]
+        mark = marks.get(step.table)
+        if mark is None or mark.version is None:
+            continue
+        numbers = (*(one.n for one in restores), step.n)
+        version = restores[0].version if restores else None
+        recorded = mark.ledger.get(step.app_id)
+        found.append(
+            TableChange(numbers, plan.id, step.table, version, step.app_id, step.version, mark.version, recorded)
+        )
+    return found
+
+
+def not_possible(change: TableChange) -> Iterator[WhyNot]:
+    try:
+        table = _opened(change.table)
+    except Unavailable as error:
+        yield WhyNot("sink-feature", error.message, next_step=error.next_step)
+        return
+    protocol = table.protocol()
+    features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
+    if untried := sorted(features - _TRIED):
+        yield WhyNot("sink-feature", f"{change.table} has features that were not tried: {', '.join(untried)}",
+                     next_step=_BY_HAND)  # fmt: skip
+    elif not features and protocol.min_writer_version > _NEWEST_WITHOUT_FEATURES:
+        yield WhyNot("sink-feature", f"{change.table} has writer version {protocol.min_writer_version}",
+                     next_step=_BY_HAND)  # fmt: skip
+    if str(table.metadata().configuration.get("delta.appendOnly", "")).lower() == "true":
+        yield WhyNot("sink-feature", f"{change.table} forbids removals: delta.appendOnly", next_step=_BY_HAND)
+
+
+def state_of(change: TableChange) -> State:
+    """Told by our marks: they are in the very commits that they tell of."""
+    table = _opened(change.table)
+    version = table.version()
+    if table.transaction_version(_mark(change, "undo")) == change.n:
+        return "old" if version == change.was + 2 else "other"
+    if table.transaction_version(_mark(change, "apply")) == change.n:
+        return "new" if version == change.was + 1 else "other"
+    return "old" if version == change.was else "other"
+
+
+def make(change: TableChange) -> bool:
+    """Whether there was anything to do."""
+    if state_of(change) == "new":
+        return False
+    _commit(change, "apply", change.restore, change.batch)
+    _expect(change, "new")
+    return True
+
+
+def take_back(change: TableChange) -> bool:
+    if state_of(change) == "old":
+        return False
+    _commit(change, "undo", None if change.restore is None else change.was, change.recorded)
+    _expect(change, "old")
+    return True
+
+
+def told(change: TableChange) -> dict[str, Any]:
+    table = _opened(change.table)
+    return {
+        "path": change.table,
+        "version_before": change.was,
+        "version_after": table.version(),
+        "ledger_before": change.recorded,
+        "ledger_after": table.transaction_version(change.app_id),
+    }
+
+
+def changed(change: TableChange, found: int | None = None) -> WhyNot:
+    return WhyNot("sink-changed", f"{change.table} was written since, by this query or by others",
+                  f"version {change.was}", None if found is None else f"version {found}", "plan anew")  # fmt: skip
+
+
+_NEEDED = "a step for a Delta table needs the package deltalake"
+_BY_HAND = "ckpt plan-recovery --format json has the commands to do it by hand"
+
+
+def _commit(change: TableChange, doing: Literal["apply", "undo"], version: int | None, batch: int | None) -> None:
+    from deltalake import CommitProperties
+    from deltalake.exceptions import DeltaError
+
+    table = _opened(change.table)
+    expected = change.was if doing == "apply" else change.was + 1
+    if table.version() != expected:
+        raise StoppedFenced(changed(change, table.version()))
+    records = [_transaction(_mark(change, doing), change.n)]
+    if batch is not None:
+        records.append(_transaction(change.app_id, batch))
+    properties = CommitProperties(app_transactions=records)
+    try:
+        if version is not None:
+            table.restore(version, commit_properties=properties)
+        else:
+            table.create_write_transaction(
+                actions=[], mode="append", schema=table.schema(), commit_properties=properties
+            )
+    except DeltaError as error:
+        reason = str(error).splitlines()[0][:200]
+        raise StoppedFenced(WhyNot("sink-changed", f"{change.table}: {reason}", next_step=_BY_HAND)) from None
+
+
+def _expect(change: TableChange, state: State) -> None:
+    """A commit with nothing but a record goes through although others wrote meanwhile: so it is looked at."""
+    if state_of(change) != state:
+        raise StoppedFenced(changed(change))
+
+
+def _mark(change: TableChange, doing: str) -> str:
+    return f"ckpt-{doing}:{change.plan_id}"
+
+
+def _transaction(app_id: str, version: int) -> Any:
+    """With a time: one without may be forgotten at once."""
+    from deltalake import Transaction
+
+    make_one: Any = Transaction
+    return make_one(app_id, version, last_updated=int(time.time() * 1000))
+
+
+def _opened(table: str) -> DeltaTable:
+    try:
+        from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError
+    except ImportError:
+        raise Unavailable(_NEEDED, "pip install 'ckpttool[delta]'") from None
+    try:
+        return DeltaTable(table)
+    except DeltaError as error:
+        raise Unavailable(f"{table}: {str(error).splitlines()[0][:200]}") from None
+
+
+def all_in(changes: Sequence[TableChange], state: State) -> bool:
+    return all(state_of(change) == state for change in changes)

@@ -1,0 +1,186 @@
+"""A Delta table goes back together with the checkpoint: rows and record in one commit, and back again in another."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from msgspec.structs import replace
+
+from ckpttool.apply.run import exit_code_of
+from ckpttool.apply.sinks import delta
+from tests.apply.dying import Killed, System, on
+from tests.apply.stages import Stage, bodies, bury, carry_out, go_on, sampled, take_back, tree_of
+from tests.apply.test_killed import Trial, ended, kill
+
+pytestmark = pytest.mark.extras
+
+SAMPLE = "3.5.7-delta-to-delta-sound"
+STAGE = Stage("delta", sampled(SAMPLE), "rewind-to-batch", 1, ("table",))
+KILLS = 14
+
+
+def table_of(checkpoint: Path) -> Any:
+    from deltalake import DeltaTable
+
+    return DeltaTable(str(checkpoint.parent / "table"))
+
+
+class TableTrial(Trial):
+    """What is in the table counts, not in which files."""
+
+    @property
+    def now(self) -> Any:
+        return {path: one for path, one in tree_of(self.folder).items() if "table" not in path}
+
+    def table(self) -> tuple[list[Any], int | None]:
+        found = table_of(self.checkpoint)
+        app_id = delta.table_changes(self.plan)[0].app_id
+        rows = found.to_pyarrow_dataset().to_table().to_pylist()
+        return sorted(map(repr, rows)), found.transaction_version(app_id)
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> TableTrial:
+    made = TableTrial(STAGE, tmp_path / "trial")
+    made.old = {path: one for path, one in made.old.items() if "table" not in path}
+    made.new = made.now
+    return made
+
+
+def both(trial: TableTrial) -> tuple[Any, Any]:
+    """What the table holds before and after."""
+    after = trial.table()
+    trial.put_back(trial.before)
+    return trial.table(), after
+
+
+def test_rows_and_record_go_back_in_one_commit_and_come_again_in_one(trial: TableTrial) -> None:
+    after, version = trial.table(), table_of(trial.checkpoint).version()
+    done = take_back(trial.checkpoint)
+    assert done is not None
+    assert (done.state, done.identical) == ("undone", True)
+    assert done.sinks[0]["ledger_before"] == done.sinks[0]["ledger_after"]
+    assert table_of(trial.checkpoint).version() == version + 1
+    again = trial.table()
+    trial.put_back(trial.before)
+    assert trial.table() == again
+    assert table_of(trial.checkpoint).version() == version - 1
+    assert len(after[0]) < len(again[0])
+    assert (after[1], again[1]) == (1, 3)
+
+
+def before_the_commit(*_: object) -> None:
+    raise Killed
+
+
+def after_the_commit(*given: Any) -> None:
+    commit(*given)
+    raise Killed
+
+
+commit = delta._commit
+
+
+@pytest.mark.parametrize("when", [before_the_commit, after_the_commit])
+@pytest.mark.parametrize("forward", [True, False], ids=["on", "back"])
+def test_a_crash_around_the_commit_is_told_by_the_table(
+    trial: TableTrial, when: Callable[..., None], forward: bool
+) -> None:
+    before, after = both(trial)
+    with patch.object(delta, "_commit", when), on(System()), pytest.raises(Killed):
+        carry_out(trial.plan)
+    assert trial.is_fenced()
+    assert trial.table() == (after if when is after_the_commit else before)
+    bury(trial.checkpoint)
+    if forward:
+        go_on(trial.checkpoint)
+        assert (trial.table(), bodies(trial.now)) == (after, bodies(trial.new))
+        return
+    with patch.object(delta, "_commit", when), on(System()):
+        kill(lambda: take_back(trial.checkpoint), 10_000, "kill")
+    bury(trial.checkpoint)
+    ended(lambda: take_back(trial.checkpoint))
+    assert (trial.table(), bodies(trial.now)) == (before, bodies(trial.old))
+
+
+def test_killed_anywhere_both_ways_lead_out(trial: TableTrial, tmp_path: Path) -> None:
+    before, after = both(trial)
+    for at in sorted(random.Random(18).sample(range(8, len(trial.calls)), KILLS)):
+        trial.killed(at, "kill")
+        image = tmp_path / "killed"
+        shutil.copytree(trial.folder, image)
+        assert trial.is_fenced() or (trial.table(), bodies(trial.now)) in (
+            (before, bodies(trial.old)),
+            (after, bodies(trial.new)),
+        )
+        trial.go_on()
+        assert (trial.table(), bodies(trial.now)) == (after, bodies(trial.new)), at
+        trial.put_back(image)
+        trial.take_back()
+        assert (trial.table(), bodies(trial.now)) == (before, bodies(trial.old)), at
+        shutil.rmtree(image)
+
+
+# -- refused -----------------------------------------------------------------------------------------------------------
+
+
+def append(checkpoint: Path) -> None:
+    """By somebody else."""
+    from deltalake import write_deltalake
+
+    table = table_of(checkpoint)
+    write_deltalake(table, table.to_pyarrow_dataset().to_table().slice(0, 1), mode="append")
+
+
+def test_what_others_wrote_since_is_not_undone(trial: TableTrial) -> None:
+    append(trial.checkpoint)
+    with on(System()):
+        done = take_back(trial.checkpoint)
+    assert done is not None
+    assert (done.state, done.changed, exit_code_of(done)) == ("refused", False, 6)
+    assert {reason.id for reason in done.reasons} == {"sink-changed"}
+    trial.put_back(trial.before)
+    append(trial.checkpoint)
+    before = trial.table()
+    with on(System()):
+        done = carry_out(trial.plan)
+    assert done.state == "refused"
+    assert {reason.id for reason in done.reasons} <= {"sink-changed", "plan-does-not-fit"}
+    assert trial.table() == before
+
+
+def test_who_is_faster_stops_it_behind_the_fence(trial: TableTrial) -> None:
+    trial.put_back(trial.before)
+
+    def overtaken(*given: Any) -> None:
+        append(trial.checkpoint)
+        commit(*given)
+
+    with patch.object(delta, "_commit", overtaken), on(System()):
+        done = carry_out(trial.plan)
+    assert (done.state, done.fenced, exit_code_of(done)) == ("stopped", True, 1)
+    assert [reason.id for reason in done.reasons] == ["sink-changed"]
+
+
+@pytest.mark.parametrize("setting", ["delta.appendOnly", "delta.enableRowTracking"])
+def test_what_delta_rs_must_not_or_cannot_do_is_refused(trial: TableTrial, setting: str) -> None:
+    trial.put_back(trial.before)
+    (change,) = delta.table_changes(trial.plan)
+
+    features = ["rowTracking"] if "Row" in setting else None
+    protocol = SimpleNamespace(reader_features=None, writer_features=features, min_writer_version=2)
+    metadata = SimpleNamespace(configuration={setting: "true"})
+    table = SimpleNamespace(protocol=lambda: protocol, metadata=lambda: metadata)
+    with patch.object(delta, "_opened", lambda _: table):
+        assert [reason.id for reason in delta.not_possible(change)] == ["sink-feature"]
+    assert list(delta.not_possible(change)) == []
+    assert [one.id for one in delta.not_possible(replace(change, table=f"{change.table}-not-there"))] == [
+        "sink-feature"
+    ]
