@@ -10,7 +10,9 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -23,7 +25,7 @@ from tests.samples.place import about, sample_names
 
 EXPECTED = Path(__file__).parent / "expected"
 KNOWN_BAD = Path(__file__).parents[1] / "known_bad"
-CRASH_TESTS = "crash-test-report"
+CRASH_TESTS, SCAN = "crash-test-report", "scan"
 # Their state is in RocksDB's tables alone, which RocksDB reads.
 IN_TABLES = ("3.5.7-dedup-rocksdb-sound", "4.2.0-dedup-rocksdb-sound")
 SAMPLES = [pytest.param(name, marks=[pytest.mark.extras] * (name in IN_TABLES)) for name in sample_names()]
@@ -87,6 +89,33 @@ def test_the_report_of_crash_tests_is_as_reviewed(form: str, suffix: str, tmp_pa
     compare(EXPECTED / f"{CRASH_TESTS}.{suffix}", actual)
 
 
+# What lies where: one and its copy, a broken one, one in its table, one too deep, and one where partitions would be.
+FLEET = {
+    "orders": "4.2.0-file-to-parquet-sound",
+    "orders/copies/monday": "4.2.0-file-to-parquet-sound",
+    "team/a/broken": "4.2.0-file-to-parquet-offset-file-cut",
+    "lake": "4.2.0-kafka-to-delta-sound",
+    "team/a/b/far": "4.2.0-windowed-agg-hdfs-sound",
+    "plain/date=1": "4.2.0-windowed-agg-hdfs-sound",
+}
+NOW_S = 1_800_000_000
+
+
+@pytest.mark.parametrize(("form", "suffix"), [("text", "txt"), ("json", "json")])
+def test_the_scan_of_a_fleet_is_as_reviewed(
+    form: str, suffix: str, sample: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place, name in FLEET.items():
+        part = "table" if place == "lake" else about(name)["checkpoint"]
+        shutil.copytree(sample(name) / part, tmp_path / "fleet" / place, dirs_exist_ok=True)
+    monkeypatch.setattr(import_module("ckpttool.cli.scan"), "time", SimpleNamespace(time=lambda: NOW_S))
+    arguments = ("scan", "fleet", "--depth", "3", "--stale-after", "30d")
+    outcome = run_ckpt(*arguments, "--format", form, cwd=tmp_path)
+    assert outcome.code == 1
+    actual = outcome.out.replace(f'"ckpt_version": "{ckpttool.__version__}"', '"ckpt_version": "X"')
+    compare(EXPECTED / f"{SCAN}.{suffix}", actual)
+
+
 def compare(path: Path, actual: str) -> None:
     if os.environ.get("REWRITE_GOLDEN"):
         path.parent.mkdir(exist_ok=True)
@@ -96,4 +125,4 @@ def compare(path: Path, actual: str) -> None:
 
 
 def test_no_golden_file_outlives_its_sample() -> None:
-    assert {path.stem for path in EXPECTED.iterdir()} == {*sample_names(), CRASH_TESTS}
+    assert {path.stem for path in EXPECTED.iterdir()} == {*sample_names(), CRASH_TESTS, SCAN}
