@@ -12,7 +12,7 @@ import pytest
 from ckpttool.laws.base import Law
 from ckpttool.laws.book import stopping
 from ckpttool.releases import NEWEST, OLDEST
-from tests.differential.sweep.load import cases_file
+from tests.differential.sweep.load import CASES, cases_file
 from tests.samples.place import sample_names
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "recovery-rules.md"
@@ -52,7 +52,8 @@ def test_surprises_name_evidence_that_is_there() -> None:
     samples = re.findall(r"`(\d\.\d\.\d-[\w-]+)`", section)
     assert len(cases) > 5
     for spark, case in cases:
-        assert f'"id":"{case}"' in cases_file(spark).read_text(encoding="utf-8"), case
+        suite = "tables" if case.startswith("table-") else CASES
+        assert f'"id":"{case}"' in cases_file(spark, suite).read_text(encoding="utf-8"), case
     assert len(samples) > 5
     assert not set(samples) - set(sample_names())
     assert all(re.search(r"\([^()]*(?:`|tests/)[^()]*\)\s*$", item) for item in section.split("\n- **")[1:])

@@ -16,11 +16,13 @@ from tests.differential.sweep.accuracy import (
     KNOWN_SILENT,
     KNOWN_WRONGLY_FINE,
     PAGE,
+    changed_in,
     group_of,
     judged,
     judged_iceberg,
     judged_kafka,
     judged_sinks,
+    judged_tables,
     refreshed,
 )
 from tests.differential.sweep.bases import Sparks, bases
@@ -113,6 +115,24 @@ def test_sinks_are_followed_over_ten_batches(version: str) -> None:
 def test_every_known_silence_is_still_one() -> None:
     silent = {one.case["id"] for version in recorded_versions("sinks") for one in judged_sinks(version) if one.silent}
     assert silent == KNOWN_SILENT.keys()
+
+
+@pytest.mark.parametrize("version", recorded_versions("tables"))
+def test_restarts_of_delta_sources_are_predicted(version: str) -> None:
+    told = score(judged_tables(version))
+    assert told.cases >= 100
+    assert told.wrongly_fine == 0
+    assert told.unknown <= 0.007 * told.cases
+    assert told.outcome >= 0.985 * told.cases
+    assert told.error >= 0.96 * told.cases
+
+
+@pytest.mark.parametrize("version", recorded_versions("tables"))
+def test_a_sound_table_is_no_alarm(version: str) -> None:
+    sound = [one for one in judged_tables(version) if changed_in(one) == "nothing" and one.truth["error"] is None]
+    alarmed = {one.case["id"] for one in sound if any(said.severity == "error" for said in one.outlook.findings)}
+    assert sound
+    assert alarmed == set()
 
 
 def test_the_page_has_the_figures_of_now() -> None:

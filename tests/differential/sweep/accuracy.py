@@ -31,6 +31,7 @@ GROUPS = (
     "whole directories",
     "several",
 )
+CHANGED = ("nothing", "options", "offsets", "table or logs")
 COLUMNS = ("cases", "outcome", "batch", "offsets", "error", "phase", "unknown", "wrongly fine")
 
 # Cases in which a normal restart is promised and Spark fails, with the reason why the files do not tell.
@@ -72,6 +73,11 @@ def judged_kafka(version: str, asked: bool) -> tuple[Verdict, ...]:
 @cache
 def judged_iceberg(version: str) -> tuple[Verdict, ...]:
     return tuple(judge_iceberg(version))
+
+
+@cache
+def judged_tables(version: str) -> tuple[Verdict, ...]:
+    return tuple(judge(version, "tables"))
 
 
 def group_of(verdict: Verdict) -> str:
@@ -137,6 +143,26 @@ def _sink_row(version: str, group: str, verdicts: Sequence[SinkVerdict]) -> str:
     return f"| {version} | {group} | " + " | ".join(map(str, astuple(told))) + " |"
 
 
+def table_figures() -> str:
+    """The same of restarts of Delta sources."""
+    lines = ["| Spark | changed | " + " | ".join(COLUMNS) + " |", "|---|---|" + "---:|" * len(COLUMNS)]
+    for version in recorded_versions("tables"):
+        groups: dict[str, list[Verdict]] = defaultdict(list)
+        for verdict in judged_tables(version):
+            groups[changed_in(verdict)].append(verdict)
+        lines.append(_row(f"**{version}**", "all", score(judged_tables(version))))
+        lines.extend(_row("", group, score(groups[group])) for group in CHANGED if groups[group])
+    return "\n".join(lines) + "\n"
+
+
+def changed_in(verdict: Verdict) -> str:
+    """What is otherwise than when the query ran."""
+    place = group_of(verdict)
+    if place == "undamaged":
+        return "options" if "change" in verdict.case else "nothing"
+    return "offsets" if place == "offsets" else "table or logs"
+
+
 def _row(version: str, group: str, told: Score) -> str:
     counts = (
         told.cases,
@@ -157,6 +183,7 @@ def refreshed(page: str) -> str:
         ("<!-- kafka -->\n", "<!-- /kafka -->", kafka_figures),
         ("<!-- iceberg -->\n", "<!-- /iceberg -->", iceberg_figures),
         ("<!-- sinks -->\n", "<!-- /sinks -->", sink_figures),
+        ("<!-- tables -->\n", "<!-- /tables -->", table_figures),
     )
     for begin, end, told in made:
         before, _, rest = page.partition(begin)
