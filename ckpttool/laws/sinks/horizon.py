@@ -17,6 +17,7 @@ from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE, LONG_MAX
 from ckpttool.formats.file_log import is_compaction_id, live_log_ids
 from ckpttool.laws.base import REQUIREMENT, error_of, rename_refused
+from ckpttool.laws.inputs.delta_errors import LOG_WITH_HOLE
 from ckpttool.model import Finding, LogNames
 from ckpttool.releases import Release, since
 from ckpttool.scene.compaction import (
@@ -166,7 +167,11 @@ def _log_unreadable(view: SinkView, names: LogNames, interval: int, after: int |
 
 def _of_table(view: SinkView, seen: Horizon) -> Horizon:
     if view.sink.gap is not None:
-        return replace(seen, unreadable=Unreadable(f"version {view.sink.gap} of the table's log is not there"))
+        class_name, condition, message = LOG_WITH_HOLE
+        why = f"version {view.sink.gap} of the table's log is not there"
+        path = f"_delta_log/{view.sink.gap:020}.json"
+        failure = Failure("start", class_name, condition, message, why, seen.first, path=path)
+        return replace(seen, failure=failure, unreadable=Unreadable(why))
     gone = next((write.rows_lost for write in view.sink.writes if write.rows_lost and write.taken_by is None), None)
     return replace(seen, unreadable=Unreadable(gone)) if gone and view.sink.kind == "delta" else seen
 

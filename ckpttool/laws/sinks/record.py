@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ckpttool.errors import MalformedFile, Unavailable
-from ckpttool.laws.base import Law
 from ckpttool.laws.sinks.base import REFILL, SinkLaw, said
 from ckpttool.laws.sinks.horizon import spell_missing, spell_unreadable
 from ckpttool.model import Finding
@@ -45,6 +44,13 @@ def _behind(view: SinkView, _: SinkVerdict, seen: Horizon) -> Iterator[Finding]:
         yield Finding("sink-behind-checkpoint", "error", view.sink.path, message, next_step=_IS_IT_THE_SINK)
 
 
+def _gap(view: SinkView, _: SinkVerdict, seen: Horizon) -> Iterator[Finding]:
+    if view.sink.gap is not None and seen.failure:
+        message = f"{seen.failure.why}: no Delta puts the table together, neither for the query nor for readers"
+        path = f"{view.sink.path}/{seen.failure.path}"
+        yield Finding("sink-log-unreadable", "error", path, message, next_step="restore it from a backup")
+
+
 def _of_files(seen: Horizon) -> str:
     told = [spell_unreadable(seen.unreadable)] if seen.unreadable else []
     told += [f"batch {seen.failure.batch_id} fails: {seen.failure.why}"] if seen.failure else []
@@ -63,7 +69,12 @@ UNREAD = (
 )
 LAWS = (
     # What is found while the log is read comes with it, as the faults of a checkpoint do.
-    Law("sink-log-unreadable", "something in the sink's log could not be read", severities=("warning",), needs="sinks"),
+    SinkLaw(
+        "sink-log-unreadable",
+        "something in the sink's log could not be read",
+        severities=("error", "warning"),
+        of_others=_gap,
+    ),
     SinkLaw(
         "sink-behind-checkpoint",
         "committed batches are not in the sink",

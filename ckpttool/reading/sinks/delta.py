@@ -80,7 +80,15 @@ def load_delta(store: Store, path: str, key: str | None, *, key_given: bool) -> 
         forgets=retention is not None,
         retention_ms=retention,
         faults=faults,
+        gap=_gap(names, window),
     )
+
+
+def _gap(names: DeltaLogNames, window: Sequence[DeltaCommit]) -> int | None:
+    """The newest commit that is missing between others, unless a checkpoint makes up for it: then no Delta reads it."""
+    before = window[0].version - 1 if window else -1
+    is_missing = before >= 0 and before not in names.commits and names.commits[0] < before
+    return before if is_missing and all(one < before for one in names.checkpoints) else None
 
 
 def _commit_path(version: int) -> str:

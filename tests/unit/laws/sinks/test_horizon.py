@@ -84,6 +84,13 @@ def test_what_is_skipped_is_told_as_far_as_one_looks() -> None:
     assert seen(table(400), NEXT).skipped_to == 5 + AHEAD - 1
 
 
+def test_a_table_that_lacks_a_commit_fails_for_all() -> None:
+    holed = table(4, write(4), gap=2)
+    assert fails(holed, NEXT) == (5, "DELTA_VERSIONS_NOT_CONTIGUOUS")
+    assert seen(holed, NEXT).unreadable == Unreadable("version 2 of the table's log is not there")
+    assert "sink-log-unreadable error" in said(holed, NEXT)[1]
+
+
 # -- rows that never come again ----------------------------------------------------------------------------------------
 
 

@@ -233,3 +233,17 @@ def test_the_application_that_is_asked_for(table: Table) -> None:
     evidence = table.load(query_id="another", txn_app_id=Q)
     assert (evidence.key, evidence.key_given) == (Q, True)
     assert table.load(query_id=None).key is None
+
+
+def test_a_commit_that_is_missing_between_others(table: Table) -> None:
+    assert table.load().gap is None
+    (table.log / f"{2:020}.json").unlink()
+    assert table.load().gap == 2
+    table.file(f"{3:020}.checkpoint.json", {"txn": {"appId": Q, "version": 3}})
+    assert table.load().gap is None, "nobody reads what lies below a checkpoint"
+
+
+def test_a_log_that_was_cleaned_up_has_no_gap(table: Table) -> None:
+    table.file(f"{2:020}.checkpoint.json", {"txn": {"appId": Q, "version": 2}})
+    table.forget_below(2)
+    assert table.load().gap is None
