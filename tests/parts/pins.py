@@ -32,6 +32,9 @@ PYTHON_STATE = ("pandas==2.3.3", "protobuf==6.33.5")
 
 # Later token providers are not published everywhere; any 4.x one loads, and nothing but loading needs it.
 _TOKENS = "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0"
+# Bundles that hold all they need.
+_HUDI = "org.apache.hudi:hudi-spark3.5-bundle_2.12"
+_PAIMON = "org.apache.paimon:paimon-spark-3.5"
 # Spark → kind of jar → Maven coordinates. EXCLUDED are artefacts that nothing else may bring along.
 JARS: dict[str, dict[str, tuple[str, ...]]] = {
     "3.4.4": {"kafka": ("org.apache.spark:spark-sql-kafka-0-10_2.12:3.4.4",)},
@@ -39,6 +42,9 @@ JARS: dict[str, dict[str, tuple[str, ...]]] = {
         "delta": ("io.delta:delta-spark_2.12:3.3.2",),
         "iceberg": ("org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.1",),
         "kafka": ("org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.7",),
+        "hudi": (_HUDI + ":1.0.2",),
+        "hudi-old": (_HUDI + ":0.15.0",),
+        "paimon": (_PAIMON + ":0.9.0",),
     },
     "4.0.0": {"kafka": ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",)},
     "4.0.4": {
@@ -55,7 +61,9 @@ JARS: dict[str, dict[str, tuple[str, ...]]] = {
         "kafka": ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0", _TOKENS),
     },
 }
-EXCLUDED = {(spark, "kafka"): (_TOKENS.rpartition(":")[0],) for spark in ("4.0.4", "4.1.3", "4.2.0")}
+EXCLUDED = {(spark, "kafka"): (_TOKENS.rpartition(":")[0],) for spark in ("4.0.4", "4.1.3", "4.2.0")} | {
+    ("3.5.7", what): (bundle,) for what, bundle in (("hudi", _HUDI), ("hudi-old", _HUDI), ("paimon", _PAIMON))
+}
 
 BROKER = "org.apache.kafka:kafka_2.13:3.9.2"
 
