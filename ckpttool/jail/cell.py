@@ -177,9 +177,11 @@ class _Database:
         iterator = self._at(prefix, after)
         key, valid, step = iterator.key, iterator.valid, iterator.next
         for count in range(_COUNTED_AT_ONCE):
-            if not valid() or not (one := key()).startswith(prefix):
+            if not valid() or (prefix and not key().startswith(prefix)):
+                self._last = None
                 return [count.to_bytes(8, "little"), after or b"", self._ended()]
-            self._last = after = one
+            if count == _COUNTED_AT_ONCE - 1:
+                self._last = after = key()
             step()
         return [_COUNTED_AT_ONCE.to_bytes(8, "little"), after or b"", MORE]
 

@@ -121,6 +121,9 @@ class Changes:
 
     def over(self, base: Iterable[Pair], prefix: bytes = b"") -> Iterator[Pair]:
         """The base as it is after the changes, and what they added; only keys that begin so."""
+        if not self._keys and not self._ranges:
+            yield from base
+            return
         left = {key: change for key, change in self._keys.items() if key.startswith(prefix)}
         removed = Removed(self._ranges)
         for key, value in base:

@@ -94,24 +94,37 @@ class Stores(Struct, frozen=True):
         changes = Changes(self.conf.delimiter, self.conf.row_checksums)
         for name in chain.changes:
             changes.apply(self._parsed_entries(files, name, changelog_entries))
+        with self._base(files, chain, family) as (database, prefix):
+            if prefix is None:
+                yield iter(())
+            else:
+                base = rocksdb.pairs(database, prefix) if database else ()
+                yield self._plain(changes.over(base, prefix), family)
+
+    @contextmanager
+    def _base(
+        self, files: StoreFiles, chain: Chain, family: str | None
+    ) -> Iterator[tuple[rocksdb.Database | None, bytes | None]]:
+        """The snapshot that a chain begins with, unless there is nothing in it, and what the family's keys begin with:
+        nothing where it is one that the schema has and the store never made."""
         if chain.base is None:
-            yield self._plain(changes.over((), _prefix(None, family)), family)
+            yield None, _prefix(None, family)
             return
         body = self._read(files, chain.base)
         with told_of(f"{files.path}/{chain.base}"):
             entries = read_zip_entries(body)
             snapshot = parse_snapshot_metadata(entries.get(METADATA, b""), tuple(entries))
         if family is not None and snapshot.column_families is not None and family not in snapshot.column_families:
-            yield iter(())  # one that the schema has and the store never made
+            yield None, None
             return
         prefix = _prefix(snapshot.column_families, family)
         if not snapshot.files and not any(name.endswith(".log") and body for name, body in entries.items()):
-            yield self._plain(changes.over((), prefix), family)  # a snapshot of nothing
+            yield None, prefix
             return
         with rocksdb.opened_snapshot(
             self.store, files.path, chain.base, snapshot, entries, self.conf.delimiter
         ) as database:
-            yield self._plain(changes.over(rocksdb.pairs(database, prefix), prefix), family)
+            yield database, prefix
 
     def _plain(self, pairs: Iterator[Pair], family: str | None) -> Iterator[Pair]:
         """Without the number of the family before keys, and checksums before values."""
@@ -167,6 +180,10 @@ class Stores(Struct, frozen=True):
             chain, files = self.chain(files)
             at_once = self._count_at_once(files, chain, partitions)
             return len(self._replayed(files, chain)) if at_once is None else at_once
+        chain, files = self.chain(files)
+        if not chain.changes and not self.conf.row_checksums:  # nobody has to look at them
+            with self._base(files, chain, family) as (database, prefix):
+                return 0 if database is None or prefix is None else rocksdb.count(database, prefix)
         with self.entries(files, family) as pairs:
             return sum(1 for _ in pairs)
 

@@ -133,8 +133,7 @@ def _keys(reader: StateReader, store: StoreFiles) -> tuple[int | None, str | Non
     if reader.version <= 0:
         return 0, None, []
     try:
-        with reader.stores.entries(store) as pairs:
-            keys = sum(1 for _ in pairs)
+        keys = reader.stores.count(store, None, partitions=1)
     except MissingRocksdict as error:
         return None, f"tables of RocksDB were not read inside: {error.message}", []
     except CkptError as error:
