@@ -33,9 +33,7 @@ def _newest_commit(scene: Scene) -> Failure | Doubt | None:
     if exact and fault and fault.id == "log-version-too-new":
         return _exact_version(path)
     version = _commit_version(scene, committed)
-    # A session that wrote version 2 had asked for it, and is taken to ask again.
-    asked = scene.conf("spark.sql.streaming.stateStore.checkpointFormatVersion", str(min(version or 1, 2)))
-    if exact and version is not None and str(version) != asked:
+    if exact and version is not None and str(version) != _asked_for(scene, committed, version):
         return _exact_version(path)
     if version is not None and (refused := version_refused(scene, path, version, _NEWEST_READ)):
         return refused
@@ -45,6 +43,13 @@ def _newest_commit(scene: Scene) -> Failure | Doubt | None:
     if entry and entry.version > 1 and scene.checkpoint.operators and not entry.state_unique_ids:
         return Doubt(f"{path} has version {entry.version}, and names no state, which the query has")
     return None
+
+
+def _asked_for(scene: Scene, committed: int, version: int) -> str:
+    """The version of the session. If it is not given it is what it always was: that of the commits before."""
+    earlier = [commit.version for batch, commit in sorted(scene.checkpoint.commits.items()) if batch < committed]
+    inferred = earlier[-1] if earlier else version
+    return scene.conf("spark.sql.streaming.stateStore.checkpointFormatVersion", str(min(inferred, 2)))
 
 
 def _commit_version(scene: Scene, batch_id: int) -> int | None:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ckpttool import Scene, Start, diagnose, gather_evidence, open_checkpoint
+from ckpttool.releases import Release
 from tests.builders import build
 from tests.unit.laws.scenes import SOUND, findings
 
@@ -30,3 +32,28 @@ def test_commits_of_old_releases_never_held_more(tmp_path: Path) -> None:
     for commit in (tmp_path / "commits").glob("[0-9]"):
         commit.write_text("v1\n{}")
     assert "commit-without-content" not in findings(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("release", "asked", "outcome"),
+    [
+        ((4, 0, 4), None, "error"),  # the session wrote version 2 until then, and is taken to ask for it again
+        ((4, 1, 3), None, "error"),
+        ((4, 0, 4), "1", "new_batch"),
+        ((4, 0, 4), "2", "error"),
+        ((4, 2, 0), None, "new_batch"),  # reads all versions
+    ],
+)
+def test_4_0_and_4_1_want_the_version_that_the_session_has_always_written(
+    tmp_path: Path, release: Release, asked: str | None, outcome: str
+) -> None:
+    root = build(tmp_path, "k0-10 c | k10-20 c | k20-30 c", spark="4.0.0")
+    for batch, version in enumerate((2, 2, 1)):
+        (root / "commits" / str(batch)).write_text(f'v{version}\n{{"nextBatchWatermarkMs":0}}')
+    conf = {} if asked is None else {"spark.sql.streaming.stateStore.checkpointFormatVersion": asked}
+    start = Start(release, conf=conf)
+    found = diagnose(Scene(gather_evidence(open_checkpoint(str(root))), start)).prediction
+    assert found.outcome == outcome
+    if outcome == "error":
+        assert found.error is not None
+        assert (found.error.condition, found.error.phase) == ("INVALID_LOG_VERSION.EXACT_MATCH_VERSION", "init")
