@@ -23,7 +23,7 @@ from typing import Any
 from ckpttool.formats.names import parse_long
 from tests.differential.sweep.bases import ROOT
 from tests.differential.sweep.load import cases_file
-from tests.differential.sweep.restarts import error_of
+from tests.differential.sweep.restarts import Inapplicable, error_of
 from tests.differential.sweep.run import flatten, read, write
 from tests.samples.process import JOBS, SparkProcess
 
@@ -79,9 +79,9 @@ def cases() -> Iterator[SinkCase]:
     yield from (*_damaged_output(LONG), *_logs_of_files(LONG))
     yield from _damaged_output(BATCH_FILES)
     yield from (*_log_gone(COMPACTED), *_entries_gone(COMPACTED), *_damaged_output(COMPACTED))
-    yield from (*_changed_tables(DELTA), *_any_sink(DELTA), *_tables(DELTA))
     yield from (*_changed_tables(PLAIN), *_any_sink(PLAIN))
     yield from (*_changed_tables(NUMBERED), *_damaged_output(NUMBERED))
+    yield from (*_changed_tables(DELTA), *_any_sink(DELTA), *_tables(DELTA))
 
 
 def _any_sink(base: SinkBase) -> Iterator[SinkCase]:
@@ -196,10 +196,10 @@ class Place:
 
     def take(self, step: Step) -> None:
         kind, *given = step
-        if kind == "sql":
-            assert self.ask(sql=given[0])["causes"] == []
-        elif kind == "write":
-            assert self.ask(write=given[0], to=self.base.sink)["causes"] == []
+        if kind in ("sql", "write"):
+            asked = {"sql": given[0]} if kind == "sql" else {"write": given[0], "to": self.base.sink}
+            if causes := self.ask(**asked)["causes"]:
+                raise Inapplicable(f"{step}: {causes[-1]['message']}")
         else:
             STEPS[kind](self, *given)
 
@@ -339,7 +339,11 @@ def main() -> None:
     ):
         stage = Stage(options.spark, running, Path(folder))
         for count, case in enumerate(todo, 1):
-            done_case = stage.case(case)
+            try:
+                done_case = stage.case(case)
+            except Inapplicable as reason:
+                print(f"left out, {reason}: {case.id}", flush=True)
+                continue
             outcomes["fails" if done_case["truth"]["error"] else "goes on"] += 1
             out.write(flatten(done_case) + "\n")
             out.flush()
