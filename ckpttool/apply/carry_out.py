@@ -13,7 +13,7 @@ from ckpttool.apply import applies, fence, places
 from ckpttool.apply.fingerprints import differences
 from ckpttool.apply.journal import Journal
 from ckpttool.apply.lock import locked
-from ckpttool.apply.look import look
+from ckpttool.apply.look import look, look_around
 from ckpttool.apply.outcome import NotApplied, StoppedFenced, WhyNot
 from ckpttool.apply.sinks import delta
 from ckpttool.apply.stores.base import Bearing
@@ -28,6 +28,7 @@ def carry_out(work: Work, *, resumes: bool = False) -> None:
     directories = directories_of(work)
     look(work, resumes=resumes)  # 1
     with locked(work.checkpoint, work.settings.lock_timeout, take_over=resumes) as work.outcome.took_over:  # 2
+        look_around(work, resumes=resumes)
         is_begun = work.is_fenced and work.is_begun
         try:
             _keep(work)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from ckpttool.api import plan_restart
 from ckpttool.apply import applies
 from ckpttool.apply.fingerprints import differences, mark_sink
+from ckpttool.apply.journal import Journal
 from ckpttool.apply.make_plan import choose, planned_steps, promise_of, what_it_does
 from ckpttool.apply.outcome import NotApplied, WhyNot
 from ckpttool.apply.plan_file import restarted_of
@@ -27,8 +28,7 @@ _ROOM = 16 * 2**20  # beside the copies
 def look(work: Work, *, resumes: bool) -> None:
     """Raises NotApplied with all reasons that there are. Whoever goes on in the middle is looked at by the second look:
     what lies there then is half of two checkpoints."""
-    if reasons := list(_in_the_way(work, resumes=resumes)):
-        raise NotApplied(*reasons)
+    look_around(work, resumes=resumes)
     if work.is_fenced:
         return
     relied = work.plan.relies_on
@@ -39,12 +39,22 @@ def look(work: Work, *, resumes: bool) -> None:
         raise NotApplied(*reasons)
 
 
+def look_around(work: Work, *, resumes: bool) -> None:
+    """Whether somebody else is at it: asked once more by whoever has waited for the lock."""
+    work.journal = Journal(work.checkpoint, work.plan.id)
+    if reasons := list(_in_the_way(work, resumes=resumes)):
+        raise NotApplied(*reasons)
+
+
 def _in_the_way(work: Work, *, resumes: bool) -> Iterator[WhyNot]:
     url = work.plan.checkpoint
     for plan_id in applies.unfinished(work.checkpoint):
         if plan_id != work.plan.id or not resumes:
             yield applies.why_unfinished(plan_id, url)
             return
+    if work.plan.asked.kafka and work.settings.given.brokers is None:
+        yield WhyNot("broker-changed", "this was planned with what Kafka's brokers said, and they are not asked now",
+                     next_step="give them again: --bootstrap-server HOST:PORT")  # fmt: skip
     if work.is_fenced and not resumes:
         yield WhyNot(
             "apply-unfinished", f"{layout.METADATA} is a fence, and not of this plan", next_step=applies.ways(url)

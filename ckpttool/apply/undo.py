@@ -10,6 +10,7 @@ from ckpttool.apply import applies, fence
 from ckpttool.apply.carry_out import new_metadata, old_metadata, why, wire_text
 from ckpttool.apply.changes import Change
 from ckpttool.apply.fingerprints import as_before, names_in, names_mark
+from ckpttool.apply.journal import Journal
 from ckpttool.apply.lock import locked
 from ckpttool.apply.outcome import NotApplied, StoppedFenced, WhyNot
 from ckpttool.apply.sinks import delta
@@ -26,6 +27,8 @@ def take_back(work: Work) -> None:
     """May be called again however it ended."""
     check(work)
     with locked(work.checkpoint, work.settings.lock_timeout, take_over=True) as work.outcome.took_over:
+        work.journal = Journal(work.checkpoint, work.plan.id)
+        check(work)  # whoever had the lock before may have gone on
         for tree in work.trees:
             tree.sweep()
         kept = work.inventory()
@@ -49,15 +52,11 @@ def check(work: Work) -> None:
     if kept is None:
         return
     work.verify_backup(kept)
-    if not work.settings.backs_up_state:
-        raise NotApplied(WhyNot("backup-damaged", "state was not kept: --backup logs"))
     if reasons := list(_moved_on(work)):
         raise (StoppedFenced if work.is_fenced else NotApplied)(*reasons)
 
 
 def _is_undone(work: Work, plan_id: str) -> bool:
-    from ckpttool.apply.journal import Journal
-
     return Journal(work.checkpoint, plan_id).end == "undone"
 
 

@@ -38,7 +38,6 @@ class ApplySettings(Struct, frozen=True):
     settle: float = 2.0
     hold: float = 0.0
     accepted: frozenset[str] = frozenset()
-    backs_up_state: bool = True
     given: Restarted = Restarted()
     storage: Mapping[str, str] = {}
     interrupted: Callable[[], bool] = bool

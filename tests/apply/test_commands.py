@@ -8,9 +8,15 @@ import os
 import shutil
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from msgspec.structs import replace
 
+from ckpttool.apply import carry_out, lock
+from ckpttool.apply.plan_file import encode_plan, parse_plan, sealed
+from ckpttool.apply.run import apply_plan
+from ckpttool.apply.work import ApplySettings
 from tests.apply.dying import System, on
 from tests.apply.stages import STAGES, bodies, bury, sampled, tree_of
 from tests.apply.test_killed import kill
@@ -145,6 +151,13 @@ def test_other_storage_is_refused() -> None:
     assert "local disk" in done.err
 
 
+def test_what_brokers_said_is_asked_for_again(plan: Path) -> None:
+    made = parse_plan(plan.read_bytes())
+    plan.write_bytes(encode_plan(sealed(replace(made, asked=replace(made.asked, kafka=True)))))
+    done = told("apply", str(plan), "--yes", *QUIET)
+    assert (done["exit"], [one["id"] for one in done["reasons"]]) == (6, ["broker-changed"])
+
+
 # -- interrupted -------------------------------------------------------------------------------------------------------
 
 
@@ -172,12 +185,47 @@ def test_what_is_half_done_is_gone_on_with_or_taken_back(root: Path, plan: Path,
     assert bodies(tree_of(root)) == old
 
 
+@pytest.mark.parametrize("after", [0, 1, 5])
+def test_who_is_asked_to_stop_stops_after_what_it_is_at(root: Path, plan: Path, after: int) -> None:
+    asked = iter(range(1000))
+    made = parse_plan(plan.read_bytes())
+    with on(System()):
+        outcome = apply_plan(made, ApplySettings(settle=0, interrupted=lambda: next(asked) >= after))
+    assert isinstance(outcome.error, KeyboardInterrupt)
+    assert (outcome.state, outcome.changed, outcome.fenced) == ("stopped", True, True)
+    assert len(outcome.next) == 2
+    assert not (root / "_ckpt" / "lock").exists()
+    assert told("apply", "--resume", str(root), "--yes", *QUIET)["state"] == "applied"
+
+
 def test_nobody_begins_anew_where_something_is_half_done(root: Path, plan: Path) -> None:
     interrupted(root, plan, 120)
     bury(root)
     done = told("apply", str(plan), "--yes", *QUIET)
     assert (done["exit"], done["reasons"][0]["id"]) == (6, "apply-unfinished")
     assert "ckpt undo" in done["reasons"][0]["next_step"]
+
+
+def test_whoever_waited_for_the_lock_looks_once_more(root: Path, plan: Path, tmp_path: Path) -> None:
+    """Somebody else, who had it, was killed behind the fence: fence and wires are theirs."""
+    shutil.copytree(root, tmp_path / "before")
+    interrupted(root, plan, 120)
+    shutil.copytree(root, tmp_path / "half")
+    shutil.rmtree(root)
+    shutil.copytree(tmp_path / "before", root)
+
+    def overtaken(*given: Any, **named: Any) -> Any:
+        shutil.rmtree(root)
+        shutil.copytree(tmp_path / "half", root)
+        (root / "_ckpt" / "lock").unlink()
+        return lock.locked(*given, **named)
+
+    other = tmp_path / "other.json"
+    ckpt("plan-recovery", str(root), "--sink", "noop", "--to-batch", "0", "--out", str(other))
+    with patch.object(carry_out, "locked", overtaken):
+        done = told("apply", str(other), "--yes", *QUIET)
+    assert (done["exit"], done["reasons"][0]["id"]) == (6, "apply-unfinished")
+    assert bodies(tree_of(root)) == bodies(tree_of(tmp_path / "half"))
 
 
 def test_who_takes_back_does_not_go_on(root: Path, plan: Path) -> None:

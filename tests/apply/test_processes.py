@@ -79,6 +79,26 @@ def test_a_process_killed_at_a_call_leaves_what_leads_out(tmp_path: Path) -> Non
     killed_at_a_call(tmp_path, 10)
 
 
+def start(words: Sequence[str]) -> subprocess.Popen[bytes]:
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.Popen([sys.executable, "-c", PROGRAM, *words], env=environment, stdout=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_two_at_once_one_does_it(seed: int, tmp_path: Path) -> None:
+    """Both look, and then find what the other has left: a lock, a fence, or another checkpoint than was planned for."""
+    victim = Victim(STAGES[0], tmp_path / str(seed) / "x")
+    both = [start(victim.apply), start(victim.apply)]
+    assert sorted(one.wait() for one in both) == [0, 6]
+    new = bodies(tree_of(victim.folder))
+    assert "q/offsets/2" not in new
+    assert not victim.is_fenced()
+    assert not (victim.checkpoint / "_ckpt" / "lock").exists()
+    with on(System()):
+        take_back(victim.checkpoint)
+    assert bodies(tree_of(victim.folder)) == victim.old
+
+
 @pytest.mark.at_length
 def test_so_does_one_killed_at_any_call(tmp_path: Path) -> None:
     killed_at_a_call(tmp_path, None)
