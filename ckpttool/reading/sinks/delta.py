@@ -229,10 +229,18 @@ def _gone_file(store: Store, window: Sequence[DeltaCommit]) -> tuple[int, str] |
     for commit in reversed(window):
         for name in sorted(commit.added - removed)[:left]:
             left -= 1
-            if not _is_elsewhere(name) and store.stat(name) is None:
+            if not _is_elsewhere(name) and _is_gone(store, name):
                 return commit.version, f"its file {quote(name)} is gone"
         removed |= commit.removed
     return None
+
+
+def _is_gone(store: Store, name: str) -> bool:
+    """Who may not look at the data may yet read the log."""
+    try:
+        return store.stat(name) is None
+    except CkptError:
+        return False
 
 
 def _is_elsewhere(name: str) -> bool:
