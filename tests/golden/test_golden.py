@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from importlib import import_module
@@ -21,11 +22,12 @@ from ckpttool.harness.history import Histories
 from ckpttool.harness.history_json import encode_histories
 from tests.conftest import run_ckpt
 from tests.history_builders import STEP_OF, Shape, sound_history
-from tests.samples.place import about, sample_names
+from tests.samples.place import about, place_sample, sample_names
 
 EXPECTED = Path(__file__).parent / "expected"
 KNOWN_BAD = Path(__file__).parents[1] / "known_bad"
 CRASH_TESTS, SCAN = "crash-test-report", "scan"
+APPLY, PLAN = "apply", "plan.json"
 # Their state is in RocksDB's tables alone, which RocksDB reads.
 IN_TABLES = ("3.5.7-dedup-rocksdb-sound", "4.2.0-dedup-rocksdb-sound")
 SAMPLES = [pytest.param(name, marks=[pytest.mark.extras] * (name in IN_TABLES)) for name in sample_names()]
@@ -116,6 +118,38 @@ def test_the_scan_of_a_fleet_is_as_reviewed(
     compare(EXPECTED / f"{SCAN}.{suffix}", actual)
 
 
+QUIET = ("--yes", "--settle", "0s", "--accept", "query-stopped")
+CARRIED_OUT = (
+    ("plan-recovery", "checkpoint", "--sink", "output", "--to-batch", "2", "--spark-version", "4.2.0", "--out", PLAN),
+    ("apply", PLAN, "--dry-run", "--accept", "query-stopped"),
+    ("apply", PLAN, *QUIET),
+    ("apply", PLAN, *QUIET),
+    ("undo", "checkpoint", *QUIET),
+    ("undo", "checkpoint", *QUIET),
+)
+# Of this run alone.
+_OWN = {
+    r"[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}": "ID",
+    r'"ms": [0-9]+': '"ms": MS',
+    r'"ckpt_version": "[^"]+"': '"ckpt_version": "X"',
+    r'"(read|list|write|delete)": [0-9]+': r'"\1": N',
+}
+
+
+@pytest.mark.parametrize(("form", "suffix"), [("text", "txt"), ("json", "json")])
+def test_what_is_carried_out_and_taken_back_is_as_reviewed(form: str, suffix: str, tmp_path: Path) -> None:
+    place_sample("4.2.0-file-to-parquet-sound", tmp_path)
+    said = []
+    for words in CARRIED_OUT:
+        outcome = run_ckpt(*words, "--format", form, cwd=tmp_path)
+        shown = "" if words[0] == "plan-recovery" else outcome.out
+        said.append(f"$ ckpt {' '.join(words)}\n{shown}{outcome.err}(exit status {outcome.code})\n")
+    actual = "\n".join(said).replace(str(tmp_path), "/data")
+    for pattern, name in _OWN.items():
+        actual = re.sub(pattern, name, actual)
+    compare(EXPECTED / f"{APPLY}.{suffix}", actual)
+
+
 def compare(path: Path, actual: str) -> None:
     if os.environ.get("REWRITE_GOLDEN"):
         path.parent.mkdir(exist_ok=True)
@@ -125,4 +159,4 @@ def compare(path: Path, actual: str) -> None:
 
 
 def test_no_golden_file_outlives_its_sample() -> None:
-    assert {path.stem for path in EXPECTED.iterdir()} == {*sample_names(), CRASH_TESTS, SCAN}
+    assert {path.stem for path in EXPECTED.iterdir()} == {*sample_names(), CRASH_TESTS, SCAN, APPLY}

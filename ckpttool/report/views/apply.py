@@ -115,7 +115,7 @@ def plan_lines(plan: PlanFile) -> Iterator[Line]:
     for number, (_, group) in enumerate(groupby(plan.steps, _place), 1):
         yield f"{number}. {_spell(list(group))}"
     for condition in plan.conditions:
-        yield f"   {'if' if condition.who == 'you' else 'looked at'}: {condition.text} ({condition.id})"
+        yield f"   {'if' if condition.who == 'you' else 'mind'}: {condition.text} ({condition.id})"
     if plan.option.trap:
         yield f"   beware: {plan.option.trap}"
 
