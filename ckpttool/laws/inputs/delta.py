@@ -86,7 +86,7 @@ def _asked(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
         stopped = next(filter(None, answers), None)
         if stopped:
             yield replace(stopped, obstacle=None) if later else stopped
-            if stopped.obstacle:
+            if stopped.obstacle or stopped.finding.id == _TRACKED:
                 return
         seen += len(table.files_of(asked, commit))
     yield from (trouble for law in LAWS if law.of_end for trouble in law.of_end(table, asked))
@@ -226,6 +226,11 @@ def _begins_to_track(table: SourceTable, asked: DeltaRequest) -> Iterator[Troubl
     yield table.raises(asked.phase, errors.SCHEMA_EVOLVED, _TRACKED, why, step, sure=written is not None)
 
 
+def _tracks(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
+    yield from _begins_to_track(table, asked)
+    yield from _tracks_without_gaps(table, asked)
+
+
 def _cannot_continue(table: SourceTable) -> Trouble | None:
     """Where a column was renamed or dropped, somebody has to say that the query may go on with it."""
     tracked = table.input.tracked or ()
@@ -249,6 +254,27 @@ def _is_allowed(table: SourceTable, change: Change, version: int) -> bool:
     by_conf = [text for name, text in table.scene.start.conf.items() if name.startswith(keys)]
     given = (*by_conf, table.option(f"allowSourceColumn{change}") or "")
     return any(text.lower() in ("always", str(version)) for text in given)
+
+
+def _tracks_without_gaps(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
+    """Where commits may be passed over, a change of the schema may be among them."""
+    leaves_snapshot = not (asked.start.is_initial_snapshot and asked.end and asked.end.version <= asked.start.version)
+    if table.input.tracked and not table.fails_on_loss and leaves_snapshot:
+        why = "a source that tracks schemas cannot pass over commits that are missing"
+        yield table.raises(asked.phase, errors.TRACKED_WITH_GAPS, _TRACKED, why, "leave failOnDataLoss out")
+
+
+def _tracked_change(table: SourceTable, asked: DeltaRequest, commit: DeltaCommit) -> Trouble | None:
+    """What is new is read up to a change, the log is written, and the query ends."""
+    tracked = table.input.tracked
+    if not tracked or asked.end or not commit.metadata or commit.version <= tracked[-1].version:
+        return None
+    before = table.metadata_at(commit.version - 1)
+    if before is not None and not has_changed(before, commit.metadata):
+        return None
+    why = f"version {commit.version} changes the table: when the stream has come to it, the query ends, to start anew"
+    step = "start the query once more; a column that was renamed or dropped has to be allowed"
+    return Trouble(asked.phase, None, Finding(_TRACKED, "warning", table.input.path, why, next_step=step))
 
 
 def _gap_while_comparing(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
@@ -342,6 +368,8 @@ def _cannot_pass_on(table: SourceTable, asked: DeltaRequest, commit: DeltaCommit
     if commit.metadata and not readable and not table.tracks_schema:
         why = f"version {commit.version} gives the table a schema that cannot be read with that of now"
         return _unlike_schema(table, asked.phase, why, sure=readable is False)
+    if trouble := _tracked_change(table, asked, commit):
+        return trouble
     allows = table.reads_changes or table.is_on("ignoreChanges", "ignoreFileDeletion", "skipChangeCommits")
     if not commit.takes_data or allows or (not commit.new_data and table.is_on("ignoreDeletes")):
         return None
@@ -430,7 +458,7 @@ LAWS = (
         _TRACKED,
         "the schema that a Delta source tracks is not the one that it goes on with",
         of_table=_cannot_continue,
-        of_request=_begins_to_track,
+        of_request=_tracks,
     ),
     DeltaLaw(
         _EXPIRED,

@@ -25,6 +25,7 @@ NOT_CONTINUED = (_RUNTIME, "DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHE
 LAST_COMMIT_GONE = (REQUIREMENT, None, "Did not get the last delta file version")
 NO_SUCH_VERSION = (ILLEGAL_STATE, None, "Trying to load a non-existent version")
 FEED_BACKWARDS = (f"{_DELTA}.DeltaIllegalArgumentException", "DELTA_INVALID_CDC_RANGE", "End cannot be before start")
+TRACKED_WITH_GAPS = (REQUIREMENT, None, "Using schema from schema tracking log cannot tolerate missing commit files")
 TAIL_MISSED = (_STATE, "DELTA_STREAMING_TRAILING_COMMIT_MISSING", "Delta stream detected commits up to version")
 ROWS_DELETED = (_UNSUPPORTED, "DELTA_SOURCE_IGNORE_DELETE", "Detected deleted data")
 ROWS_CHANGED = (_UNSUPPORTED, "DELTA_SOURCE_TABLE_IGNORE_CHANGES", "Detected a data update")

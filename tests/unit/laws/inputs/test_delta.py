@@ -438,6 +438,33 @@ def mapped_schema(**columns: str) -> str:
     return json.dumps({"type": "struct", "fields": fields})
 
 
+def track(place: Place, *entries: tuple[int, str]) -> str:
+    log = place.checkpoint / "_schemas" / f"_schema_log_{ID}"
+    log.mkdir(parents=True)
+    for number, (version, columns) in enumerate(entries):
+        entry = {"tableId": ID, "deltaCommitVersion": version, "dataSchemaJson": columns}
+        entry |= {"partitionSchemaJson": "{}", "sourceMetadataPath": "sources/0"}
+        (log / str(number)).write_text(f"v1\n{json.dumps(entry)}")
+    return str(log.parent)
+
+
+def test_a_stream_that_tracks_schemas_comes_to_a_change_and_ends(place: Place) -> None:
+    tracked = {"schemaTrackingLocation": track(place, (0, schema(id="long")))}
+    place.commit(5, metadata())
+    assert place.judge(options=tracked) == (None, ()), "nothing is otherwise"
+    place.commit(6, metadata(schemaString=schema(id="string")))
+    place.remove(7)
+    obstacle, (finding,) = place.judge(options=tracked)
+    assert (obstacle, finding.id, finding.severity) == (None, "delta-schema-tracked", "warning")
+
+
+def test_a_stream_that_tracks_schemas_cannot_pass_over_commits(place: Place) -> None:
+    tracked = {"schemaTrackingLocation": track(place, (0, schema(id="long")))}
+    obstacle, _ = place.judge(options=tracked | {"failOnDataLoss": "false"})
+    assert isinstance(obstacle, Failure)
+    assert (obstacle.phase, obstacle.class_name) == ("init", "java.lang.IllegalArgumentException")
+
+
 @pytest.mark.parametrize(
     ("now", "given", "condition"),
     [
@@ -460,13 +487,8 @@ def mapped_schema(**columns: str) -> str:
 def test_a_column_that_was_renamed_or_dropped_has_to_be_allowed(
     place: Place, now: dict[str, str], given: dict[str, str], condition: str | None
 ) -> None:
-    log = place.checkpoint / "_schemas" / f"_schema_log_{ID}"
-    log.mkdir(parents=True)
-    for number, (version, columns) in enumerate(((0, {"a": "p1"}), (7, now))):
-        entry = {"tableId": ID, "deltaCommitVersion": version, "dataSchemaJson": mapped_schema(**columns)}
-        entry |= {"partitionSchemaJson": "{}", "sourceMetadataPath": "sources/0"}
-        (log / str(number)).write_text(f"v1\n{json.dumps(entry)}")
-    tracked = {"schemaTrackingLocation": str(log.parent)} | given
+    location = track(place, (0, mapped_schema(a="p1")), (7, mapped_schema(**now)))
+    tracked = {"schemaTrackingLocation": location} | given
     assert told(place.judge(options=tracked))[:2] == (("init", condition) if condition else (None, None))
 
 
