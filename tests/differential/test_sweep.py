@@ -21,6 +21,7 @@ from tests.differential.sweep.accuracy import (
     judged,
     judged_iceberg,
     judged_kafka,
+    judged_places,
     judged_sinks,
     judged_tables,
     refreshed,
@@ -115,6 +116,13 @@ def test_sinks_are_followed_over_ten_batches(version: str) -> None:
 def test_every_known_silence_is_still_one() -> None:
     silent = {one.case["id"] for version in recorded_versions("sinks") for one in judged_sinks(version) if one.silent}
     assert silent == KNOWN_SILENT.keys()
+
+
+@pytest.mark.parametrize("version", recorded_versions("places"))
+def test_restarts_of_file_sources_at_other_places_are_predicted(version: str) -> None:
+    told = score(judged_places(version))
+    assert told.cases >= 90
+    assert (told.outcome, told.error, told.phase) == (told.cases, told.cases, told.cases)
 
 
 @pytest.mark.parametrize("version", recorded_versions("tables"))

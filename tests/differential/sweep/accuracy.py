@@ -155,6 +155,20 @@ def table_figures() -> str:
     return "\n".join(lines) + "\n"
 
 
+@cache
+def judged_places(version: str) -> tuple[Verdict, ...]:
+    return tuple(judge(version, "places"))
+
+
+def place_figures() -> str:
+    """The same of file sources that are given another path."""
+    lines = ["| Spark | " + " | ".join(COLUMNS) + " |", "|---|" + "---:|" * len(COLUMNS)]
+    for version in recorded_versions("places"):
+        told = " | ".join(map(str, _counts(score(judged_places(version)))))
+        lines.append(f"| **{version}** | {told} |")
+    return "\n".join(lines) + "\n"
+
+
 def changed_in(verdict: Verdict) -> str:
     """What is otherwise than when the query ran."""
     place = group_of(verdict)
@@ -164,7 +178,11 @@ def changed_in(verdict: Verdict) -> str:
 
 
 def _row(version: str, group: str, told: Score) -> str:
-    counts = (
+    return f"| {version} | {group} | " + " | ".join(map(str, _counts(told))) + " |"
+
+
+def _counts(told: Score) -> tuple[int, ...]:
+    return (
         told.cases,
         told.outcome,
         told.batch,
@@ -174,7 +192,6 @@ def _row(version: str, group: str, told: Score) -> str:
         told.unknown,
         told.wrongly_fine,
     )
-    return f"| {version} | {group} | " + " | ".join(map(str, counts)) + " |"
 
 
 def refreshed(page: str) -> str:
@@ -184,6 +201,7 @@ def refreshed(page: str) -> str:
         ("<!-- iceberg -->\n", "<!-- /iceberg -->", iceberg_figures),
         ("<!-- sinks -->\n", "<!-- /sinks -->", sink_figures),
         ("<!-- tables -->\n", "<!-- /tables -->", table_figures),
+        ("<!-- places -->\n", "<!-- /places -->", place_figures),
     )
     for begin, end, told in made:
         before, _, rest = page.partition(begin)
