@@ -18,7 +18,8 @@ from ckpttool.formats.names import parse_long
 from ckpttool.laws.base import RESTORE
 from ckpttool.laws.inputs.base import DeltaLaw, DeltaRequest, SourceTable
 from ckpttool.laws.inputs.delta_errors import Raised, has_delta_4_4
-from ckpttool.laws.inputs.delta_schema import Change, has_changed, has_mapped_columns, reads_on, renamed_or_dropped
+from ckpttool.laws.inputs.delta_schema import has_mapped_columns, reads_on
+from ckpttool.laws.inputs.delta_tracking import TRACKED
 from ckpttool.laws.inputs.files import unread, unseen
 from ckpttool.model import Finding
 from ckpttool.scene.inputs import DeltaInput, first_version
@@ -28,8 +29,6 @@ _EXPIRED = "delta-log-expired"
 _HOLE = "delta-log-hole"
 _CHANGED = "delta-source-schema-or-updates"
 _FEED = "delta-change-feed-off"
-_TRACKED = "delta-schema-tracked"
-_DONE: dict[Change, str] = {"Rename": "a column was renamed", "Drop": "a column was dropped"}
 _GO_ON = "start with a new checkpoint, or go on without those rows by failOnDataLoss=false"
 _ANEW = "start with a new checkpoint, and see to it that what was read already is not read again"
 
@@ -86,7 +85,7 @@ def _asked(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
         stopped = next(filter(None, answers), None)
         if stopped:
             yield replace(stopped, obstacle=None) if later else stopped
-            if stopped.obstacle or stopped.finding.id == _TRACKED:
+            if stopped.obstacle or stopped.finding.id == TRACKED.id:
                 return
         seen += len(table.files_of(asked, commit))
     yield from (trouble for law in LAWS if law.of_end for trouble in law.of_end(table, asked))
@@ -213,70 +212,6 @@ def _changed_schema(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble
         yield _unlike_schema(table, asked.phase, why, sure=readable is False)
 
 
-def _begins_to_track(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
-    """An empty log of schemas gets that of the range; where the table has another one by now, the query ends, and goes
-    on with the log when it is started again."""
-    if not table.tracks_schema or table.input.tracked or asked.end is None or asked.is_broken:
-        return
-    current, written = table.input.metadata, table.metadata_at(asked.ends_before or asked.end.version)
-    if current is None or (written is not None and not has_changed(written, current)):
-        return
-    why = f"the log of schemas begins with that of version {asked.end.version}, and the table has another one by now"
-    step = "start the query once more: it goes on with the log"
-    yield table.raises(asked.phase, errors.SCHEMA_EVOLVED, _TRACKED, why, step, sure=written is not None)
-
-
-def _tracks(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
-    yield from _begins_to_track(table, asked)
-    yield from _tracks_without_gaps(table, asked)
-
-
-def _cannot_continue(table: SourceTable) -> Trouble | None:
-    """Where a column was renamed or dropped, somebody has to say that the query may go on with it."""
-    tracked = table.input.tracked or ()
-    if not table.tracks_schema or len(tracked) < 2:
-        return None
-    before, now = tracked[-2:]
-    changes = renamed_or_dropped(before.schema, now.schema)
-    blocked = [change for change in changes if not _is_allowed(table, change, now.version)]
-    if not blocked:
-        return None
-    option = f"allowSourceColumn{blocked[0]}"
-    why = f"{_DONE[blocked[0]]} as of version {now.version} of the table, and {option} does not allow it"
-    step = f"set the option {option}={now.version} if the rest of the query goes with that"
-    return table.raises("init", errors.NOT_CONTINUED, _TRACKED, why, step)
-
-
-def _is_allowed(table: SourceTable, change: Change, version: int) -> bool:
-    """By an option, or by a setting, which may name the checkpoint by a number."""
-    key = "spark.databricks.delta.streaming.allowSourceColumn"
-    keys = (f"{key}{change}", f"{key}RenameAndDrop")
-    by_conf = [text for name, text in table.scene.start.conf.items() if name.startswith(keys)]
-    given = (*by_conf, table.option(f"allowSourceColumn{change}") or "")
-    return any(text.lower() in ("always", str(version)) for text in given)
-
-
-def _tracks_without_gaps(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
-    """Where commits may be passed over, a change of the schema may be among them."""
-    leaves_snapshot = not (asked.start.is_initial_snapshot and asked.end and asked.end.version <= asked.start.version)
-    if table.input.tracked and not table.fails_on_loss and leaves_snapshot:
-        why = "a source that tracks schemas cannot pass over commits that are missing"
-        yield table.raises(asked.phase, errors.TRACKED_WITH_GAPS, _TRACKED, why, "leave failOnDataLoss out")
-
-
-def _tracked_change(table: SourceTable, asked: DeltaRequest, commit: DeltaCommit) -> Trouble | None:
-    """What is new is read up to a change, the log is written, and the query ends."""
-    tracked = table.input.tracked
-    if not tracked or asked.end or not commit.metadata or commit.version <= tracked[-1].version:
-        return None
-    before = table.metadata_at(commit.version - 1)
-    if before is not None and not has_changed(before, commit.metadata):
-        return None
-    why = f"version {commit.version} changes the table: when the stream has come to it, the query ends, to start anew"
-    step = "start the query once more; a column that was renamed or dropped has to be allowed"
-    return Trouble(asked.phase, None, Finding(_TRACKED, "warning", table.input.path, why, next_step=step))
-
-
 def _gap_while_comparing(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
     """To find changes of the schema in the range, the first commit behind it is opened, too."""
     if not asked.is_first or table.tracks_schema or asked.end is None or asked.is_broken or not table.fails_on_loss:
@@ -368,8 +303,6 @@ def _cannot_pass_on(table: SourceTable, asked: DeltaRequest, commit: DeltaCommit
     if commit.metadata and not readable and not table.tracks_schema:
         why = f"version {commit.version} gives the table a schema that cannot be read with that of now"
         return _unlike_schema(table, asked.phase, why, sure=readable is False)
-    if trouble := _tracked_change(table, asked, commit):
-        return trouble
     allows = table.reads_changes or table.is_on("ignoreChanges", "ignoreFileDeletion", "skipChangeCommits")
     if not commit.takes_data or allows or (not commit.new_data and table.is_on("ignoreDeletes")):
         return None
@@ -454,12 +387,7 @@ LAWS = (
         of_request=_changed_schema,
         of_version=_cannot_pass_on,
     ),
-    DeltaLaw(
-        _TRACKED,
-        "the schema that a Delta source tracks is not the one that it goes on with",
-        of_table=_cannot_continue,
-        of_request=_tracks,
-    ),
+    TRACKED,
     DeltaLaw(
         _EXPIRED,
         "a Delta source needs commits that were cleaned up",
