@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 STATE_NOT_READ = "state bodies not read"
 KAFKA_NOT_ASKED = "Kafka still has what the query reads next"
 ICEBERG_NOT_ASKED = "the Iceberg table still has the snapshots that the query reads next (--option path= looks)"
-ICEBERG_FILES = "the data files of the Iceberg table are there: its manifests are not read"
+ICEBERG_FILES = "the data files of the Iceberg table are there: its manifests were not read"
 # Sources whose servers nobody asks here, and the calls that would tell.
 NOT_ASKED = {
     "kinesis": "Kinesis still has what the query reads next (GetShardIterator of each position, ListShards)",
@@ -336,7 +336,7 @@ def _more_assumed(scene: Scene) -> Iterator[str]:
     kinds = scene.kinds
     yield from (said for kind, said in NOT_ASKED.items() if kind in kinds)
     if ICEBERG in kinds:
-        yield ICEBERG_FILES if scene.inputs else ICEBERG_NOT_ASKED
+        yield from _assumed_of_iceberg(scene)
     if HUDI in kinds:
         yield HUDI_FILES if scene.inputs else HUDI_NOT_ASKED
     if scene.kafka is None and KAFKA in kinds:
@@ -345,6 +345,16 @@ def _more_assumed(scene: Scene) -> Iterator[str]:
         from ckpttool.kafka.diff import views_of
 
         yield from dict.fromkeys(said for view in views_of(scene, scene.kafka) for said in view.assumes)
+
+
+def _assumed_of_iceberg(scene: Scene) -> Iterator[str]:
+    if not scene.inputs:
+        yield ICEBERG_NOT_ASKED
+        return
+    from ckpttool.scene.iceberg import IcebergInput
+
+    if not any(one.files for one in scene.inputs if isinstance(one, IcebergInput)):
+        yield ICEBERG_FILES
 
 
 def _not_looked_at(checkpoint: Checkpoint) -> Iterator[str]:

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from ckpttool.connectors.base import is_long
 from ckpttool.errors import MalformedFile
+from ckpttool.formats.avro_file import parse_avro
 from ckpttool.formats.envelope import parse_json_object
 from ckpttool.formats.limits import OverLimit, most
 from ckpttool.formats.names import parse_long
@@ -21,6 +22,7 @@ from ckpttool.formats.values import decode_utf8
 from ckpttool.model import Json
 
 HINT = "version-hint.text"
+_ADDED = 1  # of an entry: 0 was there before, 2 is deleted
 QUERY_ID = "spark.sql.streaming.queryId"
 EPOCH_ID = "spark.sql.streaming.epochId"
 
@@ -33,6 +35,7 @@ class IcebergSnapshot(Struct, frozen=True):
     parent_id: int | None
     timestamp_ms: int
     summary: Mapping[str, str]
+    manifests: str | None = None  # the file that lists them
 
     @property
     def batch(self) -> tuple[str, int] | None:
@@ -116,7 +119,27 @@ def _snapshot(value: Json) -> IcebergSnapshot | None:
         parent_id=parent if is_long(parent) else None,
         timestamp_ms=value["timestamp-ms"],
         summary={key: str(text) for key, text in summary.items()} if isinstance(summary, dict) else {},
+        manifests=text if isinstance(text := value.get("manifest-list"), str) else None,
     )
+
+
+def parse_manifest_list(data: bytes, snapshot_id: int) -> list[str]:
+    """The manifests of data files that a snapshot has added, in the order in which its files are counted."""
+    listed = [one for one in parse_avro(data) if isinstance(one, dict)]
+    own = [one for one in listed if one.get("added_snapshot_id") == snapshot_id and not one.get("content")]
+    return [path for one in own if isinstance(path := one.get("manifest_path"), str)]
+
+
+def parse_manifest(data: bytes, snapshot_id: int) -> list[str]:
+    """The data files that a snapshot has added by it. An entry without a snapshot has that of its manifest."""
+    found = []
+    for one in parse_avro(data):
+        file = one.get("data_file") if isinstance(one, dict) else None
+        if not isinstance(one, dict) or not isinstance(file, dict) or one.get("status") != _ADDED:
+            continue
+        if one.get("snapshot_id") in (None, snapshot_id) and isinstance(path := file.get("file_path"), str):
+            found.append(path)
+    return found
 
 
 def _unpacked(data: bytes) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
@@ -11,6 +11,7 @@ from ckpttool.errors import CkptError, MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.iceberg import IcebergHistory
 from ckpttool.scene.batches import SourceProgress, beside
+from ckpttool.scene.lookup import Lookup
 from ckpttool.scene.scene import Scene
 
 
@@ -53,17 +54,22 @@ class Stand(Struct, frozen=True):
 
 
 class IcebergInput(Struct, frozen=True):
-    """An Iceberg table. `history`: of its current metadata; `error`: why that is not known."""
+    """An Iceberg table. `history`: of its current metadata; `error`: why that is not known.
+
+    `files`: by snapshot the data files that it added, in the order of its positions, as far as manifests were read;
+    `data`: which of them were looked for."""
 
     stand: Stand
     path: str
     history: IcebergHistory = IcebergHistory()
     exists: bool = True
     error: CkptError | None = None
+    files: Mapping[int, tuple[str, ...]] = {}
+    data: Lookup = Lookup()
 
     @property
     def not_looked_at(self) -> tuple[str, ...]:
-        return ()
+        return self.data.not_looked_at
 
 
 def stands(scene: Scene) -> Iterator[Stand]:

@@ -17,6 +17,7 @@ from ckpttool.formats.envelope import LONG_MAX
 from ckpttool.scene.batches import Batch, beside
 from ckpttool.scene.hudi import HudiInput
 from ckpttool.scene.iceberg import IcebergInput
+from ckpttool.scene.lookup import Lookup
 from ckpttool.scene.scene import Scene
 
 OffsetT = TypeVar("OffsetT", bound=Offset)
@@ -32,20 +33,6 @@ class LastRange(Struct, Generic[OffsetT], frozen=True):
     @property
     def path(self) -> str:
         return layout.source(self.source)
-
-
-class Lookup(Struct, frozen=True):
-    """Files that were looked for. `elsewhere`: folders of a disk that this machine does not have."""
-
-    looked_at: int = 0
-    gone: frozenset[str] = frozenset()
-    elsewhere: tuple[str, ...] = ()
-    unreachable: tuple[tuple[str, CkptError], ...] = ()
-
-    @property
-    def not_looked_at(self) -> tuple[str, ...]:
-        """Folders of which nothing is known."""
-        return (*self.elsewhere, *(folder for folder, _ in self.unreachable))
 
 
 class FileInput(Struct, frozen=True):

@@ -13,7 +13,9 @@ from ckpttool.errors import Unavailable
 from ckpttool.formats import layout
 from ckpttool.laws.base import Law
 from ckpttool.model import Finding
-from ckpttool.scene.inputs import DeltaInput, FileInput, Lookup, PathInput, TableInput, tables_among
+from ckpttool.scene.iceberg import IcebergInput
+from ckpttool.scene.inputs import DeltaInput, FileInput, PathInput, TableInput, tables_among
+from ckpttool.scene.lookup import Lookup
 from ckpttool.scene.scene import Doubt, Scene
 from ckpttool.words import counted
 
@@ -45,6 +47,8 @@ def unseen(scene: Scene) -> Iterator[Finding]:
             yield Finding(finding_id, "warning", one.path, _why(one), next_step=one.error.next_step)
         elif isinstance(one, DeltaInput):
             yield from _not_looked_for(one.data, one.range.path, scene.next_id)
+        elif isinstance(one, IcebergInput):
+            yield from _not_looked_for(one.data, layout.source(one.stand.source), scene.next_id)
 
 
 def _not_looked_for(files: Lookup, path: str, batch: int | None) -> Iterator[Finding]:

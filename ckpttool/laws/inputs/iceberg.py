@@ -18,13 +18,14 @@ from ckpttool.connectors.iceberg import NO_SNAPSHOT, IcebergOffset
 from ckpttool.formats.envelope import ILLEGAL_STATE, NULL_POINTER
 from ckpttool.formats.iceberg import IcebergSnapshot
 from ckpttool.formats.names import parse_long
-from ckpttool.laws.base import REQUIREMENT, Law
+from ckpttool.laws.base import FILE_NOT_FOUND, REQUIREMENT, Law
 from ckpttool.model import Finding
 from ckpttool.releases import since
 from ckpttool.scene.iceberg import IcebergInput
 from ckpttool.scene.scene import Doubt, Failure, Phase, Scene, Trouble
 
 _GONE, _CHANGED, _ASIDE = "iceberg-snapshot-gone", "iceberg-source-updates", "iceberg-snapshot-not-ancestor"
+_DATA = "iceberg-source-data-gone"
 _NO_TABLE, _POSITION = "iceberg-source-table-gone", "iceberg-position-negative"
 _SKIPS = {"delete": "streaming-skip-delete-snapshots", "overwrite": "streaming-skip-overwrite-snapshots"}
 _BEGINNING_STEP = "start it with another trigger, or put the newest committed offset in the place of {path}"
@@ -154,7 +155,7 @@ class Way(Struct, frozen=True, dict=True):
         """Whether a range can be read, which begins with the very snapshot of its start."""
         if end == _START:
             return None
-        offset = self.first() if start == _START else start
+        offset, gone = self.first() if start == _START else start, None
         while True:
             snapshot = self.find(offset)
             if isinstance(snapshot, Obstacle):
@@ -168,12 +169,24 @@ class Way(Struct, frozen=True, dict=True):
                 step = "restore the line from a backup"
                 message = f"{which} is unexpectedly smaller than 0"
                 return Obstacle(_POSITION, f"the range has a negative position: {message}", REQUIREMENT, message, step)
+            gone = gone or (self._gone(offset, end.position if last else None) if taken else None)
             if last:
-                return None
+                return gone
             following = self.after(snapshot.id)
             if isinstance(following, Obstacle):
                 return following
-            offset = _at(following, end.position if following.id == end.snapshot_id else 0)
+            offset = _at(following, 0)
+
+    def _gone(self, offset: IcebergOffset, until: int | None) -> Obstacle | None:
+        """A data file that the tasks do not find, behind the position."""
+        files = self.input.files.get(offset.snapshot_id, ())[max(0, offset.position) : until]
+        gone = next((file for file in files if file in self.input.data.gone), None)
+        if gone is None or offset.scan_all_files:
+            return None
+        step = "bring the file back, or start with a new checkpoint behind it"
+        return Obstacle(
+            _DATA, f"{gone} of snapshot {offset.snapshot_id} is gone", FILE_NOT_FOUND, "does not exist", step
+        )
 
     # -- the options ---------------------------------------------------------------------------------------------------
 
@@ -332,6 +345,11 @@ LAWS = (
     _law(
         _CHANGED,
         "rows that an Iceberg source would read were deleted or overwritten",
+        severities=("error", "warning"),
+    ),
+    _law(
+        _DATA,
+        "data files that an Iceberg source has yet to read are gone",
         severities=("error", "warning"),
     ),
     _law(_POSITION, "the range of an Iceberg source has a negative position"),

@@ -34,11 +34,11 @@ from ckpttool.reading.sinks.delta import (
 from ckpttool.scene.inputs import (
     DeltaInput,
     LastRange,
-    Lookup,
     delta_ranges,
     files_between,
     first_version,
 )
+from ckpttool.scene.lookup import Lookup
 from ckpttool.scene.scene import Scene, Start
 from ckpttool.storage.authority import Named
 from ckpttool.storage.doors import Doors

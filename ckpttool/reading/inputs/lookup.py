@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from ckpttool.errors import CkptError, NotFound
-from ckpttool.scene.inputs import Lookup
+from ckpttool.scene.lookup import Lookup
 from ckpttool.storage.store import LocalStore, Store
 from ckpttool.storage.urls import redact_url
 

@@ -43,8 +43,8 @@ KNOWN_WRONGLY_FINE = {
 }
 
 
-# The same of queries that read Iceberg, by the table: its metadata names data files only through manifests, and before
-# a query has left anything, a place without a table says nothing of what it reads.
+# The same of queries that read Iceberg, by the table: its metadata names data files only through manifests, which are
+# not recorded, and before a query has left anything, a place without a table says nothing of what it reads.
 ICEBERG_WRONGLY_FINE = ("data-lost", "dropped")
 
 

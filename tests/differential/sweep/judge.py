@@ -30,7 +30,8 @@ from ckpttool.reading.inputs import load_inputs
 from ckpttool.reading.sinks import load_sink
 from ckpttool.releases import parse_release
 from ckpttool.scene.evidence import Evidence, gather_evidence
-from ckpttool.scene.inputs import InputEvidence, Lookup, PathInput
+from ckpttool.scene.inputs import InputEvidence, PathInput
+from ckpttool.scene.lookup import Lookup
 from ckpttool.scene.scene import Scene, Start, Trigger
 from ckpttool.scene.sinks import SinkEvidence, SinkKind
 from ckpttool.storage.doors import Doors

@@ -9,7 +9,8 @@ import pytest
 from ckpttool import Scene, Start, diagnose, gather_evidence, open_checkpoint
 from ckpttool.diagnosis import Diagnosis
 from ckpttool.releases import Release
-from ckpttool.scene.inputs import Lookup, PathInput
+from ckpttool.scene.inputs import PathInput
+from ckpttool.scene.lookup import Lookup
 from tests.builders import build
 from tests.unit.laws.scenes import next_batch
 

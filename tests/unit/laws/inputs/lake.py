@@ -19,6 +19,7 @@ from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.iceberg import IcebergInput
 from ckpttool.scene.scene import Scene, Start, Trigger
 from ckpttool.storage.doors import Doors
+from tests.avro_files import avro_file, long, text
 
 ID = "0b2a2c5e-9c1f-4f0e-8a53-6f6bd1a3c1d7"
 NEWEST: Release = (4, 1, 3)
@@ -27,6 +28,27 @@ NEWEST: Release = (4, 1, 3)
 def offset(snapshot: int, position: float = 1, **more: Any) -> str:
     told = {"version": 1, "snapshot_id": snapshot, "position": position, "scan_all_files": False}
     return json.dumps(told | more, separators=(",", ":"))
+
+
+MANIFESTS: dict[str, Any] = {
+    "type": "record",
+    "name": "manifest_file",
+    "fields": [
+        {"name": "manifest_path", "type": "string"},
+        {"name": "content", "type": "int"},
+        {"name": "added_snapshot_id", "type": "long"},
+    ],
+}
+DATA_FILE = {"type": "record", "name": "r2", "fields": [{"name": "file_path", "type": "string"}]}
+MANIFEST: dict[str, Any] = {
+    "type": "record",
+    "name": "manifest_entry",
+    "fields": [
+        {"name": "status", "type": "int"},
+        {"name": "snapshot_id", "type": ["null", "long"]},
+        {"name": "data_file", "type": DATA_FILE},
+    ],
+}
 
 
 class Lake:
@@ -52,6 +74,25 @@ class Lake:
         told = {"current-snapshot-id": current, "snapshots": self.snapshots}
         (self.table / "metadata").mkdir(parents=True, exist_ok=True)
         (self.table / "metadata" / "v1.metadata.json").write_text(json.dumps(told))
+
+    def write_files(self) -> None:
+        """Each snapshot's data file, and the manifests that name it."""
+        (self.table / "data").mkdir()
+        for one in self.snapshots:
+            number, metadata = one["snapshot-id"], self.table / "metadata"
+            file = self.table / "data" / f"{number}.parquet"
+            file.touch()
+            others = long(0) + long(1) + long(99) + text("file:/gone")
+            entry = long(1) + long(0) + text(str(file))
+            (metadata / f"m{number}.avro").write_bytes(avro_file(MANIFEST, [entry, others]))
+            older = text(f"/elsewhere/metadata/m{number - 1}.avro") + long(0) + long(number - 1)
+            listed = text(f"/elsewhere/metadata/m{number}.avro") + long(0) + long(number)
+            (metadata / f"snap-{number}.avro").write_bytes(avro_file(MANIFESTS, [listed, older]))
+            one["manifest-list"] = f"/elsewhere/metadata/snap-{number}.avro"
+        self.is_now(self.snapshots[-1]["snapshot-id"])
+
+    def lose(self, number: int) -> None:
+        (self.table / "data" / f"{number}.parquet").unlink()
 
     def expire(self, *numbers: int) -> None:
         self.snapshots = [one for one in self.snapshots if one["snapshot-id"] not in numbers]

@@ -12,7 +12,8 @@ from ckpttool.connectors.file import FileOffset
 from ckpttool.errors import CkptError, Refused, Unavailable
 from ckpttool.laws.inputs.judge import judge_inputs
 from ckpttool.model import Finding
-from ckpttool.scene.inputs import DeltaInput, FileInput, InputEvidence, LastRange, Lookup
+from ckpttool.scene.inputs import DeltaInput, FileInput, InputEvidence, LastRange
+from ckpttool.scene.lookup import Lookup
 from ckpttool.scene.scene import Doubt, Failure, Scene
 from tests.unit.reading.inputs.replayed import Query
 

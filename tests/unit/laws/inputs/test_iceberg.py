@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from ckpttool.diagnosis import ICEBERG_FILES
 from ckpttool.scene.scene import Trigger
 from tests.unit.laws.inputs.lake import Lake, offset, told
 
 STATE, NULL = "IllegalStateException", "NullPointerException"
+DATA = "iceberg-source-data-gone"
 GONE, CHANGED, ASIDE = "iceberg-snapshot-gone", "iceberg-source-updates", "iceberg-snapshot-not-ancestor"
 SKIPS = {"delete": "streaming-skip-delete-snapshots", "overwrite": "streaming-skip-overwrite-snapshots"}
 
@@ -140,6 +142,40 @@ def test_a_history_that_bites_its_tail_has_an_end(replay: Lake, parent: int) -> 
     assert told(replay.judge("available-now"))[0] == "error"
     replay.ran(offset(1), offset(3), committed=2)
     assert told(replay.judge())[0] == "new_batch"
+
+
+# -- data files --------------------------------------------------------------------------------------------------------
+
+
+def test_data_files_that_are_there(lake: Lake) -> None:
+    lake.write_files()
+    diagnosis = lake.judge()
+    assert told(diagnosis) == ("new_batch", None, None, [])
+    assert ICEBERG_FILES not in diagnosis.prediction.assumes
+
+
+@pytest.mark.parametrize(("number", "fails"), [(1, False), (2, False), (3, True), (4, True)])
+def test_a_data_file_that_is_gone_stops_who_has_yet_to_read_it(lake: Lake, number: int, fails: bool) -> None:
+    lake.write_files()
+    lake.lose(number)
+    said = ("error", "batch", "FileNotFoundException", [DATA]) if fails else ("new_batch", None, None, [])
+    assert told(lake.judge()) == said
+
+
+def test_within_a_snapshot_the_position_counts(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.write_files()
+    lake.lose(3)
+    lake.ran(offset(3, 0), offset(3, 1), committed=1)
+    assert told(lake.judge())[:3] == ("error", "batch", "FileNotFoundException")
+    lake.ran(offset(2, 1), offset(3, 0), committed=1)
+    assert told(lake.judge())[0] == "replay"
+
+
+def test_without_manifests_that_is_assumed(lake: Lake) -> None:
+    lake.write_files()
+    (lake.table / "metadata" / "snap-2.avro").write_bytes(b"x")
+    assert ICEBERG_FILES in lake.judge().prediction.assumes
 
 
 # -- nothing planned yet -----------------------------------------------------------------------------------------------
