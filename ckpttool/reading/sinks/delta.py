@@ -40,7 +40,7 @@ from ckpttool.storage.urls import is_local
 from ckpttool.words import quote
 
 LOG = DELTA_LOG
-_FILES, _LOCAL_FILES = 4, 1_000  # of the table, whose presence is looked at
+_FILES = 1_000  # of a table on the local disk, whose presence is looked at
 _COMMITS_READ = 200  # twice what a checkpoint keeps by default: all that can be replayed
 
 
@@ -222,10 +222,9 @@ def _retention(metadata: DeltaMetadata | None) -> tuple[int | None, tuple[Findin
 
 
 def _gone_file(store: Store, window: Sequence[DeltaCommit]) -> tuple[int, str] | None:
-    """The newest commit of whose files one is not there that the table still has. Few are looked for where that takes
-    requests: what takes data from under a table mostly takes all of it."""
+    """The newest commit of whose files one is not there that the table still has. Elsewhere it would take requests."""
     removed: set[str] = set()
-    left = _LOCAL_FILES if is_local(store.url) else _FILES
+    left = _FILES if is_local(store.url) else 0
     for commit in reversed(window):
         for name in sorted(commit.added - removed)[:left]:
             left -= 1
