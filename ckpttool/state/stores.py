@@ -5,17 +5,26 @@ What is wrong with a file is raised with its path.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain as concatenated
+from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ckpttool.errors import MalformedFile, NotFound, told_of
+from ckpttool.errors import CkptError, MalformedFile, NotFound, told_of
 from ckpttool.formats.limits import most
 from ckpttool.formats.state.changelog import open_changelog
-from ckpttool.formats.state.compression import Codec, sniff_compression
-from ckpttool.formats.state.entries import Batch, changelog_entries, delta_entries, snapshot_entries
+from ckpttool.formats.state.compression import SMALL_FILE_BYTES, Codec, lz4_together, sniff_compression
+from ckpttool.formats.state.entries import (
+    Batch,
+    changelog_entries,
+    delta_entries,
+    plain_delta_entries,
+    snapshot_entries,
+)
 from ckpttool.formats.state.hdfs import count_rows_of_one_size, sniffed
 from ckpttool.formats.state.layouts import checked_rocksdb_values
 from ckpttool.formats.state.rocksdb import METADATA, parse_snapshot_metadata, read_zip_entries
@@ -25,6 +34,7 @@ from ckpttool.state.replay import Changes, Pair, replay_map
 from ckpttool.state.tables import StateConf
 from ckpttool.storage.store import Store, read_whole
 
+_TOGETHER = 64  # deltas that are unpacked at a time
 _WORTH_NUMPY_BYTES = 2**21  # of a table's compressed files; less is counted before numpy is loaded
 
 Parse = Callable[[bytes, Codec | None], Iterator[Batch]]
@@ -86,8 +96,39 @@ class Stores(Struct, frozen=True):
 
     def _replayed(self, files: StoreFiles, chain: Chain, only: Container[bytes] | None = None) -> dict[bytes, bytes]:
         base = [self._parsed_entries(files, chain.base, snapshot_entries)] if chain.base else []
-        changes = [self._parsed_entries(files, name, delta_entries) for name in chain.changes]
-        return replay_map([*base, *changes], self.conf.row_checksums, only)
+        return replay_map(concatenated(base, self._deltas(files, chain.changes)), self.conf.row_checksums, only)
+
+    def _deltas(self, files: StoreFiles, names: Sequence[str]) -> Iterator[Iterator[Batch]]:
+        """There may be hundreds between snapshots, of a few rows each: to ask for each of them would be most of the
+        work."""
+        left = deque(names)
+        while left:
+            together = self._small_ones(files, left)
+            for name, contents in zip(together, lz4_together([*together.values()]), strict=True):
+                left.popleft()
+                if contents is None:
+                    yield self._parsed_entries(files, name, delta_entries)
+                else:
+                    yield self._plain_entries(files, name, contents)
+            if not together:
+                yield self._parsed_entries(files, left.popleft(), delta_entries)
+
+    def _small_ones(self, files: StoreFiles, names: Iterable[str]) -> dict[str, bytes]:
+        """The first of these, as long as they are small; what cannot be read is told when its turn comes."""
+        found: dict[str, bytes] = {}
+        for name in islice(names, _TOGETHER):
+            stat = self.store.stat(f"{files.path}/{name}")
+            if stat is None or not 0 < (stat.size_bytes or 0) <= SMALL_FILE_BYTES:
+                break
+            try:
+                found[name] = self._read(files, name)
+            except CkptError:
+                break
+        return found
+
+    def _plain_entries(self, files: StoreFiles, name: str, contents: bytes) -> Iterator[Batch]:
+        with told_of(f"{files.path}/{name}"):
+            yield from plain_delta_entries(contents)
 
     @contextmanager
     def _rocksdb(self, files: StoreFiles, chain: Chain, family: str | None) -> Iterator[Iterator[Pair]]:

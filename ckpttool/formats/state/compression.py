@@ -34,8 +34,10 @@ EOF = SparkError("java.io.EOFException")
 IO = SparkError("java.io.IOException")
 
 _PIECE_BYTES = 2**20
+SMALL_FILE_BYTES = 2**16  # of which several are unpacked at a time
 _LARGEST_GROWTH = 32  # times; rows that are mostly zeros are compressed so
 _SMALL_BYTES = 320  # stored ones, which Python has decompressed before another process could be asked
+_FEW_BYTES = 8 * _SMALL_BYTES  # in all files, for which nobody is asked
 _LZ4_HEADER = Struct("<8sBiiI")  # magic, token, compressed size, size, checksum
 _LZ4_SEED = 0x9747B28C
 _LZ4_STORED, _LZ4_COMPRESSED = 0x10, 0x20
@@ -156,6 +158,40 @@ def lz4_contents(
             return contents, _corrupt(at, "the checksum of a block is not that of its contents")
         contents.append(plain)
     return contents, None
+
+
+def lz4_together(files: Sequence[bytes]) -> list[bytes | None]:
+    """The contents of small files, by one question for all. None: of what is no stream of LZ4, large, or damaged, which
+    is to be read by itself; and of those after a damaged one."""
+    blocks = [_few_blocks(data) for data in files]
+    packed = [
+        (memoryview(data)[one.start : one.end], one.size)
+        for data, of_file in zip(files, blocks, strict=True)
+        for one in of_file
+        if not one.is_plain
+    ]
+    if sum(len(part) for part, _ in packed) <= _FEW_BYTES:
+        return [None] * len(files)
+    unpacked = iter(unpack("lz4", [part for part, _ in packed], [size for _, size in packed]))
+    contents: list[bytes | None] = []
+    for data, of_file in zip(files, blocks, strict=True):
+        plain = [memoryview(data)[one.start : one.end] if one.is_plain else next(unpacked, None) for one in of_file]
+        found = [
+            part
+            for part, one in zip(plain, of_file, strict=True)
+            if part is not None and len(part) == one.size and is_lz4_content(part, one.checksum)
+        ]
+        contents.append(b"".join(found) if found and len(found) == len(plain) else None)
+    return contents
+
+
+def _few_blocks(data: bytes) -> list[Lz4Block]:
+    """None of what is not small, or damaged."""
+    try:
+        blocks = lz4_blocks(data) if sniff_compression(data) == "lz4" else []
+    except MalformedFile:
+        return []
+    return blocks if sum(block.size for block in blocks) <= SMALL_FILE_BYTES else []
 
 
 def _small_contents(data: bytes, block: Lz4Block) -> bytes | None:

@@ -35,6 +35,11 @@ def delta_entries(data: bytes, codec: Codec | None = None) -> Iterator[Batch]:
     return read_entries(decompress(data, codec or sniffed(data)), PLAIN)
 
 
+def plain_delta_entries(contents: bytes) -> Iterator[Batch]:
+    """Of a delta that was decompressed already."""
+    return read_entries(iter([contents]), PLAIN)
+
+
 def snapshot_entries(data: bytes, codec: Codec | None = None) -> Iterator[Batch]:
     return read_entries(decompress(data, codec or sniffed(data)), SNAPSHOT)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,9 @@ from ckpttool.state.reader import open_state
 from ckpttool.state.stores import Stores
 from ckpttool.state.survey import count_rows, total
 from ckpttool.storage.store import open_store
-from tests.state_builders import ROCKSDB, lineage, utf
-from tests.unit.state.made import changelog, placed, read, rocks_snapshot, rows_of
+from tests.state_builders import ROCKSDB, lineage, plain, utf, zstd
+from tests.unit.state.made import KEY, VALUE, changelog, hdfs_file, placed, read, rocks_snapshot, rows_of
+from tests.unsafe_rows import row
 
 
 @pytest.mark.extras
@@ -76,3 +78,34 @@ def test_a_lineage_that_goes_round_in_circles_ends(tmp_path: Path) -> None:
     reader = read(placed(tmp_path, files, ROCKSDB, unique_ids=["z"]))
     assert rows_of(reader) == {}
     assert [finding.id for finding in reader.findings] == ["state-file-missing"]
+
+
+HARMS: dict[str, Callable[[bytes], bytes]] = {
+    "nothing": lambda body: body,
+    "cut": lambda body: body[:-30],
+    "a block that is none": lambda body: body[:30] + b"\xff" * 200 + body[230:],
+    "another checksum": lambda body: body[:17] + b"\0\0" + body[19:],
+    "no header": lambda body: b"x" + body,
+    "of zstd": lambda _: zstd(plain([(row(KEY, ("z",)), row(VALUE, (7,)))])),
+    "more behind its end": lambda body: body + b"LZ4Block and so on, for longer than a header is",
+    "empty": lambda _: b"",
+}
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_small_deltas_are_read_together_as_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
+) -> None:
+    files = {
+        f"{number}.delta": hdfs_file({f"key {number * 7 % 50} {at}" * 9: number for at in range(8)})
+        for number in range(1, 101)
+    }
+    root = placed(tmp_path, files, batch=99)
+    path = root / "state/0/0/70.delta"
+    path.write_bytes(HARMS[harm](path.read_bytes()))
+    together = read(root)
+    rows = rows_of(together)
+    monkeypatch.setattr("ckpttool.state.stores._TOGETHER", 0)
+    alone = read(root)
+    assert (rows, together.findings) == (rows_of(alone), alone.findings)
+    assert (len(rows) > 0) == (harm in ("nothing", "of zstd", "more behind its end"))
