@@ -11,6 +11,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from struct import pack
@@ -85,7 +86,8 @@ def many(sample: str, directory: str, name: str = "{}", count: int = 300_000) ->
         place = place_sample(sample, root) / directory
         place.mkdir(parents=True, exist_ok=True)
         for number in range(count):
-            os.close(os.open(f"{place}/{name.format(number)}", os.O_CREAT | os.O_WRONLY))
+            with suppress(IsADirectoryError):  # of the sample's own
+                os.close(os.open(f"{place}/{name.format(number)}", os.O_CREAT | os.O_WRONLY))
         return root / "checkpoint"
 
     return build

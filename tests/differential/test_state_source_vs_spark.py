@@ -130,7 +130,7 @@ def test_two_workers_export_what_we_export(large: Path, tmp_path: Path) -> None:
 @pytest.mark.at_length
 def test_workers_read_under_the_limits_that_were_given(large: Path, tmp_path: Path) -> None:
     arguments = [str(large), str(tmp_path / "out"), "--engine", "spark", "--to", "jsonl", "--mode", "640"]
-    ran = run_on_spark(VERSION, HERE, "state", "export", *arguments, "--read-limit", "row=20")
+    ran = run_on_spark(VERSION, HERE, "state", "export", *arguments, "--read-limit", "state=10")
     assert ran.code != 0
-    assert "--read-limit row=" in ran.err
+    assert "--read-limit state=" in ran.err
     assert not list((tmp_path / "out").glob("part-*"))
