@@ -28,7 +28,8 @@ AT_ONCE = 16
 _TABLES = {layout.DELTA_LOG: "delta", layout.FILE_SINK_LOG: "file", ".hoodie": "hudi"}  # what marks one → its kind
 _WITHIN_TABLES = ("checkpoint", "checkpoints")  # beside hidden ones, which are no data of a table
 _OF_TABLES = (*_TABLES, "_change_data", "_delta_index", "_symlink_format_manifest", "_temporary")
-_TRASH = ".Trash"  # of HDFS: nobody starts a query on what was deleted
+# What was deleted from HDFS, and what we set aside: nobody starts a query on that.
+_NO_LONGER = (".Trash", layout.OWN_DIRECTORY)
 _RANKS = {1: 0, 5: 1, 4: 2, 6: 2, 3: 3}
 
 
@@ -144,7 +145,7 @@ def _worth_a_look(store: Store, names: Collection[str], is_checkpoint: bool) -> 
     """Where checkpoints may lie; and whether directories were left out that look like a table's partitions."""
     if is_checkpoint and is_dstreams(store, names):
         return [], False  # nothing but its own, under names that nobody can list
-    known = (*_OF_TABLES, _TRASH, *(layout.PARTS if is_checkpoint else ()))
+    known = (*_OF_TABLES, *_NO_LONGER, *(layout.PARTS if is_checkpoint else ()))
     others = [name for name in names if name not in known]
     if any(mark in names for mark in _TABLES):
         others = [name for name in others if name in _WITHIN_TABLES or name.startswith((".", "_"))]

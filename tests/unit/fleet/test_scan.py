@@ -12,6 +12,7 @@ from uuid import uuid4
 import pytest
 
 from ckpttool.fleet.scan import Scan, Sighting, scan_checkpoints
+from ckpttool.formats.layout import OWN_DIRECTORY
 from ckpttool.storage.objects import ObjectStore
 from ckpttool.storage.remote import Backend
 from ckpttool.storage.store import open_store
@@ -157,7 +158,15 @@ def test_hidden_directories_hold_checkpoints_but_for_those_of_tables_and_what_wa
     place: Callable[..., Path],
 ) -> None:
     hidden = (".checkpoints/q", "_queries/q", "table/_ck/q", "table/.ck/q", "table/checkpoint")
-    root = place(*hidden, ".Trash/q", "_temporary/q", "table/_delta_log/q", "table/_change_data/q", "table/data/q")
+    root = place(
+        *hidden,
+        ".Trash/q",
+        f"{hidden[0]}/{OWN_DIRECTORY}/applies/1",
+        "_temporary/q",
+        "table/_delta_log/q",
+        "table/_change_data/q",
+        "table/data/q",
+    )
     assert found_below(root)[0] == set(hidden)
 
 
