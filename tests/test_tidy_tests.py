@@ -24,7 +24,7 @@ RUN_FAST = sorted(
     for path in ([found] if found.is_file() else found.rglob("test_*.py"))
 )
 # Modules and rooms without unit tests of their own, and who tests them. Some do nothing without a Spark, and are run in
-# one; what carries plans out is killed at every step; one has values only; the laws of each kind of input are asked
+# one; what carries plans out is killed at every step; two have values only; the laws of each kind of input are asked
 # through the last two.
 TESTED_ELSEWHERE = {
     "apply": "tests/apply/test_killed.py",
@@ -39,6 +39,9 @@ TESTED_ELSEWHERE = {
     "spark/scan": "tests/differential/test_scan_vs_spark.py",
     "spark/serve": "tests/crash/test_smoke.py",
     "spark/state_source": "tests/differential/test_state_source_vs_spark.py",
+    "reading/inputs/hudi": "tests/unit/laws/inputs/test_hudi.py",
+    "reading/seen_files": "tests/unit/cli/test_files.py",
+    "scene/hudi": "tests/unit/laws/inputs/test_hudi.py",
     "scene/horizon": "tests/unit/laws/sinks/test_horizon.py",
     "laws/inputs/base": "tests/unit/laws/inputs/test_delta.py",
     "laws/inputs/judge": "tests/unit/laws/inputs/test_delta.py",
