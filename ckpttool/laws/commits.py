@@ -40,8 +40,9 @@ def _newest_commit(scene: Scene) -> Failure | Doubt | None:
     if fault:
         return unread(scene, fault, "init", path)
     entry = scene.checkpoint.commits.get(committed)
-    if entry and entry.version > 1 and scene.checkpoint.operators and not entry.state_unique_ids:
-        return Doubt(f"{path} has version {entry.version}, and names no state, which the query has")
+    unnamed = entry and entry.version > 1 and scene.checkpoint.operators and not entry.state_unique_ids
+    if unnamed and scene.needed_state is None:  # else its files tell
+        return Doubt(f"{path} has a later version than 1, and names no state, which the query has")
     return None
 
 

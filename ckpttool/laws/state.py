@@ -8,7 +8,8 @@ from ckpttool.formats import layout
 from ckpttool.formats.names import holes
 from ckpttool.laws import state_load
 from ckpttool.laws.base import REQUIREMENT, SPARK_EXCEPTION, SPARK_RUNTIME, Law, in_a_task, no_directory
-from ckpttool.laws.pinned import FOR_STATE, PARTITIONS
+from ckpttool.laws.pinned import FOR_STATE, PARTITIONS, PROVIDERS
+from ckpttool.laws.state_errors import NO_SUCH_ELEMENT
 from ckpttool.model import Finding
 from ckpttool.releases import since
 from ckpttool.scene.evidence import partition_count
@@ -239,6 +240,23 @@ DIRECTORIES = (
 )
 
 
+def _unnamed(scene: Scene) -> Failure | None:
+    """State is loaded by plain names then; whoever goes by the newest commit wants ids of the next version."""
+    commit = scene.checkpoint.commits.get(-1 if scene.committed is None else scene.committed)
+    files = scene.needed_state
+    if commit is None or commit.version != _WITH_IDS or commit.state_unique_ids or files is None or not files.stores:
+        return None
+    path = layout.commits(commit.batch_id)
+    why = f"{path} has version {_WITH_IDS} and names no state, which the query has"
+    if any(store.provider == "hdfs" for store in files.stores):
+        class_name, condition = _NO_IDS
+        return Failure("batch", class_name, condition, "checkpoint", why, scene.next_id, path=path)
+    condition = "CANNOT_WRITE_STATE_STORE.CANNOT_COMMIT"
+    return Failure("batch", NO_SUCH_ELEMENT, condition, "None.get", why, scene.next_id, path=path)
+
+
+_WITH_IDS = 2
+_NO_IDS = (f"{PROVIDERS}.StateStoreCheckpointIdsNotSupported", "STATE_STORE_CHECKPOINT_IDS_NOT_SUPPORTED")
 LOADED = (
     Law(
         "state-no-directory",
@@ -249,6 +267,15 @@ LOADED = (
     ),
     *FOR_STATE,
     *state_load.LOADED,
+    Law(
+        "commit-names-no-state",
+        "A query whose newest commit has version 2 writes ids of its state, and needs those that it goes on from.",
+        "CheckpointVersionManager, HDFSBackedStateStoreProvider.init, RocksDB.commit",
+        _unnamed,
+        since=since.COMMITS_OVERRULE,
+        symptom="a commit of version 2 names no state, and the query has it",
+        next_step="restore the commit from a backup; a file of version 1 whose first line was changed needs `v1`",
+    ),
     _MISSING,
 )
 

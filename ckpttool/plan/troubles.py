@@ -21,6 +21,7 @@ BY_LAW: Mapping[str, tuple[Proposer, ...]] = {
     "highest-number": (log_repairs.newest_offsets,),
     "highest-commit": (log_repairs.commit_ahead,),
     "newest-commit-malformed": (log_repairs.newest_commit,),
+    "commit-names-no-state": (log_repairs.newest_commit,),
     "unfinished-repartition": (log_repairs.unfinished_repartition,),
     "offsets-no-directory": (log_repairs.file_for_directory, log_repairs.start_over),
     "offset-log-lost": (log_repairs.start_over,),

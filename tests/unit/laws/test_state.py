@@ -8,6 +8,8 @@ from shutil import copytree, rmtree
 
 import pytest
 
+from ckpttool.api import Restarted, plan_restart
+from ckpttool.releases import Release
 from tests.builders import build
 from tests.unit.laws.scenes import SOUND, findings, next_batch
 
@@ -61,3 +63,24 @@ def test_state_without_the_metadata_of_its_operator_is_told(tmp_path: Path, samp
 
 def test_before_4_0_no_operator_has_metadata(sample: Sample) -> None:
     assert "operator-metadata-missing" not in findings(sample("3.5.7-windowed-agg-hdfs-sound") / "checkpoint")
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "condition"),
+    [
+        ("windowed-agg-rocksdb", (4, 2, 1), None),
+        ("windowed-agg-rocksdb", (4, 3, 0), "CANNOT_WRITE_STATE_STORE.CANNOT_COMMIT"),
+        ("windowed-agg-hdfs", (4, 3, 0), "STATE_STORE_CHECKPOINT_IDS_NOT_SUPPORTED"),
+    ],
+)
+def test_a_commit_of_version_2_that_names_no_state(
+    tmp_path: Path, sample: Sample, name: str, release: Release, condition: str | None
+) -> None:
+    root = Path(copytree(sample(f"4.2.0-{name}-sound") / "checkpoint", tmp_path / "checkpoint"))
+    newest = max((root / "commits").glob("[0-9]*"), key=lambda path: int(path.name))
+    newest.write_text(newest.read_text().replace("v1", "v2", 1))
+    newest.with_name(f".{newest.name}.crc").unlink(missing_ok=True)
+    diagnosis, _ = plan_restart(str(root), Restarted(release), now_ms=0)
+    error = diagnosis.prediction.error
+    assert (error and error.condition) == condition
+    assert diagnosis.prediction.outcome == ("error" if condition else "new_batch")
