@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from ckpttool.laws.book import every, stopping
 from ckpttool.laws.kafka import judge
+from ckpttool.laws.metadata import UNFINISHED
 from ckpttool.plan.troubles import BY_LAW, OF_NO_LAW
 from ckpttool.releases import NEWEST
+
+BEFORE_ALL_OTHERS = {UNFINISHED}  # `plan.half_done` offers what there is, and nobody looks for repairs
 
 
 def test_every_rule_has_ways_out_or_a_refusal() -> None:
     known = {rule.id for release in [(2, 4, 0), (4, 0, 0), NEWEST] for rule in stopping(release)}
-    assert known - BY_LAW.keys() == set()
+    assert known - BY_LAW.keys() == BEFORE_ALL_OTHERS
 
 
 # Nobody knows what there is, or nothing is wrong with it.
