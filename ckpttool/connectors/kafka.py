@@ -40,7 +40,7 @@ class KafkaOffset(TopicOffset, frozen=True):
     def problems(self) -> list[str]:
         found = []
         if not any(self.topics.values()):
-            found.append("no partition is named: old releases of Spark could write that, current ones refuse it")
+            found.append("no partition is named: Spark reads them all from their earliest records then")
         impossible = [name for name, position in self.positions().items() if position < -2]
         if self.sentinels():
             found.append(f"-1 (latest) or -2 (earliest) stands where an offset belongs: {listed(self.sentinels())}")

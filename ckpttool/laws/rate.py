@@ -86,7 +86,9 @@ def _beginning_lost(scene: Scene) -> Failure | Doubt | None:
                 path=layout.source_entry(log.name, 0),
             )
         if log is None:
-            return Doubt(f"source {source.index} counts seconds, or rows of a socket, and no file says which")
+            kept = "the rows of a socket or of a memory stream, which no restart finds again"
+            lost = f"the seconds of a rate source that has lost {layout.source_entry(source.key, 0)}"
+            return Doubt(f"source {source.index} counts {kept}, or {lost}")
     return None
 
 
