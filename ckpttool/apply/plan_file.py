@@ -161,11 +161,10 @@ class PlanFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BadPlan(Refused):
-    """`id`: which reason it is refused for."""
+    """It is refused for `plan-damaged`."""
 
     def __init__(self, message: str, next_step: str = "plan anew: ckpt plan-recovery PATH … --out PLAN.json") -> None:
         super().__init__(message, next_step)
-        self.id = "plan-damaged"
 
 
 # -- as text -----------------------------------------------------------------------------------------------------------

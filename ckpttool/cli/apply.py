@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ckpttool.cli.carry_out import ask, carrying_options, end, interruptible, settings_of
+from ckpttool.cli.carry_out import ask, carrying_options, end, interruptible, settings_of, telling_reasons
 from ckpttool.cli.evidence import evidence_options, restarted_by
 from ckpttool.cli.options import storage_options
 from ckpttool.cli.output import Output, output_options
@@ -47,7 +47,8 @@ def apply(path: str, output: Output, storage: dict[str, str], **given: Any) -> i
     resumes, take = given["resumes"], given["take"]
     if resumes and take:
         raise click.UsageError("--resume and --take exclude each other")
-    plan = plan_to_resume(path) if resumes else _plan_of(path, take, restarted, storage)
+    with telling_reasons(output, "apply", path):
+        plan = plan_to_resume(path) if resumes else _plan_of(path, take, restarted, storage)
     if not given["yes"] and not given["dry_run"]:
         _ask(plan)
     with interruptible() as stop:

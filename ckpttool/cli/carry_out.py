@@ -83,6 +83,23 @@ def end(outcome: Outcome, plan: PlanFile, output: Output) -> int:
 
 
 @contextmanager
+def telling_reasons(output: Output, schema: str, path: str) -> Iterator[None]:
+    """What is refused before there is a plan to show has a reason with an id as well."""
+    from ckpttool.apply.outcome import NotApplied
+    from ckpttool.apply.plan_file import BadPlan
+    from ckpttool.report.views.apply import refused_fields
+
+    try:
+        yield
+    except NotApplied as error:
+        output.refuse(schema, path, error, refused_fields(error.reasons, None))
+        raise
+    except BadPlan as error:
+        output.refuse(schema, path, error, refused_fields((), error.message))
+        raise
+
+
+@contextmanager
 def interruptible() -> Iterator[Callable[[], bool]]:
     """Once interrupted: stop after this operation; twice: at once. Tells whether it was."""
     asked: list[int] = []

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ckpttool.cli.carry_out import ask, carrying_options, end, interruptible, settings_of
+from ckpttool.cli.carry_out import ask, carrying_options, end, interruptible, settings_of, telling_reasons
 from ckpttool.cli.options import storage_options
 from ckpttool.cli.output import Output, output_options
 from ckpttool.cli.streams import say
@@ -43,7 +43,8 @@ def undo(path: str, output: Output, storage: dict[str, str], **given: Any) -> in
     if given["forget"]:
         say(f"ckpt: {forget(path, given['forget']):,} bytes are gone")
         return 0
-    plan = plan_to_undo(path, given["plan_id"])
+    with telling_reasons(output, "undo", path):
+        plan = plan_to_undo(path, given["plan_id"])
     if plan is None:
         output.show(lock_removed_document(path))
         return 0

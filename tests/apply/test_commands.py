@@ -119,6 +119,13 @@ def test_a_plan_is_not_saved_over_another_nor_in_the_checkpoint(root: Path, plan
     assert not (root / "plan.json").exists()
 
 
+def test_a_plan_that_was_edited_is_named_so(root: Path, plan: Path) -> None:
+    plan.write_text(plan.read_text().replace('"to_batch": 1', '"to_batch": 0'))
+    done = told("apply", str(plan), "--yes", *QUIET)
+    assert (done["exit"], done["state"], [one["id"] for one in done["reasons"]]) == (6, "refused", ["plan-damaged"])
+    assert not (root / "_ckpt").exists()
+
+
 def test_which_way_out_has_to_be_said_where_there_are_several(tmp_path: Path) -> None:
     root = build(tmp_path / "q", "f0 c | f1 c | f2")
     done = ckpt("plan-recovery", str(root), "--out", str(tmp_path / "plan.json"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ckpttool.report.document import Document, Fields, Line, Section, Table, Toned
 
 if TYPE_CHECKING:
-    from ckpttool.apply.outcome import Outcome
+    from ckpttool.apply.outcome import Outcome, WhyNot
     from ckpttool.apply.plan_file import PlanFile, PlannedStep
     from ckpttool.apply.run import Applied
 
@@ -52,6 +52,16 @@ def _fields(outcome: Outcome) -> Fields:
         "next": outcome.next,
         "findings": [],
     }
+
+
+def refused_fields(reasons: Iterable[WhyNot], damaged: str | None) -> Fields:
+    """Of what was refused before there was a plan. `damaged`: what is wrong with the plan's file."""
+    import msgspec
+
+    told: list[Fields] = [msgspec.to_builtins(reason) for reason in reasons]
+    if damaged is not None:
+        told.append({"id": "plan-damaged", "text": damaged, "expected": None, "found": None, "next_step": None})
+    return {"state": "refused", "changed": False, "reasons": told, "next": []}
 
 
 def lock_removed_document(url: str) -> Document:
