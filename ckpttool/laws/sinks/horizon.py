@@ -224,9 +224,28 @@ def _why_never_there(view: SinkView, batch: int) -> str | None:
         return f"the sink's record ends at batch {entry.batch_id}"
     if entry is not None or any(one.native for one in sink.ledger):
         return None
+    if taken := _why_taken(view, batch):
+        return taken
     if sink.kind == "file":
         return "the sink's log lists nothing"
     return "the table was made after that" if _was_done_before_the_table(view, batch) else None
+
+
+def _why_taken(view: SinkView, batch: int) -> str | None:
+    """What was written without a number between two plans, if all of it went, and not by a write, which may be the
+    function's own."""
+    begin, end = view.logs.planned_at.get(batch), view.logs.planned_at.get(batch + 1)
+    takers = {
+        one.version: one for one in view.sink.writes if one.operation == "RESTORE" or one.operation in _DELIBERATE
+    }
+    own = [one for one in view.sink.writes if one.app_id is None and not one.empty and one.version not in takers]
+    here = [one for one in own if begin is not None and one.timestamp_ms is not None and begin <= one.timestamp_ms]
+    here = [one for one in here if end is None or (one.timestamp_ms or 0) < end]
+    if not here or any(one.taken_by not in takers for one in here):
+        return None
+    taker = takers[here[-1].taken_by]
+    gone = taker.operation == "RESTORE" or _left_nothing(view, taker)
+    return here[-1].rows_lost if gone else None
 
 
 def _was_done_before_the_table(view: SinkView, batch: int) -> bool:

@@ -137,6 +137,18 @@ def test_ordinary_writes_prove_nothing_missing_unless_the_table_is_younger() -> 
     assert missing(table(None, plain, seen_from_ms=20_000)) == []
 
 
+def test_ordinary_writes_that_were_restored_away_are_told_by_their_times() -> None:
+    kept = [replace(write(None, at=10_000 * one + 500, app_id=None), version=one) for one in range(3)]
+    told = "RESTORE in version 5 took its rows out"
+    gone = [
+        replace(write(None, at=10_000 * one + 500, app_id=None), version=one, rows_lost=told, taken_by=5)
+        for one in (3, 4)
+    ]
+    restore = replace(write(None, app_id=None), version=5, operation="RESTORE", empty=True)
+    assert missing(table(None, *kept, *gone, restore)) == [((3, 4), None)]
+    assert missing(table(None, *kept, *gone, replace(restore, operation="WRITE"))) == []
+
+
 # -- a checkpoint that is behind ---------------------------------------------------------------------------------------
 
 
