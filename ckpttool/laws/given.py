@@ -53,7 +53,7 @@ def meant(kind: Kind, key: str) -> str | None:
 
 
 _ALTERNATIVES = re.compile(r"[,;] or ")
-_ADVISED = re.compile(r"([\w.]+)=([\w.]+)")
+_ADVISED = re.compile(r"(?<![\w.])([\w.]+)=([\w.]+)")  # from where a word begins, so that a long one is tried once
 
 
 def not_advised_again(finding: Finding, start: Start) -> Finding:

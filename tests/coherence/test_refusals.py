@@ -16,6 +16,10 @@ from tests.conftest import Outcome, run_ckpt
 PLACES = {
     "inspect": "PLACE",
     "plan-recovery": "PLACE",
+    "apply": "PLACE",
+    "undo": "PLACE",
+    "unlock": "PLACE LOCK",
+    "files": "PLACE orders.json",
     "log": "PLACE",
     "scan": "PLACE",
     "diff": "PLACE PLACE",

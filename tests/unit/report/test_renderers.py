@@ -34,6 +34,7 @@ REFUSED: dict[str, list[str]] = {
     "apply": [NOWHERE],
     "undo": [NOWHERE],
     "unlock": [NOWHERE, "id"],
+    "files": [NOWHERE, "orders.json"],
     "crash-test run": ["--job", __file__, "--python", NOWHERE],
     "crash-test replay": [NOWHERE],
     "crash-test report": [NOWHERE],
