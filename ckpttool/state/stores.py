@@ -107,7 +107,7 @@ class Stores(Struct, frozen=True):
             for name, contents in zip(together, lz4_together([*together.values()]), strict=True):
                 left.popleft()
                 if contents is None:
-                    yield self._parsed_entries(files, name, delta_entries)
+                    yield self._entries_of(files, name, together[name], delta_entries)
                 else:
                     yield self._plain_entries(files, name, contents)
             if not together:
@@ -181,7 +181,9 @@ class Stores(Struct, frozen=True):
             return read_whole(self.store, f"{files.path}/{name}")
 
     def _parsed_entries(self, files: StoreFiles, name: str, parse: Parse) -> Iterator[Batch]:
-        body = self._read(files, name)
+        yield from self._entries_of(files, name, self._read(files, name), parse)
+
+    def _entries_of(self, files: StoreFiles, name: str, body: bytes, parse: Parse) -> Iterator[Batch]:
         with told_of(f"{files.path}/{name}"):
             yield from parse(body, self._codec(body))
 
