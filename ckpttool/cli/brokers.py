@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ckpttool.cli.options import pairs_option
+from ckpttool.cli.options import open_given, pairs_option
 from ckpttool.cli.output import Command, with_options
 from ckpttool.errors import Refused, Unavailable
 
@@ -120,7 +120,7 @@ def _read_config(path: str | None) -> dict[str, str]:
 
     if path is None:
         return {}
-    with open(path, encoding="utf-8", errors="replace") as file:
+    with open_given(path, errors="replace") as file:
         config = parse_properties(file.read())
     if has_secrets(config) and os.stat(path).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise click.BadParameter(f"others can read the passwords in {path}: chmod 600 it", param_hint="--kafka-config")
@@ -133,8 +133,8 @@ def _earlier(path: str | None) -> Earlier:
 
     if path is None:
         return Earlier()
-    with open(path, "rb") as file:
-        earlier = parse_earlier(file.read(_LARGEST_JSON))
+    with open_given(path) as file:
+        earlier = parse_earlier(file.buffer.read(_LARGEST_JSON))
     if not earlier.known_ids:
         raise click.BadParameter(
             "no topic ids in that file: give a JSON of ckpt kafka diff", param_hint="--known-topic-ids"

@@ -7,7 +7,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import click
 
@@ -156,7 +156,7 @@ def _read_options_file(path: str) -> dict[str, str]:
     if os.stat(path).st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise click.BadParameter(f"others can read {path}: chmod 600 it", param_hint="--storage-options-file")
     try:
-        with open(path, encoding="utf-8") as file:
+        with open_given(path) as file:
             values = json.load(file)
     except (ValueError, OSError):
         values = None
@@ -206,3 +206,11 @@ def _milliseconds(_: click.Context, option: click.Parameter, text: str | None) -
         raise click.BadParameter("expected a time such as 2026-11-18T14:00:00Z", param_hint=option.opts[0]) from None
     moment = time_given if time_given.tzinfo else time_given.replace(tzinfo=UTC)
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+
+
+def open_given(path: str, errors: str | None = None) -> TextIO:
+    """A file that an option names. It may be a pipe: one that somebody writes to is waited for, and one that nobody
+    writes to is empty."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    os.set_blocking(descriptor, True)
+    return open(descriptor, encoding="utf-8", errors=errors)

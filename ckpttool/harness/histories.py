@@ -22,7 +22,7 @@ def load_histories(paths: Iterable[str]) -> list[Histories]:
 
 
 def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
+    if not os.path.isdir(path):  # which is no directory either where the name is too long for a file
         return [path]
     found = sorted(path.rglob(f"*{SUFFIX}"))
     if not found:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ckpttool.errors import Unavailable
+from ckpttool.harness.histories import load_histories
 from ckpttool.harness.history_json import encode_case, encode_run
 from tests.conftest import run_ckpt
 from tests.history_builders import History
@@ -58,3 +60,8 @@ def test_what_would_never_end_is_not_read(tmp_path: Path, kind: str) -> None:
     outcome = run_ckpt("crash-test", "report", str(path))
     assert outcome.code == 4
     assert ("no regular file" if kind == "pipe" else "larger than any run") in outcome.err
+
+
+def test_a_name_that_is_too_long_for_a_file_is_told() -> None:
+    with pytest.raises(Unavailable, match="File name too long"):
+        load_histories(["9" * 5000])
