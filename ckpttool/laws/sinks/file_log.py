@@ -13,7 +13,7 @@ from ckpttool.scene.horizon import Horizon
 from ckpttool.scene.scene import Failure, Scene
 from ckpttool.scene.sinks import SinkVerdict, SinkView
 
-_IS_A_FUNCTION = "a batch function leaves no such log: if one writes here, say so (--sink foreachBatch)"
+_IS_A_FUNCTION = "a batch function leaves no such log: if one writes here, give foreachBatch in place of its path"
 RESTORE_ENTRIES = "bring the missing entries back, or write one compact entry that lists the existing data files"
 
 
