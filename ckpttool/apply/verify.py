@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 
 from ckpttool.api import Restarted, plan_restart
 from ckpttool.apply.make_plan import promise_of
 from ckpttool.apply.plan_file import PlanFile, Promise, restarted_of
-from ckpttool.errors import CkptError, NotFound
+from ckpttool.errors import NotFound
 from ckpttool.formats.layout import OWN_DIRECTORY
 from ckpttool.releases import parse_release
 from ckpttool.storage.store import FileStat, Store
@@ -46,13 +46,6 @@ class AsItWillBe(Store):
 
     def read_range(self, path: str, start: int, end: int) -> bytes:
         return self._store.read_range(path, start, end)
-
-    def read_all(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | CkptError]]:
-        for path in paths:
-            try:
-                yield path, self.read(path)
-            except CkptError as error:
-                yield path, error
 
     def at(self, path: str) -> Store:
         return self._store.at(path)

@@ -67,6 +67,11 @@ class Store(Protocol):
 
     def read_all(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | CkptError]]:
         """Many files, as concurrently as the store allows; what `read` would raise stands in its place."""
+        for path in paths:
+            try:
+                yield path, self.read(path)
+            except CkptError as error:
+                yield path, error
 
     def at(self, path: str) -> Store:
         """The store whose root is `path` below this one. `..` leads up, but not out of the authority that was typed."""
@@ -195,13 +200,6 @@ class LocalStore(Store):
         except (OSError, ValueError) as error:
             raise _local_error(error, path) from None
 
-    def read_all(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | CkptError]]:
-        for path in paths:
-            try:
-                yield path, self.read(path)
-            except CkptError as error:
-                yield path, error
-
     def real_path(self, path: str) -> str:
         """Where a file is, for libraries that open files themselves; raises what `read` would."""
         try:
@@ -263,10 +261,6 @@ class NothingStore(Store):
 
     def read_range(self, path: str, start: int, end: int) -> bytes:  # noqa: ARG002
         return self.read(path)
-
-    def read_all(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | CkptError]]:
-        for path in paths:
-            yield path, NotFound(f"{path} does not exist")
 
     def at(self, path: str) -> NothingStore:  # noqa: ARG002
         return self
