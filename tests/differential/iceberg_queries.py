@@ -15,8 +15,7 @@ import jobs  # tests/samples, which the process has on its path
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from ckpttool.spark.serve import causes, thrown_by_spark
-from tests.differential.kafka_queries import BATCH, run
+from tests.differential.kafka_queries import outcome
 
 NAME = "lake.db.{}"
 ROWS = 4
@@ -110,24 +109,8 @@ def writer_of(spark: SparkSession, request: dict[str, Any]) -> Any:
     return writer.trigger(availableNow=True) if request["trigger"] == "available-now" else writer
 
 
-def answer(spark: SparkSession, request: dict[str, Any]) -> dict[str, Any]:
-    if "make" in request:
-        return make(spark, request)
-    try:
-        query = writer_of(spark, request).start()
-    except Exception as error:
-        return {"failed": "start", "causes": causes(spark, thrown_by_spark(error)), "batches": {}}
-    run(query, request, committed=0)
-    batches = {one["batchId"]: _read(one) for one in jobs.progress_of(query) if one["batchId"] >= 0}
-    failure = query._jsq.exception()
-    told = causes(spark, failure.get()) if failure.isDefined() else []
-    in_batch = any(frame in cause["in"] for cause in told for frame in BATCH)
-    return {"failed": ("batch" if in_batch else "init") if told else None, "causes": told, "batches": batches}
-
-
-def _read(progress: dict[str, Any]) -> dict[str, Any]:
-    observed = progress.get("observedMetrics", {}).get("read", {})
-    return {"rows": progress["numInputRows"], "values": sorted(observed.get("values") or [])}
+def answer(spark: SparkSession, request: dict[str, Any]) -> Any:
+    return make(spark, request) if "make" in request else outcome(spark, request, writer_of)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ by the records' own values.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial, reduce
 from pathlib import Path
@@ -66,9 +67,14 @@ def commits_of(request: dict[str, Any]) -> int:
 
 def answer(spark: SparkSession, request: dict[str, Any]) -> dict[str, Any]:
     spark.sparkContext.setLogLevel("WARN")  # what is passed over is told there
+    return outcome(spark, request, writer_of)
+
+
+def outcome(spark: SparkSession, request: dict[str, Any], made: Callable[[SparkSession, dict[str, Any]], Any]) -> Any:
+    """How the query ended that is made of the request, and what each of its batches read."""
     committed = commits_of(request)
     try:
-        query = writer_of(spark, request).start()
+        query = made(spark, request).start()
     except Exception as error:
         return {"failed": "start", "causes": causes(spark, thrown_by_spark(error)), "batches": {}}
     run(query, request, committed)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple
 from functools import cache
 from pathlib import Path
@@ -95,13 +95,24 @@ def group_of(verdict: Verdict) -> str:
 
 
 def figures() -> str:
-    lines = ["| Spark | damage to | " + " | ".join(COLUMNS) + " |", "|---|---|" + "---:|" * len(COLUMNS)]
-    for version in recorded_versions():
+    return _by_group("damage to", recorded_versions(), judged, group_of, GROUPS)
+
+
+def _by_group(
+    unlike: str,
+    versions: Sequence[str],
+    verdicts_of: Callable[[str], Sequence[Verdict]],
+    group: Callable[[Verdict], str],
+    order: Sequence[str] | None = None,
+) -> str:
+    """Of each release a line for all, and one for each group: in this order, else by name."""
+    lines = [f"| Spark | {unlike} | " + " | ".join(COLUMNS) + " |", "|---|---|" + "---:|" * len(COLUMNS)]
+    for version in versions:
         groups: dict[str, list[Verdict]] = defaultdict(list)
-        for verdict in judged(version):
-            groups[group_of(verdict)].append(verdict)
-        lines.append(_row(f"**{version}**", "all", score(judged(version))))
-        lines.extend(_row("", group, score(groups[group])) for group in GROUPS if groups[group])
+        for verdict in verdicts_of(version):
+            groups[group(verdict)].append(verdict)
+        lines.append(_row(f"**{version}**", "all", score(verdicts_of(version))))
+        lines.extend(_row("", name, score(groups[name])) for name in order or sorted(groups) if groups[name])
     return "\n".join(lines) + "\n"
 
 
@@ -115,14 +126,7 @@ def kafka_figures() -> str:
 
 
 def iceberg_figures() -> str:
-    lines = ["| Spark | what is unlike | " + " | ".join(COLUMNS) + " |", "|---|---|" + "---:|" * len(COLUMNS)]
-    for version in recorded_versions("iceberg"):
-        groups: dict[str, list[Verdict]] = defaultdict(list)
-        for verdict in judged_iceberg(version):
-            groups[group_of(verdict)].append(verdict)
-        lines.append(_row(f"**{version}**", "all", score(judged_iceberg(version))))
-        lines.extend(_row("", group, score(groups[group])) for group in sorted(groups))
-    return "\n".join(lines) + "\n"
+    return _by_group("what is unlike", recorded_versions("iceberg"), judged_iceberg, group_of)
 
 
 SINK_COLUMNS = ("cases", "batch that fails", "error", "readers", "missing rows", "unknown", "silent", "false alarms")
@@ -147,14 +151,7 @@ def _sink_row(version: str, group: str, verdicts: Sequence[SinkVerdict]) -> str:
 
 def table_figures() -> str:
     """The same of restarts of Delta sources."""
-    lines = ["| Spark | changed | " + " | ".join(COLUMNS) + " |", "|---|---|" + "---:|" * len(COLUMNS)]
-    for version in recorded_versions("tables"):
-        groups: dict[str, list[Verdict]] = defaultdict(list)
-        for verdict in judged_tables(version):
-            groups[changed_in(verdict)].append(verdict)
-        lines.append(_row(f"**{version}**", "all", score(judged_tables(version))))
-        lines.extend(_row("", group, score(groups[group])) for group in CHANGED if groups[group])
-    return "\n".join(lines) + "\n"
+    return _by_group("changed", recorded_versions("tables"), judged_tables, changed_in, CHANGED)
 
 
 @cache

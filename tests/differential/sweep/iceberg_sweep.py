@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.differential.sweep.kafka_sweep import QUERY, T0, logs, truth_of
+from tests.differential.sweep.kafka_sweep import logs, logs_of, truth_of
 from tests.differential.sweep.load import cases_file, lay, tables_file
 from tests.differential.sweep.run import flatten, read, write
 from tests.samples.process import JOBS, SparkProcess
@@ -107,13 +107,8 @@ class IcebergCase:
 
     def files(self, snapshots: Sequence[int]) -> dict[str, str]:
         """Bytes as Latin-1, so that JSON can have them."""
-        found = {"metadata": json.dumps({"id": QUERY})}
-        conf = '{"spark.sql.shuffle.partitions":"2"}'
-        for batch, end in enumerate(self.ends):
-            head = f'v1\n{{"batchWatermarkMs":0,"batchTimestampMs":{T0 + 60_000 * batch},"conf":{conf}}}'
-            found[f"offsets/{batch}"] = head if end is None else f"{head}\n{filled(end, snapshots)}"
-        for batch in range(self.committed):
-            found[f"commits/{batch}"] = 'v1\n{"nextBatchWatermarkMs":0}'
+        ends = [None if end is None else filled(end, snapshots) for end in self.ends]
+        found = logs_of(ends, self.committed, '{"spark.sql.shuffle.partitions":"2"}')
         if self.initial is not None:
             found["sources/0/offsets/0"] = filled(self.initial, snapshots)
         return found

@@ -15,7 +15,7 @@ import json
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -142,12 +142,8 @@ class KafkaCase:
     def files(self) -> dict[str, str]:
         """Bytes as Latin-1, so that JSON can have them."""
         conf = json.dumps({"spark.sql.shuffle.partitions": "2"} | dict(self.conf), separators=(",", ":"))
-        found = {"metadata": json.dumps({"id": QUERY})}
-        for batch, end in enumerate(self.ends):
-            head = f'v1\n{{"batchWatermarkMs":0,"batchTimestampMs":{T0 + 60_000 * batch},"conf":{conf}}}'
-            found[f"offsets/{batch}"] = head if end is None else f"{head}\n{self.filled(str(end))}"
-        for batch in range(self.committed):
-            found[f"commits/{batch}"] = 'v1\n{"nextBatchWatermarkMs":0}'
+        ends = [None if end is None else self.filled(str(end)) for end in self.ends]
+        found = logs_of(ends, self.committed, conf)
         if self.initial is not None:
             initial = self.initial if isinstance(self.initial, str) else self.initial.decode("latin-1")
             found["sources/0/0"] = self.filled(initial)
@@ -157,6 +153,17 @@ class KafkaCase:
     def id(self) -> str:
         told = [self.files, self.given, dict(self.conf), self.trigger]
         return f"kafka-{self.area}/{hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:10]}"
+
+
+def logs_of(ends: Sequence[str | None], committed: int, conf: str) -> dict[str, str]:
+    """The metadata and both logs of a query with one source, which was planned to these ends."""
+    found = {"metadata": json.dumps({"id": QUERY})}
+    for batch, end in enumerate(ends):
+        head = f'v1\n{{"batchWatermarkMs":0,"batchTimestampMs":{T0 + 60_000 * batch},"conf":{conf}}}'
+        found[f"offsets/{batch}"] = head if end is None else f"{head}\n{end}"
+    for batch in range(committed):
+        found[f"commits/{batch}"] = 'v1\n{"nextBatchWatermarkMs":0}'
+    return found
 
 
 def at(offset: int, partition: int = 0, topic: str = "{t}") -> str:
