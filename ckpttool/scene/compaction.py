@@ -23,11 +23,6 @@ def lacking_ids(names: LogNames, before: int, interval: int) -> list[int]:
     return list(islice((one for one in live_log_ids(before - 1, interval) if one not in present), _HOLES_TOLD))
 
 
-def next_compaction(batch: int, interval: int) -> int:
-    """The first batch from `batch` on that compacts the log."""
-    return batch + (-(batch + 1)) % interval
-
-
 def with_entry(names: LogNames, batch: int, interval: int) -> LogNames:
     """The log after it took the entry of a batch."""
     if is_compaction_id(batch, interval):

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from ckpttool.model import LogNames
-from ckpttool.scene.compaction import DEFAULT_COMPACT_INTERVAL, interval_of, lacking_ids, next_compaction
-
-
-@pytest.mark.parametrize(("batch", "compacts"), [(0, 2), (2, 2), (3, 5), (5, 5), (6, 8)])
-def test_every_third_batch_compacts(batch: int, compacts: int) -> None:
-    assert next_compaction(batch, 3) == compacts
+from ckpttool.scene.compaction import DEFAULT_COMPACT_INTERVAL, interval_of, lacking_ids
 
 
 def test_an_entry_must_be_compact_where_the_interval_says_so() -> None:
