@@ -48,27 +48,7 @@ def remove(store: WritableStore, plan_id: str) -> int:
     found = store.look(places.plan_of(plan_id))
     if found is not None:
         store.delete(places.plan_of(plan_id), found.version)
-    return (found.size if found else 0) + sum(_remove(store, places.apply_of(plan_id)))
-
-
-def bytes_of(store: WritableStore, folder: str) -> int:
-    total = 0
-    for name, is_directory in (store.names(folder) or {}).items():
-        path = f"{folder}/{name}"
-        found = None if is_directory else store.look(path)
-        total += bytes_of(store, path) if is_directory else found.size if found else 0
-    return total
-
-
-def _remove(store: WritableStore, folder: str) -> Iterator[int]:
-    for name, is_directory in (store.names(folder) or {}).items():
-        path = f"{folder}/{name}"
-        if is_directory:
-            yield from _remove(store, path)
-        elif (found := store.look(path)) is not None:
-            store.delete(path, found.version)
-            yield found.size
-    store.remove_directory(folder)
+    return (found.size if found else 0) + store.remove_below(places.apply_of(plan_id))
 
 
 def why_unfinished(plan_id: str, url: str) -> WhyNot:

@@ -58,7 +58,8 @@ def _keep(work: Work) -> None:
 
 def _look_again(work: Work) -> None:
     """What differs now was written by a query that runs."""
-    work.wait(work.settings.settle)
+    work.settle()
+    work.look_anew()
     relied = work.plan.relies_on
     found = list(differences(work.reading, relied.files, relied.names, work.changes.becomes, work.changes.own))
     reasons = [does_not_fit(one.path, one.expected, one.found, work.plan) for one in found]
@@ -86,6 +87,7 @@ def take_steps(work: Work) -> None:
 
 def verify(work: Work) -> None:
     """Everything that was touched, and what Spark would do with it."""
+    work.look_anew()
     for change in work.changes.every:
         if work.now(change) != change.new:
             raise StoppedFenced(WhyNot("neither-old-nor-new", f"{change.path} is not as it was left"))

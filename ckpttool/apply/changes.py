@@ -11,7 +11,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from ckpttool.apply.plan_file import PlanFile, PlannedStep
+from ckpttool.apply.plan_file import PlanFile, PlannedStep, is_of_sink
 from ckpttool.formats import layout
 
 
@@ -31,7 +31,7 @@ class FileChanges(Struct, frozen=True, dict=True):
     @cached_property
     def roots(self) -> tuple[str, ...]:
         """Of the trees: the checkpoint, and each file sink with a step."""
-        sinks = (_split(step.path)[0] for step in self.plan.steps if step.path and step.path.startswith("/"))
+        sinks = (_split(step.path)[0] for step in self.plan.steps if step.path and is_of_sink(step.path))
         return (self.plan.checkpoint, *dict.fromkeys(sinks))
 
     @cached_property
@@ -90,7 +90,7 @@ class FileChanges(Struct, frozen=True, dict=True):
     def _of(self, step: PlannedStep) -> Iterator[Change]:
         if step.path is None:
             return
-        if step.path.startswith("/"):
+        if is_of_sink(step.path):
             root, path = _split(step.path)
             yield Change(step.n, self.roots.index(root), path, self._marks[step.path], None)
         elif step.kind == "write":

@@ -11,7 +11,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from ckpttool.apply.plan_file import FileMark, NamesMark, SinkMark, absolute_place
+from ckpttool.apply.plan_file import FileMark, NamesMark, SinkMark, absolute_place, is_of_sink
 from ckpttool.errors import NotFound, Refused
 from ckpttool.formats import layout
 from ckpttool.scene.scene import Scene
@@ -142,7 +142,7 @@ def differences(
     `own`: what else we put there, or took away."""
     marks = {mark.path: mark for mark in files}
     for path, mark in marks.items():
-        if path.startswith("/") or path in own:
+        if is_of_sink(path) or path in own:
             continue
         now = mark_file(store, path) if mark.sha256 or mark.absent else mark_unread(store, path)
         if now != mark and not (path in becomes and now.sha256 == becomes[path]):

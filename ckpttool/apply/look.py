@@ -41,6 +41,7 @@ def look(work: Work, *, resumes: bool) -> None:
 
 def look_around(work: Work, *, resumes: bool) -> None:
     """Whether somebody else is at it: asked once more by whoever has waited for the lock."""
+    work.look_anew()
     work.journal = Journal(work.checkpoint, work.plan.id)
     if reasons := list(_in_the_way(work, resumes=resumes)):
         raise NotApplied(*reasons)
@@ -95,7 +96,8 @@ def seconds_quiet(store: WritableStore) -> float | None:
         found = store.bearing_of(f"{folder}/{newest}") if newest else None
         if found is not None and found.modified_ns is not None:
             times.append(found.modified_ns / 1e9)
-    return time.time() - max(times) if times else None
+    clock = store.clock_s() if times else None
+    return None if clock is None else clock - max(times)
 
 
 def _not_possible(work: Work) -> Iterator[WhyNot]:

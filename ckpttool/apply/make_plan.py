@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import ckpttool
 from ckpttool.api import Restarted
@@ -34,6 +34,7 @@ from ckpttool.apply.plan_file import (
     Target,
     absolute_place,
     asked_of,
+    is_of_sink,
     sealed,
 )
 from ckpttool.diagnosis import Diagnosis, diagnose
@@ -81,14 +82,21 @@ def _listed(plan: Plan) -> str:
     return f"there are: {', '.join(option.id for option in plan.options)}" if plan.options else "there is no way out"
 
 
-def make_plan(diagnosis: Diagnosis, option: WayOut, plan: Plan, restarted: Restarted, store: Store) -> PlanFile:
+def make_plan(
+    diagnosis: Diagnosis,
+    option: WayOut,
+    plan: Plan,
+    restarted: Restarted,
+    store: Store,
+    storage: Mapping[str, str] | None = None,
+) -> PlanFile:
     before, after = diagnosis.scene, option.after
     url = absolute(before.root)
     if any(redact_url(one) != one for one in (url, *restarted.sinks)):
         raise Refused("a URL with a password or a signature in it is not saved", "give those as storage options")
     steps = planned_steps(before, option)
     wires = wires_of(before) if any(step.kind != "conf" for step in steps) else []
-    relies_on = _relied_on(before, after, steps, wires, store)
+    relies_on = _relied_on(before, after, steps, wires, store, storage or {})
     now_ms = int(time.time() * 1000)
     return sealed(
         PlanFile(
@@ -196,14 +204,19 @@ def what_it_does(step: PlannedStep) -> tuple[object, ...]:
 
 
 def _relied_on(
-    before: Scene, after: Scene, steps: Sequence[PlannedStep], wires: Sequence[str], store: Store
+    before: Scene,
+    after: Scene,
+    steps: Sequence[PlannedStep],
+    wires: Sequence[str],
+    store: Store,
+    storage: Mapping[str, str],
 ) -> ReliedOn:
     touched, names = set(wires), directories(before)
     outside: list[FileMark] = []
     for path in dict.fromkeys(step.path for step in steps if step.path):
-        if path.startswith("/"):
+        if is_of_sink(path):
             root, log, name = path.partition(f"/{layout.FILE_SINK_LOG}/")
-            outside.append(mark_file(open_store(root), f"{log[1:]}{name}", path))
+            outside.append(mark_file(open_store(root, storage), f"{log[1:]}{name}", path))
         elif path != layout.METADATA and is_directory(store, path):
             touched.update(files_below(store, path))
             names.update(directories_below(store, path))

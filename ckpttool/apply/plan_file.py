@@ -212,9 +212,14 @@ def _digest(fields: Mapping[str, Any]) -> str:
 
 def _paths(plan: PlanFile) -> list[str]:
     """Of the checkpoint's own files: those of sinks are looked for below the sinks that the plan names."""
-    of_steps = [step.path for step in plan.steps if step.path is not None and not step.path.startswith("/")]
-    marked = [mark.path for mark in plan.relies_on.files if not mark.path.startswith("/")]
+    of_steps = [step.path for step in plan.steps if step.path is not None and not is_of_sink(step.path)]
+    marked = [mark.path for mark in plan.relies_on.files if not is_of_sink(mark.path)]
     return [*of_steps, *marked, *plan.wires, *(mark.path for mark in plan.relies_on.names if mark.path)]
+
+
+def is_of_sink(path: str) -> bool:
+    """Whether it is a whole one, and not the checkpoint's."""
+    return path.startswith("/") or "://" in path
 
 
 def _stays(path: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -14,19 +14,18 @@ from ckpttool.apply.changes import FileChanges
 from ckpttool.apply.journal import Journal
 from ckpttool.apply.lock import remove_what_is_left, unlock
 from ckpttool.apply.look import look, seconds_quiet
-from ckpttool.apply.make_plan import absolute
 from ckpttool.apply.outcome import NotApplied, Outcome, StoppedFenced, WhyNot
 from ckpttool.apply.plan_file import BadPlan, PlanFile
 from ckpttool.apply.sinks import delta
 from ckpttool.apply.stores.base import WritableStore
-from ckpttool.apply.stores.local import LocalDisk
+from ckpttool.apply.stores.opening import open_tree
 from ckpttool.apply.undo import check, take_back
 from ckpttool.apply.work import ApplySettings, Work, does_not_fit, step_results
 from ckpttool.errors import CkptError, NotFound, Unavailable, exit_code
 from ckpttool.literals import shell_path
 from ckpttool.report.layout import spell_duration
-from ckpttool.storage.store import open_store
-from ckpttool.storage.urls import is_local
+
+Storage = Mapping[str, str] | None  # options for whoever opens a URL
 
 
 def apply_plan(plan: PlanFile, settings: ApplySettings, *, resumes: bool = False, only_looks: bool = False) -> Outcome:
@@ -49,8 +48,8 @@ def apply_plan(plan: PlanFile, settings: ApplySettings, *, resumes: bool = False
     return _ended(plan, outcome, settings, do)
 
 
-def plan_to_resume(url: str) -> PlanFile:
-    store = open_disk(url)
+def plan_to_resume(url: str, storage: Storage = None) -> PlanFile:
+    store = _open(url, storage)
     plan_id = next(iter(applies.unfinished(store)), None)
     if plan_id is None and remove_what_is_left(store):  # the last record was written, and the lock not let go
         plan_id = next(iter(applies.all_of(store)[::-1]), None)
@@ -59,9 +58,9 @@ def plan_to_resume(url: str) -> PlanFile:
     return applies.plan_in(store, plan_id)
 
 
-def plan_to_undo(url: str, plan_id: str | None) -> PlanFile | None:
+def plan_to_undo(url: str, plan_id: str | None, storage: Storage = None) -> PlanFile | None:
     """None: there was nothing but the lock of somebody who is gone, and now it is not there any more."""
-    store = open_disk(url)
+    store = _open(url, storage)
     found = plan_id or _newest(store)
     if found is not None:
         return applies.plan_in(store, found)
@@ -84,9 +83,9 @@ def take_back_plan(plan: PlanFile, settings: ApplySettings, *, only_looks: bool 
     return _ended(plan, outcome, settings, do)
 
 
-def quiet_for(plan: PlanFile) -> list[str]:
+def quiet_for(plan: PlanFile, storage: Storage = None) -> list[str]:
     """Since when nothing was written, in words."""
-    seconds = seconds_quiet(open_disk(plan.checkpoint))
+    seconds = seconds_quiet(_open(plan.checkpoint, storage))
     if seconds is None or seconds < 0:
         return []
     return [f"Nothing was written to its logs for {spell_duration(int(seconds * 1000))}."]
@@ -104,38 +103,35 @@ class Applied(Struct, frozen=True):
     why_not: str | None
 
 
-def listed(url: str) -> list[Applied]:
+def listed(url: str, storage: Storage = None) -> list[Applied]:
     """The newest first."""
-    store = open_disk(url)
+    store = _open(url, storage)
     found: list[Applied] = []
     for plan_id in reversed(applies.all_of(store)):
         end = Journal(store, plan_id).end
-        size = applies.bytes_of(store, places.apply_of(plan_id))
+        size = sum(store.sizes_below(places.apply_of(plan_id)).values())
         state = {"done": "applied", "undone": "undone"}.get(end or "", "unfinished")
         try:
             plan = applies.plan_in(store, plan_id)
         except BadPlan as error:
             found.append(Applied(plan_id, state, None, None, size, False, error.message))
             continue
-        why_not = "it is taken back already" if end == "undone" else _why_not(plan)
+        why_not = "it is taken back already" if end == "undone" else _why_not(plan, storage)
         found.append(Applied(plan_id, state, plan.option.id, plan.created_ms, size, why_not is None, why_not))
     return found
 
 
-def forget(url: str, plan_id: str) -> int:
-    return applies.forget(open_disk(url), plan_id)
+def forget(url: str, plan_id: str, storage: Storage = None) -> int:
+    return applies.forget(_open(url, storage), plan_id)
 
 
-def remove_lock(url: str, lock_id: str) -> None:
-    unlock(open_disk(url), lock_id)
+def remove_lock(url: str, lock_id: str, storage: Storage = None) -> None:
+    unlock(_open(url, storage), lock_id)
 
 
-def open_disk(url: str) -> WritableStore:
+def _open(url: str, storage: Storage) -> WritableStore:
     """The checkpoint, where it can be changed."""
-    if not is_local(url):
-        by_hand = f"ckpt plan-recovery {shell_path(url)} --format json has the commands to do it by hand"
-        raise NotApplied(WhyNot("not-writable", "checkpoints are changed on the local disk only", next_step=by_hand))
-    store = LocalDisk(absolute(url), places.STAGING)
+    store = open_tree(url, places.STAGING, storage or {})
     if store.names("") is None:
         raise NotFound(f"{url} is not there")
     return store
@@ -146,10 +142,10 @@ def _newest(store: WritableStore) -> str | None:
     return every[-1] if every else None
 
 
-def _why_not(plan: PlanFile) -> str | None:
+def _why_not(plan: PlanFile, storage: Storage) -> str | None:
     """In a few words: what `undo` would be refused for."""
     outcome = Outcome(plan.id, plan.option.id, undoes=True)
-    _ended(plan, outcome, ApplySettings(), check)
+    _ended(plan, outcome, ApplySettings(storage=storage or {}), check)
     return outcome.reasons[0].text if outcome.reasons else None
 
 
@@ -169,9 +165,9 @@ def _ended(plan: PlanFile, outcome: Outcome, settings: ApplySettings, do: Callab
     """Whatever stops it becomes a part of the outcome."""
     work: Work | None = None
     try:
-        checkpoint = open_disk(plan.checkpoint)
-        sinks = [LocalDisk(root, places.STAGING_OF_SINKS) for root in FileChanges(plan).roots[1:]]
-        work = Work(plan, [checkpoint, *sinks], open_store(plan.checkpoint), outcome, settings)
+        checkpoint = _open(plan.checkpoint, settings.storage)
+        sinks = [open_tree(one, places.STAGING_OF_SINKS, settings.storage) for one in FileChanges(plan).roots[1:]]
+        work = Work(plan, [checkpoint, *sinks], outcome, settings)
         do(work)
     except (Exception, KeyboardInterrupt) as error:
         outcome.error = error

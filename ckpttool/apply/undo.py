@@ -105,7 +105,8 @@ def _keep_out(work: Work) -> None:
     try:
         work.fence_up(fence.UNDOING, [old_metadata(work), new_metadata(work)])
         work.wires_up(_wires(work) if work.plan.wires else [], wire_text(work, undoing=True))
-        work.wait(work.settings.settle)
+        work.settle()
+        work.look_anew()
         if reasons := list(_moved_on(work)):
             raise NotApplied(*reasons)
     except CkptError as error:
@@ -149,6 +150,7 @@ def _put_back(work: Work, kept: Iterable[KeptFile]) -> None:
 
 
 def _verify(work: Work) -> None:
+    work.look_anew()
     for change in work.changes.every:
         if work.now(change) != change.old:
             raise StoppedFenced(WhyNot("neither-old-nor-new", f"{change.path} is not as it was"))

@@ -7,8 +7,8 @@ whoever goes on after an interruption begins from the top.
 from __future__ import annotations
 
 import json
-import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -29,13 +29,15 @@ from ckpttool.formats import layout
 from ckpttool.storage.store import Store
 
 _WIRE_BYTES = 8192
+_CROWD = 100
 
 
 class ApplySettings(Struct, frozen=True):
-    """How it is done; the times in seconds. `interrupted`: whether somebody asked to stop after this operation."""
+    """How it is done; the times in seconds. `settle` None: as long as the store needs. `interrupted`: whether somebody
+    asked to stop after this operation."""
 
     lock_timeout: float = 0.0
-    settle: float = 2.0
+    settle: float | None = None
     hold: float = 0.0
     accepted: frozenset[str] = frozenset()
     given: Restarted = Restarted()
@@ -48,9 +50,9 @@ class KeptFile(Struct, frozen=True):
 
     path: str
     tree: int
-    mode: int
-    owner: int
-    group: int
+    mode: int | None
+    owner: int | str | None
+    group: int | str | None
     modified_ns: int | None
     size: int | None = None
     sha256: str | None = None
@@ -62,18 +64,28 @@ class KeptFile(Struct, frozen=True):
 
 
 class Work:
-    """One plan, on the trees that it changes. `reading`: the checkpoint, for those who only read."""
+    """One plan, on the trees that it changes."""
 
     def __init__(
-        self, plan: PlanFile, trees: Sequence[WritableStore], reading: Store, outcome: Outcome, settings: ApplySettings
+        self, plan: PlanFile, trees: Sequence[WritableStore], outcome: Outcome, settings: ApplySettings
     ) -> None:
         self.plan, self.changes = plan, FileChanges(plan)
-        self.trees, self.checkpoint, self.reading = trees, trees[0], reading
+        self.trees, self.checkpoint = trees, trees[0]
         self.outcome, self.settings = outcome, settings
         self.tables = table_changes(plan)
         self.journal = Journal(self.checkpoint, plan.id)
 
     # -- what is there -------------------------------------------------------------------------------------------------
+
+    def look_anew(self) -> None:
+        """Whatever was seen before."""
+        for number, tree in enumerate(self.trees):
+            tree.look_anew(_crowded(change.path for change in self.changes.every if change.tree == number))
+
+    @property
+    def reading(self) -> Store:
+        """The checkpoint, for those who only read."""
+        return self.checkpoint.reading()
 
     def body(self, path: str) -> bytes | None:
         """Of a small file of the checkpoint."""
@@ -143,13 +155,22 @@ class Work:
         found, target = self.trees[tree].look(path), places.backup_of(self.plan.id, tree, path)
         if found is None or found.sha256 != digest:
             raise NotApplied(does_not_fit(path, digest, found.sha256 if found else "no file", self.plan))
-        with suppress(AlreadyThere):
-            self.checkpoint.create(target, self.trees[tree].pieces(path), found.bearing)
-        copy = self.checkpoint.look(target)
-        if copy is None or copy.sha256 != digest:
-            raise NotApplied(WhyNot("backup-damaged", f"the copy of {path} is not what was copied"))
+        try:
+            if tree == 0:
+                self.checkpoint.copy(path, target, found)
+            else:
+                self._copied_across(tree, path, target, digest)
+        except Changed:
+            raise NotApplied(WhyNot("backup-damaged", f"the copy of {path} is not what was copied")) from None
         one = found.bearing
         return KeptFile(path, tree, one.mode, one.owner, one.group, one.modified_ns, found.size, found.sha256)
+
+    def _copied_across(self, tree: int, path: str, target: str, digest: str) -> None:
+        with suppress(AlreadyThere):
+            self.checkpoint.create(target, self.trees[tree].pieces(path))
+        copy = self.checkpoint.look(target)
+        if copy is None or copy.sha256 != digest:
+            raise Changed(f"the copy of {path} is not what was copied")
 
     @property
     def _old_metadata(self) -> str | None:
@@ -226,7 +247,7 @@ class Work:
     def restore_times(self, kept: Iterable[KeptFile]) -> bool:
         """Of directories, which every change in them has moved; whether they can be set."""
         self.sweep()  # which moves the time of where it was
-        can_be_set = True
+        can_be_set = all(tree.keeps_times for tree in self.trees)
         for one in kept:
             if one.directory and self.trees[one.tree].names(one.path) is not None:
                 can_be_set &= self.trees[one.tree].set_time(one.path, one.modified_ns or 0)
@@ -245,8 +266,7 @@ class Work:
         now = found.sha256 if found else None
         if now == change.new:
             return False
-        is_ours = found is not None and found.size < _WIRE_BYTES and is_wire(b"".join(tree.pieces(change.path)))
-        if now != change.old and not is_ours:
+        if now != change.old and not (found and self._is_ours(tree, change.path, found.size)):
             raise self._neither(change.path, change.tree)
         try:
             if found is None:
@@ -258,6 +278,10 @@ class Work:
         except (AlreadyThere, Changed):
             raise self._neither(change.path, change.tree) from None
         return True
+
+    @staticmethod
+    def _is_ours(tree: WritableStore, path: str, size: int) -> bool:
+        return size < _WIRE_BYTES and is_wire(b"".join(tree.pieces(path)))
 
     def new_bearing(self, change: Change) -> Bearing:
         """Of the file that is replaced, else of its newest sibling, else of the directory around it."""
@@ -271,6 +295,10 @@ class Work:
 
     def old_content(self, change: Change) -> Iterator[bytes]:
         return self.checkpoint.pieces(places.backup_of(self.plan.id, change.tree, change.path))
+
+    def settle(self) -> None:
+        given = self.settings.settle
+        self.wait(max(tree.settle_s for tree in self.trees) if given is None else given)
 
     def wait(self, seconds: float) -> None:
         until = time.monotonic() + seconds
@@ -295,6 +323,8 @@ def does_not_fit(path: str, expected: str, found: str, plan: PlanFile) -> WhyNot
 
 
 def like_siblings(tree: WritableStore, path: str) -> Bearing:
+    if not tree.has_owners:
+        return Bearing()
     folder = path.rpartition("/")[0]
     files = [name for name, is_directory in (tree.names(folder) or {}).items() if not is_directory]
     found = (tree.bearing_of(f"{folder}/{name}" if folder else name) for name in files)
@@ -302,13 +332,19 @@ def like_siblings(tree: WritableStore, path: str) -> Bearing:
     if newest is not None:
         return _anew(newest)
     around = _around(tree, folder)
-    return Bearing(around.mode & 0o666, around.owner, around.group)
+    return Bearing(None if around.mode is None else around.mode & 0o666, around.owner, around.group)
 
 
 def _around(tree: WritableStore, folder: str) -> Bearing:
     while folder and tree.names(folder) is None:
         folder = folder.rpartition("/")[0]
-    return tree.bearing_of(folder) or Bearing(0o700, os.geteuid(), os.getegid())
+    return tree.bearing_of(folder) or Bearing()
+
+
+def _crowded(paths: Iterable[str]) -> list[str]:
+    """The directories at the top of which so many files are touched that one asks for all of them at once."""
+    tops = Counter(path.partition("/")[0] for path in paths)
+    return [top for top, count in tops.items() if count > _CROWD]
 
 
 def _anew(bearing: Bearing) -> Bearing:

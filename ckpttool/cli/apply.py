@@ -48,9 +48,9 @@ def apply(path: str, output: Output, storage: dict[str, str], **given: Any) -> i
     if resumes and take:
         raise click.UsageError("--resume and --take exclude each other")
     with telling_reasons(output, "apply", path):
-        plan = plan_to_resume(path) if resumes else _plan_of(path, take, restarted, storage)
+        plan = plan_to_resume(path, storage) if resumes else _plan_of(path, take, restarted, storage)
     if not given["yes"] and not given["dry_run"]:
-        _ask(plan)
+        _ask(plan, storage)
     with interruptible() as stop:
         settings = settings_of(given, restarted, storage, stop)
         outcome = apply_plan(plan, settings, resumes=resumes, only_looks=given["dry_run"])
@@ -75,14 +75,14 @@ def _planned(path: str, take: str, restarted: Restarted, storage: dict[str, str]
     from ckpttool.storage.store import open_store
 
     diagnosis, plan = plan_restart(path, restarted, storage, now_ms=int(time.time() * 1000))
-    return make_plan(diagnosis, choose(plan, take), plan, restarted, open_store(path, storage))
+    return make_plan(diagnosis, choose(plan, take), plan, restarted, open_store(path, storage), storage)
 
 
-def _ask(plan: PlanFile) -> None:
+def _ask(plan: PlanFile, storage: dict[str, str]) -> None:
     from ckpttool.apply.run import quiet_for
     from ckpttool.report.views.apply import after, head, plan_lines
 
-    lines = [head(plan), *map(str, plan_lines(plan)), after(plan), *quiet_for(plan)]
+    lines = [head(plan), *map(str, plan_lines(plan)), after(plan), *quiet_for(plan, storage)]
     batch = plan.promise.restart["batch_id"]
     word = "yes" if batch is None else str(batch)
     ask(lines, word, f"Is the query stopped? Type {'yes' if batch is None else 'the batch that Spark starts then'}")

@@ -30,7 +30,7 @@ def carrying_options(command: Command) -> Command:
         click.option("--yes", is_flag=True, help="Do not ask; needed where there is no terminal."),
         click.option("--dry-run", is_flag=True, help="Look at everything, and change nothing."),
         _duration("--lock-timeout", "0s", "How long to wait for somebody else's lock."),
-        _duration("--settle", "2s", "Between the two looks, in which a query that runs shows."),
+        _duration("--settle", None, "Between the two looks, in which a query that runs shows: 2s; object stores: 10s."),
         _duration("--hold", "0s", "How long the fence stays after the last step, for queries that wait."),
         click.option(
             "--accept", "accepted", multiple=True, metavar="ID", help="A condition that only a person can know holds."
@@ -117,11 +117,14 @@ def interruptible() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def _duration(name: str, default: str, meaning: str) -> Callable[[Command], Command]:
-    return click.option(name, default=default, show_default=True, metavar="TIME", callback=_seconds, help=meaning)
+def _duration(name: str, default: str | None, meaning: str) -> Callable[[Command], Command]:
+    shown = default is not None
+    return click.option(name, default=default, show_default=shown, metavar="TIME", callback=_seconds, help=meaning)
 
 
-def _seconds(_: click.Context, option: click.Parameter, text: str) -> float:
+def _seconds(_: click.Context, option: click.Parameter, text: str | None) -> float | None:
+    if text is None:
+        return None
     found = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(ms|s|m|h)?", text)
     if found is None:
         raise click.BadParameter("expected a time such as 500ms, 2s or 5m", param_hint=option.opts[0])

@@ -69,7 +69,7 @@ def _save(
     except Undecided as error:
         raise click.UsageError(f"{error.message}; {error.next_step}") from None
     store = open_store(diagnosis.scene.root, storage)
-    made = make_plan(diagnosis, option, plan, restarted, store)
+    made = make_plan(diagnosis, option, plan, restarted, store, storage)
     save_plan(made, saved_as)
     say(f"ckpt: saved {option.id} as {saved_as}; ckpt apply {saved_as} --dry-run shows what it would do")
 

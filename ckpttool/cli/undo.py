@@ -38,13 +38,13 @@ def undo(path: str, output: Output, storage: dict[str, str], **given: Any) -> in
     from ckpttool.report.views.apply import applies_document, lock_removed_document
 
     if given["lists"]:
-        output.show(applies_document(path, listed(path)))
+        output.show(applies_document(path, listed(path, storage)))
         return 0
     if given["forget"]:
-        say(f"ckpt: {forget(path, given['forget']):,} bytes are gone")
+        say(f"ckpt: {forget(path, given['forget'], storage):,} bytes are gone")
         return 0
     with telling_reasons(output, "undo", path):
-        plan = plan_to_undo(path, given["plan_id"])
+        plan = plan_to_undo(path, given["plan_id"], storage)
     if plan is None:
         output.show(lock_removed_document(path))
         return 0

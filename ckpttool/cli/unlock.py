@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ckpttool.cli.options import storage_options
 from ckpttool.cli.output import Output, output_options
 
 
@@ -17,7 +18,8 @@ Examples:
 @click.argument("path")
 @click.argument("lock_id")
 @output_options("unlock")
-def unlock(path: str, lock_id: str, output: Output) -> int:
+@storage_options
+def unlock(path: str, lock_id: str, output: Output, storage: dict[str, str]) -> int:
     """Remove the lock of an apply or undo whose process is gone.
 
     The lock's id is told by whoever is kept out by it. Nothing else is changed.
@@ -25,6 +27,6 @@ def unlock(path: str, lock_id: str, output: Output) -> int:
     from ckpttool.apply.run import remove_lock
     from ckpttool.report.views.apply import unlocked_document
 
-    remove_lock(path, lock_id)
+    remove_lock(path, lock_id, storage)
     output.show(unlocked_document(path, lock_id))
     return 0

@@ -4,12 +4,13 @@ imports it."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
 from ckpttool.errors import Refused
+from ckpttool.storage.store import Store
 
 
 class AlreadyThere(Refused):
@@ -25,11 +26,12 @@ class OwnerDiffers(Refused):
 
 
 class Bearing(Struct, frozen=True):
-    """What a file has beside its bytes. `modified_ns` None: the time of its writing."""
+    """What a file has beside its bytes; None where the store has no such thing. `owner`, `group`: numbers on the local
+    disk, names in HDFS. `modified_ns` None: the time of its writing."""
 
-    mode: int
-    owner: int
-    group: int
+    mode: int | None = None
+    owner: int | str | None = None
+    group: int | str | None = None
     modified_ns: int | None = None
 
 
@@ -45,10 +47,22 @@ class Found(Struct, frozen=True):
 class WritableStore(Protocol):
     """A directory tree. Every path is taken as it stands: no link is followed, neither at its end nor on the way.
 
-    `requests`: how often something was read, listed, written or deleted."""
+    `requests`: how often something was read, listed, written or deleted. `settle_s`: how long to wait between two
+    looks, unless somebody says otherwise. `has_owners`: whether files have an owner and a mode. `keeps_times`: whether
+    times can be set."""
 
     url: str
     requests: Counter[str]
+    settle_s: float = 2.0
+    has_owners: bool = True
+    keeps_times: bool = True
+
+    def look_anew(self, parts: Sequence[str] = ()) -> None:  # noqa: ARG002
+        """What was seen before may be otherwise now. `parts`: directories of which very many files are looked at."""
+        return
+
+    def reading(self) -> Store:
+        """The same tree for those who only read, as of the newest look."""
 
     def look(self, path: str) -> Found | None:
         """What is there, read to its end; None if there is nothing. Raises Refused for what is no regular file."""
@@ -59,17 +73,26 @@ class WritableStore(Protocol):
     def names(self, path: str) -> dict[str, bool] | None:
         """Each name in a directory, and whether it is a directory itself; None if there is none."""
 
+    def sizes_below(self, path: str) -> dict[str, int]:
+        """Every file in a directory and those in it, with its size."""
+
     def bearing_of(self, path: str) -> Bearing | None:
-        """Of a file or a directory, without reading it."""
+        """Of a file or a directory, without reading it; None also where directories are nothing but parts of names."""
 
     def create(self, path: str, body: Iterable[bytes], bearing: Bearing | None = None) -> None:
         """Whole or not at all, with the directories that it takes; raises AlreadyThere."""
+
+    def copy(self, path: str, target: str, found: Found) -> None:
+        """The file as it was found, once more under a name of ours; raises Changed if the copy has other bytes."""
 
     def replace(self, path: str, body: Iterable[bytes], version: str, bearing: Bearing) -> None:
         """In one go, with no moment without a file; raises Changed if it is not that version any more."""
 
     def delete(self, path: str, version: str) -> None:
         """Raises Changed if it is not that version any more."""
+
+    def remove_below(self, path: str) -> int:
+        """A directory of ours with all that is in it; tells how many bytes."""
 
     def make_directory(self, path: str, bearing: Bearing) -> None:
         """No error if it is there."""
@@ -82,6 +105,9 @@ class WritableStore(Protocol):
 
     def free_bytes(self) -> int | None:
         """Room for more; None where there is no bound."""
+
+    def clock_s(self) -> float | None:
+        """What time it is for whoever gives files their times; None where that is not to be relied on."""
 
     def may_give(self, bearing: Bearing) -> bool:
         """Whether a new file can belong to that owner."""

@@ -11,6 +11,7 @@ import errno
 import hashlib
 import os
 import stat
+import time
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -18,6 +19,7 @@ from contextlib import contextmanager, suppress
 
 from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, OwnerDiffers, WritableStore
 from ckpttool.errors import CkptError, Refused, Unavailable
+from ckpttool.storage.store import Store, open_store
 
 _PIECE = 2**20
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -36,6 +38,9 @@ class LocalDisk(WritableStore):
         self.requests: Counter[str] = Counter()
 
     # -- looking -------------------------------------------------------------------------------------------------------
+
+    def reading(self) -> Store:
+        return open_store(self.url)
 
     def look(self, path: str) -> Found | None:
         self.requests["read"] += 1
@@ -69,6 +74,13 @@ class LocalDisk(WritableStore):
         except OSError as error:
             raise _told(error, path) from None
 
+    def sizes_below(self, path: str) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for name, is_directory in (self.names(path) or {}).items():
+            below = f"{path}/{name}"
+            found |= self.sizes_below(below) if is_directory else {below: self._size_of(below)}
+        return found
+
     def bearing_of(self, path: str) -> Bearing | None:
         folder, name = _split(path) if path else ("", ".")
         try:
@@ -92,6 +104,13 @@ class LocalDisk(WritableStore):
             os.unlink(staged[0], dir_fd=staged[1])
             os.fsync(directory)
 
+    def copy(self, path: str, target: str, found: Found) -> None:
+        with suppress(AlreadyThere):
+            self.create(target, self.pieces(path), found.bearing)
+        copied = self.look(target)
+        if copied is None or copied.sha256 != found.sha256:
+            raise Changed(f"the copy of {path} is not what was copied")
+
     def replace(self, path: str, body: Iterable[bytes], version: str, bearing: Bearing) -> None:
         self.requests["write"] += 1
         folder, name = _split(path)
@@ -107,6 +126,16 @@ class LocalDisk(WritableStore):
             _expect(name, directory, version, path)
             os.unlink(name, dir_fd=directory)
             os.fsync(directory)
+
+    def remove_below(self, path: str) -> int:
+        sizes = self.sizes_below(path)
+        for below in sizes:
+            folder, name = _split(below)
+            self.requests["delete"] += 1
+            with _telling(below), self._directory(folder) as directory, suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=directory)
+        self._remove_empty(path)
+        return sum(sizes.values())
 
     def make_directory(self, path: str, bearing: Bearing) -> None:
         folder, name = _split(path)
@@ -138,6 +167,9 @@ class LocalDisk(WritableStore):
         found = os.statvfs(self._top)
         return found.f_bavail * found.f_frsize
 
+    def clock_s(self) -> float | None:
+        return time.time()
+
     def may_give(self, bearing: Bearing) -> bool:
         return os.geteuid() in (0, bearing.owner)
 
@@ -148,6 +180,17 @@ class LocalDisk(WritableStore):
         self.remove_directory(self._staging)
 
     # -- within --------------------------------------------------------------------------------------------------------
+
+    def _size_of(self, path: str) -> int:
+        folder, name = _split(path)
+        with _telling(path), self._directory(folder) as directory:
+            return os.stat(name, dir_fd=directory, follow_symlinks=False).st_size
+
+    def _remove_empty(self, path: str) -> None:
+        for name, is_directory in (self.names(path) or {}).items():
+            if is_directory:
+                self._remove_empty(f"{path}/{name}")
+        self.remove_directory(path)
 
     @contextmanager
     def _directory(self, path: str, *, make: bool = False) -> Iterator[int]:
@@ -230,15 +273,17 @@ def _write(descriptor: int, piece: bytes) -> None:
 
 
 def _bear(descriptor: int, bearing: Bearing, *, is_like: bool = False) -> None:
-    """`is_like`: as the directory around has it, as far as that goes for a file."""
+    """`is_like`: as the directory around has it, as far as that goes for a file. What is not told stays."""
     found = os.fstat(descriptor)
-    if (found.st_uid, found.st_gid) != (bearing.owner, bearing.group):
+    owner = bearing.owner if isinstance(bearing.owner, int) else found.st_uid
+    group = bearing.group if isinstance(bearing.group, int) else found.st_gid
+    if (found.st_uid, found.st_gid) != (owner, group):
         try:
-            os.fchown(descriptor, bearing.owner, bearing.group)
+            os.fchown(descriptor, owner, group)
         except PermissionError:
-            if found.st_uid != bearing.owner and not is_like:
+            if found.st_uid != owner and not is_like:
                 raise OwnerDiffers("a new file would belong to somebody else") from None
-    mode = bearing.mode & 0o666 if is_like else bearing.mode
+    mode = stat.S_IMODE(found.st_mode) if bearing.mode is None else bearing.mode & 0o666 if is_like else bearing.mode
     if stat.S_IMODE(found.st_mode) != mode:
         os.fchmod(descriptor, mode)
     if bearing.modified_ns is not None and stat.S_ISREG(found.st_mode) and not is_like:
