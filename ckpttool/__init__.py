@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ckpttool.diagnosis import diagnose as diagnose
     from ckpttool.laws.restart import Restart as Restart
     from ckpttool.plan import Plan as Plan
+    from ckpttool.plan import Rewind as Rewind
     from ckpttool.plan import Wish as Wish
     from ckpttool.reading.checkpoint import load_checkpoint as load_checkpoint
     from ckpttool.reading.checkpoint import open_checkpoint as open_checkpoint
@@ -42,6 +43,7 @@ _PUBLIC = {
     "inspect_checkpoint": "ckpttool.api",
     "plan_restart": "ckpttool.api",
     "Restarted": "ckpttool.api",
+    "Rewind": "ckpttool.plan",
     "Wish": "ckpttool.plan",
     "Plan": "ckpttool.plan",
     "diagnose": "ckpttool.diagnosis",
@@ -59,6 +61,7 @@ __all__ = [
     "Plan",
     "Restart",
     "Restarted",
+    "Rewind",
     "Scene",
     "Start",
     "Wish",

@@ -137,11 +137,25 @@ def _plan(
     start = Start(release, restarted.trigger, restarted.conf, restarted.options, is_named=named)
     scene = Scene(evidence, start, sinks=tuple(look_at_sinks(evidence, restarted, doors.options)), now_ms=now_ms)
     scene = replace(scene, states=look_at_states(store, scene, mode, restarted.wish))
+    scene = _wished(store, scene, restarted.wish)
     scene = replace(scene, inputs=load_inputs(scene, doors), kafka=_ask_kafka(scene, restarted.brokers))
     diagnosis = diagnose(scene, chosen)
     # What could not be listed looks as if files were missing: nothing is planned on that.
     listed = {version: files for version, files in scene.states.items() if not files.unreachable}
     return diagnosis, plan_recovery(replace(scene, states=listed), diagnosis.prediction, restarted.wish)
+
+
+def _wished(store: Store, scene: Scene, wish: Wish | None) -> Scene:
+    """With what only the wish asks for. What cannot be read is not there, as with everything that nobody opens."""
+    if wish is None:
+        return scene
+    bodies = store.read_all(tuple(wish.reads(scene)))
+    raw = {path: body for path, body in bodies if isinstance(body, bytes)}
+    found = {path: store.stat(path) for path in wish.dates(scene)}
+    times = {path: one.modified_ms for path, one in found.items() if one and one.modified_ms is not None}
+    checkpoint = scene.checkpoint
+    checkpoint = replace(checkpoint, raw={**checkpoint.raw, **raw}, modified_ms={**checkpoint.modified_ms, **times})
+    return replace(scene, evidence=replace(scene.evidence, checkpoint=checkpoint))
 
 
 def _ask_kafka(scene: Scene, brokers: Brokers | None) -> KafkaEvidence | None:
@@ -153,14 +167,8 @@ def _ask_kafka(scene: Scene, brokers: Brokers | None) -> KafkaEvidence | None:
 
 
 def lacks(evidence: Evidence, wish: Wish | None) -> bool:
-    """Whether what one wants to go back to is not in the logs: no such batch, or a time before the first."""
-    if wish is None:
-        return False
-    if wish.to_batch is not None:
-        names = evidence.checkpoint.offset_names, evidence.checkpoint.commit_names
-        return not any(wish.to_batch in one.ids for one in names)
-    planned = [batch.planned_ms for batch in evidence.batches if batch.planned_ms is not None]
-    return not planned or min(planned) > (wish.to_time_ms or 0)
+    """Whether what somebody wants is not there, such as the batch to go back to."""
+    return wish is not None and wish.lacks(evidence)
 
 
 def look_at_sinks(
@@ -184,9 +192,9 @@ def look_at_states(store: Store, scene: Scene, mode: Mode, wish: Wish | None = N
     if not asks_for_state(scene):
         return {}
     states: dict[int, StateFiles] = {}
+    wished = () if wish is None else wish.versions(scene) or ()
     for version in dict.fromkeys((scene.next_id, *versions_to_look_at(scene, wish))):
         states[version] = load_state_at(store, scene, version, mode)
-        wanted = wish is None or len(states) > 1
-        if wanted and not obstacles(states[version], scene.start):
+        if not set(wished) - set(states) and not obstacles(states[version], scene.start):
             break
     return states

@@ -31,6 +31,7 @@ TESTED_ELSEWHERE = {
     "cli/apply": "tests/apply/test_commands.py",
     "cli/carry_out": "tests/apply/test_commands.py",
     "cli/evidence": "tests/apply/test_commands.py",
+    "cli/saved": "tests/apply/test_commands.py",
     "cli/undo": "tests/apply/test_commands.py",
     "cli/unlock": "tests/apply/test_commands.py",
     "report/views/apply": "tests/apply/test_commands.py",

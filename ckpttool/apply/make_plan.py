@@ -24,7 +24,6 @@ from ckpttool.apply.fingerprints import (
 from ckpttool.apply.plan_file import (
     SCHEMA,
     ChosenOption,
-    Condition,
     FileMark,
     PlanCost,
     PlanFile,
@@ -41,6 +40,7 @@ from ckpttool.diagnosis import Diagnosis, diagnose
 from ckpttool.errors import Refused
 from ckpttool.formats import layout
 from ckpttool.plan import Conf, DeltaRestore, DeltaTxn, Manual, Plan, SetAside, Step, WayOut, Write
+from ckpttool.plan.conditions import Condition
 from ckpttool.plan.fence import within_fence
 from ckpttool.plan.steps import is_outside, plain
 from ckpttool.releases import spell_release
@@ -109,9 +109,9 @@ def make_plan(
             spark_version={"assumed": spell_release(before.release), "why": diagnosis.chosen},
             asked=asked_of(restarted),
             assumes=list(diagnosis.prediction.assumes),
-            wish=_wish(plan),
+            wish=plan.wish,  # type: ignore[arg-type]
             option=_chosen(option),
-            conditions=list(_conditions(before, option, wires)),
+            conditions=list(_conditions(option, wires)),
             steps=steps,
             wires=wires,
             relies_on=relies_on,
@@ -140,13 +140,6 @@ def _new_id(now_ms: int) -> str:
 def _chosen(option: WayOut) -> ChosenOption:
     rows = option.rows_replayed, option.rows_lost, option.rows_duplicated
     return ChosenOption(option.id, option.title, option.guarantee, *rows, option.trap)
-
-
-def _wish(plan: Plan) -> dict[str, object] | None:
-    if plan.wish is None:
-        return None
-    given = {"to_batch": plan.wish.to_batch, "to_time_ms": plan.wish.to_time_ms}
-    return {"verb": "rewind", **{name: value for name, value in given.items() if value is not None}}
 
 
 # -- steps -------------------------------------------------------------------------------------------------------------
@@ -251,24 +244,10 @@ def _cost(steps: Sequence[PlannedStep], files: Sequence[FileMark]) -> PlanCost:
 # -- what only a person can know ---------------------------------------------------------------------------------------
 
 
-def _conditions(scene: Scene, option: WayOut, wires: Sequence[str]) -> Iterator[Condition]:
+def _conditions(option: WayOut, wires: Sequence[str]) -> Iterator[Condition]:
     if wires or not any(not isinstance(step, Conf) for step in option.steps):
         yield Condition("query-stopped", "the query is stopped, and nothing starts it again", "ckpt")
     else:
         text = "the query is stopped, and nothing starts it again: here nothing would stop one that runs"
         yield Condition("query-stopped", text, "you")
-    unnamed = not scene.sinks
-    if unnamed and not _is_exact(option):
-        yield Condition("sink-unnamed", "what the sink has is not known: no --sink was named", "you")
-    if option.rows_lost or (option.rows_lost is None and not unnamed):
-        yield Condition("rows-lost", f"rows that no sink will have: {_count(option.rows_lost)}", "you")
-    if option.rows_duplicated or (option.rows_duplicated is None and not unnamed):
-        yield Condition("rows-twice", f"rows that a sink will have twice: {_count(option.rows_duplicated)}", "you")
-    for number, text in enumerate(option.preconditions, 1):
-        if "--sink" not in text and "on the path" not in text:
-            looked_at = text.startswith(("nobody else writes", "all readers go by"))
-            yield Condition(f"precondition-{number}", text, "ckpt" if looked_at else "you")
-
-
-def _count(rows: int | None) -> str:
-    return "not known" if rows is None else f"{rows:,}"
+    yield from (condition for condition in option.conditions if condition.who != "shell")

@@ -20,7 +20,8 @@ from ckpttool.apply import places
 from ckpttool.errors import Refused, Unavailable
 from ckpttool.formats.layout import OWN_DIRECTORY
 from ckpttool.formats.limits import PIECE_BYTES
-from ckpttool.plan import Wish
+from ckpttool.plan.conditions import Condition
+from ckpttool.plan.wishes import AnyWish
 from ckpttool.releases import parse_release, spell_release
 
 SCHEMA = "ckpt.plan/1"
@@ -44,14 +45,6 @@ class PlannedStep(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     k: str | None = None
     v: str | None = None
     text: str | None = None
-
-
-class Condition(Struct, frozen=True):
-    """`who`: decides whether it holds. What only a person knows has to be accepted by its id."""
-
-    id: str
-    text: str
-    who: Literal["ckpt", "you"]
 
 
 class FileMark(Struct, frozen=True, omit_defaults=True):
@@ -149,7 +142,7 @@ class PlanFile(Struct, frozen=True, forbid_unknown_fields=True):
     spark_version: dict[str, Any]
     asked: Asked
     assumes: list[str]
-    wish: dict[str, Any] | None
+    wish: AnyWish | None
     option: ChosenOption
     conditions: list[Condition]
     steps: list[PlannedStep]
@@ -288,7 +281,6 @@ def asked_of(restarted: Restarted) -> Asked:
 def restarted_of(plan: PlanFile, given: Restarted) -> Restarted:
     """`given`: what a plan does not hold, brokers and options that may be secret."""
     asked = plan.asked
-    wish = plan.wish and Wish(plan.wish.get("to_batch"), plan.wish.get("to_time_ms"))
     return Restarted(
         release=parse_release(asked.spark_version) if asked.spark_version else None,
         trigger=asked.trigger,  # type: ignore[arg-type]
@@ -297,7 +289,7 @@ def restarted_of(plan: PlanFile, given: Restarted) -> Restarted:
         sinks=asked.sinks,
         txn_app_id=asked.txn_app_id,
         state=asked.state,  # type: ignore[arg-type]
-        wish=wish or None,
+        wish=plan.wish,
         brokers=given.brokers,
         look_at=asked.look_at,
     )

@@ -26,6 +26,7 @@ from ckpttool.apply.plan_file import PlanFile, encode_plan
 from ckpttool.apply.sinks.delta import state_of, table_changes
 from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, WritableStore
 from ckpttool.formats import layout
+from ckpttool.plan.wishes import verb_of
 from ckpttool.storage.store import Store
 
 _WIRE_BYTES = 8192
@@ -318,7 +319,9 @@ def is_wire(body: bytes) -> bool:
 
 
 def does_not_fit(path: str, expected: str, found: str, plan: PlanFile) -> WhyNot:
-    anew = f"plan anew: ckpt plan-recovery {plan.checkpoint} … --take {plan.option.id} --out PLAN.json"
+    command = f"plan {verb_of(plan.wish)}" if plan.wish else "plan-recovery"
+    take = "" if plan.wish else f" --take {plan.option.id}"
+    anew = f"plan anew: ckpt {command} {plan.checkpoint} …{take} --out PLAN.json"
     return WhyNot("plan-does-not-fit", f"{path} is not as it was when this was planned", expected, found, anew)
 
 

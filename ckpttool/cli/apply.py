@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckpttool.cli.carry_out import ask, carrying_options, end, interruptible, settings_of, telling_reasons
-from ckpttool.cli.evidence import evidence_options, restarted_by
+from ckpttool.cli.evidence import evidence_options, restarted_by, rewind_by, rewind_options
 from ckpttool.cli.options import storage_options
 from ckpttool.cli.output import Output, output_options
 
@@ -32,10 +32,11 @@ Examples:
 @click.option("--resume", "resumes", is_flag=True, help="PATH is a checkpoint: go on where an apply was interrupted.")
 @carrying_options
 @evidence_options
+@rewind_options
 @output_options("apply")
 @storage_options
 def apply(path: str, output: Output, storage: dict[str, str], **given: Any) -> int:
-    """Carry out a plan of ckpt plan-recovery.
+    """Carry out a plan of ckpt plan-recovery or ckpt plan.
 
     While it is under way no Spark starts on the checkpoint; what it changes is copied before, and in the end must do
     what the plan promised. Interrupted at any moment, --resume goes on and ckpt undo takes it back.
@@ -43,7 +44,7 @@ def apply(path: str, output: Output, storage: dict[str, str], **given: Any) -> i
     """
     from ckpttool.apply.run import apply_plan, plan_to_resume
 
-    restarted = restarted_by(given)
+    restarted = restarted_by(given, rewind_by(given))
     resumes, take = given["resumes"], given["take"]
     if resumes and take:
         raise click.UsageError("--resume and --take exclude each other")

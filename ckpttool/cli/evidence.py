@@ -37,16 +37,23 @@ def evidence_options(command: Command) -> Command:
             type=click.Choice(["quick", "full"]),
             help="Names and sizes of state files, or their bodies too. Default: full on local disk, else quick.",
         ),
-        click.option(
-            "--to-batch", type=click.IntRange(min=0), metavar="N", help="Plan to go back: the last batch to keep."
-        ),
-        time_option("--to-time", "Plan to go back to a time, such as 2026-11-18T14:00:00Z."),
         look_at_option,
     )
     return with_options(options, command)
 
 
-def restarted_by(given: dict[str, Any], *, full_listing: bool = False) -> Restarted:
+def rewind_options(command: Command) -> Command:
+    """The command gets what `rewind_by` makes a wish of."""
+    options = (
+        click.option(
+            "--to-batch", type=click.IntRange(min=0), metavar="N", help="Plan to go back: the last batch to keep."
+        ),
+        time_option("--to-time", "Plan to go back to a time, such as 2026-11-18T14:00:00Z."),
+    )
+    return with_options(options, command)
+
+
+def restarted_by(given: dict[str, Any], wish: Wish | None = None, *, full_listing: bool = False) -> Restarted:
     from ckpttool.api import Restarted
 
     return Restarted(
@@ -57,16 +64,17 @@ def restarted_by(given: dict[str, Any], *, full_listing: bool = False) -> Restar
         sinks=given["sinks"],
         txn_app_id=given["txn_app_id"],
         state=given["state"],
-        wish=_wish(given["to_batch"], given["to_time"]),
+        wish=wish,
         brokers=given_brokers(given) if given["servers"] else None,
         look_at=given["look_at"],
         full_listing=full_listing,
     )
 
 
-def _wish(to_batch: int | None, to_ms: int | None) -> Wish | None:
-    from ckpttool.plan import Wish
+def rewind_by(given: dict[str, Any]) -> Wish | None:
+    from ckpttool.plan import Rewind
 
+    to_batch, to_ms = given["to_batch"], given["to_time"]
     if to_batch is not None and to_ms is not None:
         raise click.UsageError("--to-batch and --to-time exclude each other")
-    return None if to_batch is None and to_ms is None else Wish(to_batch, to_ms)
+    return None if to_batch is None and to_ms is None else Rewind(to_batch, to_ms)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ckpttool.cli.evidence import evidence_options, restarted_by
+from ckpttool.cli.evidence import evidence_options, restarted_by, rewind_by, rewind_options
 from ckpttool.cli.options import listing_option, storage_options
 from ckpttool.cli.output import Output, output_options
-from ckpttool.cli.streams import say
+from ckpttool.cli.saved import out_option, save_as
 
 if TYPE_CHECKING:
     from ckpttool.api import Restarted
@@ -30,8 +30,9 @@ Examples:
 )
 @click.argument("path")
 @evidence_options
+@rewind_options
 @click.option("--take", metavar="OPTION", help="Which way out --out saves; else the one repair that is exactly once.")
-@click.option("--out", "saved_as", metavar="PLAN.json", help="Save a way out as a plan, which ckpt apply carries out.")
+@out_option
 @listing_option
 @output_options("plan-recovery")
 @storage_options
@@ -48,30 +49,12 @@ def plan_recovery(path: str, output: Output, storage: dict[str, str], **given: A
     take, saved_as = given.pop("take"), given.pop("saved_as")
     if take is not None and saved_as is None:
         raise click.UsageError("--take needs --out PLAN.json; ckpt apply PATH --take OPTION carries it out at once")
-    restarted = restarted_by(given, full_listing=given["listing"] == "full")
+    restarted = restarted_by(given, rewind_by(given), full_listing=given["listing"] == "full")
     diagnosis, plan = _look(path, restarted, storage, output)
     if saved_as is not None:
-        _save(saved_as, take, restarted, (diagnosis, plan), storage)
+        save_as(saved_as, take, restarted, (diagnosis, plan), storage)
     output.show(recovery_document(diagnosis, plan))
     return _exit_code(diagnosis, restarted)
-
-
-def _save(
-    saved_as: str, take: str | None, restarted: Restarted, found: tuple[Diagnosis, Plan], storage: dict[str, str]
-) -> None:
-    from ckpttool.apply.make_plan import Undecided, choose, make_plan
-    from ckpttool.apply.plan_file import save_plan
-    from ckpttool.storage.store import open_store
-
-    diagnosis, plan = found
-    try:
-        option = choose(plan, take)
-    except Undecided as error:
-        raise click.UsageError(f"{error.message}; {error.next_step}") from None
-    store = open_store(diagnosis.scene.root, storage)
-    made = make_plan(diagnosis, option, plan, restarted, store, storage)
-    save_plan(made, saved_as)
-    say(f"ckpt: saved {option.id} as {saved_as}; ckpt apply {saved_as} --dry-run shows what it would do")
 
 
 def _exit_code(diagnosis: Diagnosis, restarted: Restarted) -> int:

@@ -23,7 +23,7 @@ from ckpttool.harness.session import Ask
 from ckpttool.harness.take_steps import TakenSteps, take_steps
 from ckpttool.harness.tears import Tear, tear, tears
 from ckpttool.harness.trial import Trial
-from ckpttool.plan import Manual, Plan, SetAside, Step, WayOut, Wish, Write
+from ckpttool.plan import Manual, Plan, Rewind, SetAside, Step, WayOut, Wish, Write
 from ckpttool.plan.steps import SET_ASIDE
 
 # Losses of files that a restart may not get over by itself.
@@ -46,7 +46,7 @@ class Need(Struct, frozen=True):
 
     @property
     def wish(self) -> Wish | None:
-        return None if self.to_batch is None else Wish(to_batch=self.to_batch)
+        return None if self.to_batch is None else Rewind(to_batch=self.to_batch)
 
 
 def needs(place: JobPlace) -> Iterator[Need]:

@@ -17,14 +17,16 @@ from ckpttool.formats import layout
 from ckpttool.formats.metadata import UNDO_FENCE, is_fence_of_apply
 from ckpttool.laws.restart import GOES_ON, Restart, predict_restart
 from ckpttool.literals import shell_path
+from ckpttool.plan.conditions import OF_COST, Condition, conditions_of
 from ckpttool.plan.cost import Cost, cost_of
 from ckpttool.plan.fence import fenced, standing
 from ckpttool.plan.log_repairs import START_OVER
-from ckpttool.plan.reach import Reach, Wish, reach_of, versions_to_look_at, wished_rewind
+from ckpttool.plan.reach import Reach, reach_of, versions_to_look_at
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.sink_repairs import drop_batch, refill, rows_of_a_lost_checkpoint, rows_written_twice, skip_batch
 from ckpttool.plan.steps import Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Write, is_outside, plain
 from ckpttool.plan.troubles import first_trouble, repairs_of
+from ckpttool.plan.wishes import Rewind, Wish
 from ckpttool.scene.scene import Scene
 
 __all__ = [
@@ -35,6 +37,7 @@ __all__ = [
     "Plan",
     "Reach",
     "Refusal",
+    "Rewind",
     "SetAside",
     "Step",
     "WayOut",
@@ -60,9 +63,14 @@ class WayOut(Struct, frozen=True):
     rows_duplicated: int | None
     steps: tuple[Step, ...]
     after: Scene
-    preconditions: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
     trap: str | None = None
     is_repair: bool = True
+
+    @property
+    def preconditions(self) -> tuple[str, ...]:
+        """What has to be true besides what it costs, in words."""
+        return tuple(dict.fromkeys(one.text for one in self.conditions if one.id not in OF_COST))
 
 
 class Plan(Struct, frozen=True):
@@ -89,7 +97,7 @@ def plan_recovery(scene: Scene, restart: Restart, wish: Wish | None = None) -> P
     if unfinished := standing(scene.checkpoint):
         return Plan((), (Refusal("edit-files", unfinished),))
     if wish:
-        found = _chosen(scene, [wished_rewind(scene, wish)], refused)
+        found = _chosen(scene, [wish.repair(scene)], refused)
         return Plan(tuple(found), tuple(dict.fromkeys(refused)), reach_of(scene), wish)
     in_logs = predict_restart(scene)  # what neither inputs, brokers nor sinks have a part in
     found = list(_ways_out(scene, refused))
@@ -176,9 +184,7 @@ def _way_out(before: Scene, chain: Sequence[Repair], after: Scene) -> WayOut:
     cost = sum((repair.cost for repair in chain), cost_of(before, after))
     titles = [repair.title for repair in chain]
     traps = [repair.trap for repair in chain if repair.trap]
-    preconditions = [condition for repair in chain for condition in repair.preconditions]
-    if not before.sinks and None in (cost.lost, cost.duplicated) and not any("--sink" in one for one in preconditions):
-        preconditions.append("what the sink has is not known: name it with --sink to have that looked at")
+    told = [condition for repair in chain for condition in repair.conditions]
     return WayOut(
         id=chain[0].id,
         title="; then ".join(dict.fromkeys(titles)),
@@ -188,7 +194,7 @@ def _way_out(before: Scene, chain: Sequence[Repair], after: Scene) -> WayOut:
         rows_duplicated=cost.duplicated,
         steps=fenced(before, _in_order(step for repair in chain for step in repair.steps)),
         after=after,
-        preconditions=tuple(dict.fromkeys(preconditions)),
+        conditions=tuple(conditions_of(cost, told, names_sinks=bool(before.sinks))),
         trap="; ".join(dict.fromkeys(traps)) or None,
     )
 

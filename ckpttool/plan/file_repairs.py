@@ -15,6 +15,7 @@ from ckpttool.formats.offsets import encode_offset_log
 from ckpttool.kafka.positions import refusals
 from ckpttool.laws.restart import predict_restart
 from ckpttool.model import LogNames, SourceLog, SourceOffset
+from ckpttool.plan.conditions import Condition
 from ckpttool.plan.cost import UNKNOWN, Cost
 from ckpttool.plan.log_repairs import Proposals, drop_or_rewind, misnamed, newer_version
 from ckpttool.plan.repair import Refusal, Repair
@@ -24,6 +25,7 @@ from ckpttool.scene.scene import Scene, highest
 from ckpttool.scene.source_logs import log_of, missing_live_entries, newest_entry
 
 _ENTRIES_WRITTEN = 1000
+_NOT_TOO_OLD = Condition("files-not-too-old", "none of those files is so old that the source ignores it (maxFileAge)")
 _NOT_TOLD = "the files it listed look new to the source, and are read again"
 
 
@@ -112,7 +114,7 @@ def _empty_entries(scene: Scene, log: SourceLog, numbers: list[int]) -> Repair |
         f"Put an entry without files in the place of {spelled}{' and others' if len(numbers) > 3 else ''}",
         tuple(steps),
         cost=Cost(None, 0, 0 if held is False else None),
-        preconditions=("none of those files is so old that the source ignores it (maxFileAge)",),
+        conditions=(_NOT_TOO_OLD,),
         trap=_NOT_TOLD,
     )
 

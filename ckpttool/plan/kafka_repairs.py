@@ -126,7 +126,7 @@ def _from_what_is_there(scene: Scene, views: Iterable[SourceView]) -> Repair | R
         (*steps, *replace_file(scene.root, path, content, why)),
         sinks=dropped.sinks if dropped else None,
         cost=Cost(0, _lost(views) if counted else None, None if twice else 0),
-        preconditions=dropped.preconditions if dropped else (),
+        conditions=dropped.conditions if dropped else (),
         trap="if a topic was cut back and not made anew, its rows are read twice" if twice else None,
     )
 

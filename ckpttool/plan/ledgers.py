@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ckpttool.errors import MalformedFile
 from ckpttool.literals import python_literal, shell_word, spark_identifier
 from ckpttool.model import LogNames
+from ckpttool.plan.conditions import Condition
 from ckpttool.plan.steps import DeltaRestore, DeltaTxn, Manual, Step, of_sink, plain, set_aside
 from ckpttool.releases import Release, spell_release
 from ckpttool.releases.delta import DELTA
@@ -19,13 +20,14 @@ from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkView, SinkWrite
 from ckpttool.storage.urls import is_local
 from ckpttool.words import listed
 
+_QUIET = Condition("sink-quiet", "nobody else writes to the table meanwhile", "ckpt")
 _SET_ASIDE_AT_MOST = 10_000  # entries of a log: each is a step or two to be taken, and to be read before
 
 
 class Rewound(Struct, frozen=True):
     steps: tuple[Step, ...]
     sinks: tuple[SinkEvidence, ...]
-    preconditions: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
 
 
 def _rewound(scene: Scene, sink: SinkEvidence, batch: int) -> Rewound | str:
@@ -52,7 +54,7 @@ def rewound_sinks(scene: Scene, batch: int) -> Rewound | str:
     return Rewound(
         steps=tuple(step for one in every for step in one.steps),
         sinks=tuple(sink for one in every for sink in one.sinks),
-        preconditions=tuple(condition for one in every for condition in one.preconditions),
+        conditions=tuple(condition for one in every for condition in one.conditions),
     )
 
 
@@ -64,7 +66,7 @@ def _rewound_delta(sink: SinkEvidence, batch: int, release: Release) -> Rewound 
     if not own:
         return f"its log does not show the batches above {batch} any more"
     steps: list[Step] = []
-    needed = ["nobody else writes to the table meanwhile", "python3 on the path has the package deltalake"]
+    needed = [_QUIET, Condition("deltalake-on-path", "python3 on the path has the package deltalake", "shell")]
     if remaining:
         first = min(write.version for write in own if write.version is not None)
         if others := list(_others_since(sink.writes, key, first)):
@@ -72,7 +74,8 @@ def _rewound_delta(sink: SinkEvidence, batch: int, release: Release) -> Rewound 
         if first == 0:
             return "the table began with a batch that is to be undone: there is no version to restore"
         steps.append(_restore(sink.path, first - 1, batch, release))
-        needed.append(f"spark-sql on the path is of Spark {spell_release(release)}")
+        spark_sql = f"spark-sql on the path is of Spark {spell_release(release)}"
+        needed.append(Condition("spark-sql-on-path", spark_sql, "shell"))
     steps.append(_lower(sink.path, key, batch))
     return Rewound(tuple(steps), (lowered(sink, batch),), tuple(needed))
 
@@ -155,7 +158,8 @@ def _rewound_file_log(scene: Scene, sink: SinkEvidence, batch: int) -> Rewound |
             )
             steps.extend(set_aside(scene.root, of_sink(f"{sink.path.rstrip('/')}/{LOG}/{name}"), why))
     told = "all readers go by its log; its data files of those batches stay until somebody removes them"
-    return Rewound(tuple(steps), (replace(lowered(sink, batch), names=left),), (told,))
+    readers = Condition("readers-go-by-log", told, "ckpt")
+    return Rewound(tuple(steps), (replace(lowered(sink, batch), names=left),), (readers,))
 
 
 def _rewound_iceberg(sink: SinkEvidence, batch: int) -> Rewound | str:
@@ -173,7 +177,7 @@ def _rewound_iceberg(sink: SinkEvidence, batch: int) -> Rewound | str:
         target="sink",
         shell=f"false  # until it is rolled back by hand, with {sql}; then go on with what follows",
     )
-    return Rewound((step,), (lowered(sink, batch),), ("nobody else writes to the table meanwhile",))
+    return Rewound((step,), (lowered(sink, batch),), (_QUIET,))
 
 
 def lowered(sink: SinkEvidence, batch: int) -> SinkEvidence:

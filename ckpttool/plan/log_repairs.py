@@ -15,6 +15,7 @@ from ckpttool.formats.names import parse_long
 from ckpttool.formats.offsets import encode_offset_log
 from ckpttool.laws.pinned import PARTITIONS, SWITCHES, WHOLE_NUMBERS
 from ckpttool.model import CommitLogEntry, LogNames, OffsetLogEntry, QueryMetadata
+from ckpttool.plan.conditions import Condition
 from ckpttool.plan.cost import UNKNOWN, Cost
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.rewind import rewind
@@ -34,6 +35,9 @@ from ckpttool.scene.sinks import SinkEvidence
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 START_OVER = "start-over"
+_NEVER_RAN = Condition(
+    "value-never-used", "the file was edited or damaged, and the query never ran with the other value"
+)
 REPARTITION_CHECK = "spark.sql.streaming.checkUnfinishedRepartitionOnRestart"
 
 Proposals = Iterator[Repair | Refusal]
@@ -159,7 +163,7 @@ def misnamed(scene: Scene, log: str, names: LogNames, number: int) -> Repair:
         "set-aside-misnamed-file",
         f"Set aside the file in {log} that counts as {number} and is not named so",
         tuple(steps),
-        preconditions=(f"it was not renamed from {log}/{number}: then give it that name back",),
+        conditions=(Condition("not-renamed", f"it was not renamed from {log}/{number}: then give it that name back"),),
     )
 
 
@@ -254,7 +258,7 @@ def pinned_value(scene: Scene) -> Proposals:
             "restore-pinned-values",
             f"Let offsets/{planned} pin what offsets/{entry.batch_id - 1} pins: {spelled}",
             _put(scene, layout.offsets(entry.batch_id), mended, why),
-            preconditions=("the file was edited or damaged, and the query never ran with the other value",),
+            conditions=(_NEVER_RAN,),
         )
 
 
@@ -393,6 +397,6 @@ def start_over(scene: Scene, lost: str = "the two newest offsets cannot be resto
         tuple(steps),
         sinks=tuple(_known_as(sink, _new_id(scene)) for sink in scene.sinks),
         cost=UNKNOWN,
-        preconditions=(lost,),
+        conditions=(Condition("not-in-backup", lost),),
         trap="what the sources still have is read again, what they dropped is lost",
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ckpttool.plan.conditions import Condition
 from ckpttool.plan.cost import FREE, Cost
 from ckpttool.plan.simulation import after_steps
 from ckpttool.plan.steps import Step
@@ -22,7 +23,7 @@ class Repair(Struct, frozen=True):
     steps: tuple[Step, ...]
     sinks: tuple[SinkEvidence, ...] | None = None
     cost: Cost = FREE
-    preconditions: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
     trap: str | None = None
 
     def apply(self, scene: Scene) -> Scene:

@@ -12,6 +12,7 @@ from ckpttool.formats import layout
 from ckpttool.formats.names import parse_long
 from ckpttool.literals import shell_path
 from ckpttool.model import LogNames, SourceLog
+from ckpttool.plan.conditions import SINK_UNNAMED, Condition
 from ckpttool.plan.ledgers import rewound_sinks
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.states import later_versions, listing, obstacle, versions_everywhere
@@ -31,11 +32,12 @@ def rewind(scene: Scene, batch: int, *, id: str, title: str, trap: str | None = 
     rewound = rewound_sinks(scene, batch)
     if isinstance(rewound, str):
         return Refusal(id, rewound)
-    preconditions = list(rewound.preconditions)
+    conditions = list(rewound.conditions)
     if not scene.sinks:
-        preconditions.append(f"no sink has anything above batch {batch}: name it with --sink to have that looked at")
+        unnamed = f"no sink has anything above batch {batch}: name it with --sink to have that looked at"
+        conditions.append(Condition(SINK_UNNAMED, unnamed))
     if scene.is_stateful and batch >= 0:
-        preconditions.extend(_unread_state(scene, batch + 1))
+        conditions.extend(_unread_state(scene, batch + 1))
     state_steps = tuple(_state_steps(scene, batch))
     source_steps, one_big_batch = _source_steps(scene, batch)
     big = "the next batch reads all that the file source has seen since as one batch" if one_big_batch else None
@@ -44,7 +46,7 @@ def rewind(scene: Scene, batch: int, *, id: str, title: str, trap: str | None = 
         title=title,
         steps=(*rewound.steps, *state_steps, *_log_steps(scene, batch), *source_steps),
         sinks=rewound.sinks if rewound.steps else None,
-        preconditions=tuple(preconditions),
+        conditions=tuple(conditions),
         trap="; ".join(part for part in (trap, big) if part) or None,
     )
 
@@ -73,11 +75,11 @@ def _what_state_is_missing(scene: Scene, version: int) -> str | None:
     return None if kept else f"version {version} of the state, which the next batch needs, is not kept any more"
 
 
-def _unread_state(scene: Scene, version: int) -> Iterator[str]:
+def _unread_state(scene: Scene, version: int) -> Iterator[Condition]:
     """What is taken for granted of state that nobody read to its end."""
     files = scene.states.get(version)
     if files is None or files.mode == "quick":
-        yield f"version {version} of the state can be loaded: here only names were looked at"
+        yield Condition("state-unread", f"version {version} of the state can be loaded: here only names were looked at")
 
 
 # -- the two logs ------------------------------------------------------------------------------------------------------

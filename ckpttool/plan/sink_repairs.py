@@ -14,6 +14,7 @@ from ckpttool.laws.sinks.file_log import RESTORE_ENTRIES
 from ckpttool.laws.sinks.horizon import horizon, interval_set, what_stops
 from ckpttool.laws.sinks.verdict import first_at_sinks
 from ckpttool.model import CommitLogEntry, LogNames
+from ckpttool.plan.conditions import Condition
 from ckpttool.plan.cost import Cost, rows_of, total
 from ckpttool.plan.ledgers import rewound_sinks
 from ckpttool.plan.log_repairs import Proposals, forged_commit, new_id_for_known_query, restore_query_id
@@ -25,6 +26,7 @@ from ckpttool.scene.scene import Failure, Scene
 from ckpttool.scene.sinks import SinkView
 from ckpttool.words import listed
 
+DROP_BATCH, SKIP_BATCH = "drop-planned-batch", "skip-batch"
 _RENUMBERED_AT_MOST = 10_000
 
 # -- the sink's own log stops the batch --------------------------------------------------------------------------------
@@ -92,7 +94,7 @@ def _bring_sinks_down(scene: Scene, batch: int) -> Repair | Refusal:
     if isinstance(rewound, str):
         return Refusal(id, rewound)
     title = f"Bring the sink back to batch {batch}, where the checkpoint stands"
-    return Repair(id, title, rewound.steps, rewound.sinks, preconditions=rewound.preconditions)
+    return Repair(id, title, rewound.steps, rewound.sinks, conditions=rewound.conditions)
 
 
 def _count_from_above(scene: Scene, planned: int) -> Repair | Refusal:
@@ -178,8 +180,10 @@ def refill(scene: Scene) -> Repair | Refusal | None:
     back = rewind(scene, end, id="refill-sink", title=f"Go back {where}, and write the later ones again")
     if isinstance(back, Refusal) or not strange:
         return back
-    known = tuple(f"{path} is the query's sink, which nothing in it says" for path in strange)
-    return replace(back, preconditions=(*back.preconditions, *known))
+    known = tuple(
+        Condition("sink-of-query", f"{path} is the query's sink, which nothing in it says") for path in strange
+    )
+    return replace(back, conditions=(*back.conditions, *known))
 
 
 def _record_behind(scene: Scene, view: SinkView) -> int | None:
@@ -246,7 +250,7 @@ def batches_left_out(scene: Scene) -> Proposals:
 def skip_batch(scene: Scene) -> Repair | Refusal:
     """A commit that we write makes Spark go on after the batch."""
     planned = scene.planned or 0
-    id = "skip-batch"
+    id = SKIP_BATCH
     if scene.is_stateful:
         return Refusal(id, f"the next batch needs the state that batch {planned} leaves")
     commit = forged_commit(scene, planned)
@@ -265,12 +269,17 @@ def _written(root: str, path: str, content: bytes, why: str) -> tuple[Step, ...]
 
 def drop_batch(scene: Scene) -> Repair | Refusal:
     planned = scene.planned or 0
-    id = "drop-planned-batch"
     held = scene.any_holds(planned)
     if held is not False:
         unknown = "not to be seen" if scene.sinks else "not known: name it with --sink"
         why = f"a sink has batch {planned}" if held else f"whether a sink has batch {planned} is {unknown}"
-        return Refusal(id, f"{why}; planned anew, what it reads would be skipped or written twice")
+        return Refusal(DROP_BATCH, f"{why}; planned anew, what it reads would be skipped or written twice")
+    return plan_anew(scene)
+
+
+def plan_anew(scene: Scene) -> Repair | Refusal:
+    """What is planned and not committed, whoever has it."""
+    planned = scene.planned or 0
     target = planned - 1 if scene.committed is None else scene.committed
     title = f"If batch {planned} is too large or reads what is gone: plan it anew"
-    return rewind(scene, target, id=id, title=title)
+    return rewind(scene, target, id=DROP_BATCH, title=title)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from ckpttool.formats import layout
 from ckpttool.laws.restart import predict_restart
 from ckpttool.laws.state_load import obstacle_of, obstacles
+from ckpttool.plan.conditions import Condition
 from ckpttool.plan.log_repairs import Proposals, start_over
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.rewind import rewind
@@ -20,6 +21,13 @@ from ckpttool.scene.scene import Doubt, Failure, Scene
 from ckpttool.scene.state_chain import StateFiles, chains, sst_names
 
 _BACKUP = "restore-from-backup"
+_SAME_OPERATORS = Condition(
+    "same-operators", "the query's stateful operators are the same: this once, nothing compares them"
+)
+_UNREAD = Condition("state-unread", "those changes can be read: only names were looked at")
+_NOT_RUN_SINCE = Condition(
+    "not-run-since", "the query did not run since the logs were taken back: else it may have read them already"
+)
 
 
 def damaged(scene: Scene) -> Proposals:
@@ -71,7 +79,7 @@ def _schemas(scene: Scene) -> Iterator[Repair]:
             "set-aside-state-schema",
             "Let the query write the schema of its state anew",
             tuple(steps),
-            preconditions=("the query's stateful operators are the same: this once, nothing compares them",),
+            conditions=(_SAME_OPERATORS,),
         )
 
 
@@ -97,7 +105,7 @@ def _older_bases(scene: Scene) -> Iterator[Repair | Refusal]:
         id,
         f"Set {spelled} aside: Spark makes the same state out of an older copy and the changes since",
         tuple(steps),
-        preconditions=() if files.mode == "full" else ("those changes can be read: only names were looked at",),
+        conditions=() if files.mode == "full" else (_UNREAD,),
     )
 
 
@@ -162,5 +170,5 @@ def stale_state(scene: Scene) -> Proposals:
             for path in later_versions(listing(scene.states) or (), version)
             for step in set_aside_alone(scene.root, path, why)
         ),
-        preconditions=("the query did not run since the logs were taken back: else it may have read them already",),
+        conditions=(_NOT_RUN_SINCE,),
     )

@@ -17,7 +17,7 @@ from ckpttool.apply.plan_file import PlanFile, encode_plan, parse_plan
 from ckpttool.apply.run import apply_plan, plan_to_resume, plan_to_undo, take_back_plan
 from ckpttool.apply.work import ApplySettings
 from ckpttool.formats.metadata import APPLY_FENCE, UNDO_FENCE
-from ckpttool.plan import Wish
+from ckpttool.plan import Rewind
 from ckpttool.storage.store import open_store
 from tests.builders import build
 from tests.samples.place import about, place_sample
@@ -46,7 +46,7 @@ class Stage:
 
     def plan(self, checkpoint: Path) -> PlanFile:
         sinks = [str(checkpoint.parent / sink) if sink != "noop" else sink for sink in self.sinks]
-        wish = None if self.to_batch is None else Wish(self.to_batch)
+        wish = None if self.to_batch is None else Rewind(self.to_batch)
         return plan_for(checkpoint, self.take, Restarted(wish=wish, sinks=sinks))
 
 

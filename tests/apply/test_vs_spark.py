@@ -19,7 +19,7 @@ import pytest
 from ckpttool.api import Restarted
 from ckpttool.apply.plan_file import PlanFile
 from ckpttool.apply.work import Work
-from ckpttool.plan import Wish
+from ckpttool.plan import Rewind
 from tests.apply.dying import System, on
 from tests.apply.stages import bury, carry_out, go_on, plan_for, take_back
 from tests.apply.test_killed import kill
@@ -41,13 +41,13 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     made.close()
 
 
-class Rewind:
+class Back:
     """A query of six batches, and the plan to go back to the third."""
 
     def __init__(self, scene: Scene, spark: str, folder: Path) -> None:
         self.scene, self.before = scene, folder / "before"
         release = tuple(map(int, spark.split(".")))
-        asked = Restarted(release=release, sinks=[str(scene.table)], wish=Wish(KEPT))  # type: ignore[arg-type]
+        asked = Restarted(release=release, sinks=[str(scene.table)], wish=Rewind(KEPT))  # type: ignore[arg-type]
         self.plan: PlanFile = plan_for(scene.checkpoint, "rewind-to-batch", asked)
         assert self.plan.option.guarantee == "exactly once"
         shutil.copytree(scene.root, self.before)
@@ -90,7 +90,7 @@ def test_spark_runs_on_old_or_new_or_not_at_all(stage: Stage, case: str, tmp_pat
         without_the_fence_rows_are_left_out(stage.scene(spark, "file"), spark, tmp_path)
         return
     scene = stage.scene(spark, what)
-    rewind = Rewind(scene, spark, tmp_path)
+    rewind = Back(scene, spark, tmp_path)
     assert starts(scene) is None
     assert scene.rows() == everything_once(BATCHES + 1), "on the new one"
     refused = 0
@@ -121,7 +121,7 @@ def without_the_fence_rows_are_left_out(scene: Scene, spark: str, folder: Path) 
     with ExitStack() as without:
         for name in ("fence_up", "fence_down", "wires_up"):
             without.enter_context(patch.object(Work, name, lambda *_: None))
-        rewind = Rewind(scene, spark, folder)
+        rewind = Back(scene, spark, folder)
         lost = 0
         for _ in islice(rewind.images(), 2 * IMAGES["file"]):
             if starts(scene) is None or starts(scene) is None:

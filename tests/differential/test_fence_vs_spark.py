@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from ckpttool import open_checkpoint
 from ckpttool.laws.restart import predict_restart
-from ckpttool.plan import Wish, plan_recovery
+from ckpttool.plan import Rewind, plan_recovery
 from ckpttool.scene import scene as scenes
 from ckpttool.scene.evidence import gather_evidence
 from tests.builders import build
@@ -257,7 +257,7 @@ def test_no_way_out_can_be_started_half_way(stage: Stage, case: Case) -> None:
     with sample_at_home(case.name) as checkpoint:
         if case.damage:
             case.damage(checkpoint)
-        plan, _ = plan_for(case.name, checkpoint, Wish(case.to_batch) if case.to_batch is not None else None)
+        plan, _ = plan_for(case.name, checkpoint, Rewind(case.to_batch) if case.to_batch is not None else None)
         steps = case.chosen(plan).steps
         inside = 1 + len(steps) - len(within_fence(steps)) - 2  # stopping, and what it takes to put up the fence
         take_steps(checkpoint, steps[:inside])

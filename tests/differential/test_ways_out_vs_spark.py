@@ -23,7 +23,7 @@ from ckpttool import open_checkpoint
 from ckpttool.formats import layout
 from ckpttool.formats.file_log import parse_sink_log
 from ckpttool.laws.restart import Restart, predict_restart
-from ckpttool.plan import Plan, WayOut, Wish, plan_recovery
+from ckpttool.plan import Plan, Rewind, WayOut, Wish, plan_recovery
 from ckpttool.reading.sinks import load_sink
 from ckpttool.releases import parse_release
 from ckpttool.scene.evidence import gather_evidence
@@ -235,7 +235,7 @@ def test_spark_goes_on(case: Case, goes_on: Run) -> None:
 def take_way_out(case: Case, checkpoint: Path, goes_on: Run) -> None:
     if case.damage:
         case.damage(checkpoint)
-    wish = Wish(case.to_batch) if case.to_batch is not None else None
+    wish = Rewind(case.to_batch) if case.to_batch is not None else None
     plan, start = plan_for(case.name, checkpoint, wish)
     way = case.chosen(plan)
     said = take(way, checkpoint, start)

@@ -26,7 +26,7 @@ from ckpttool.errors import NotACheckpoint, NotFound
 from ckpttool.formats import layout
 from ckpttool.laws.restart import Restart, predict_restart
 from ckpttool.model import Finding
-from ckpttool.plan import DeltaRestore, DeltaTxn, Plan, SetAside, Step, WayOut, Wish, Write, plan_recovery
+from ckpttool.plan import DeltaRestore, DeltaTxn, Plan, Rewind, SetAside, Step, WayOut, Wish, Write, plan_recovery
 from ckpttool.reading.sinks import load_sink
 from ckpttool.releases import Release, parse_release
 from ckpttool.scene.evidence import Evidence, gather_evidence
@@ -269,7 +269,7 @@ def test_a_rewind_costs_what_it_says(scenario: Scenario, batch: int) -> None:
     sound = replace(scenario, damage=())
     with laid_out(sound) as root:
         sinks = (sound.real_sink().evidence(root),) if sound.told else ()
-        plan = plan_of(root, sinks, sound.spark, Wish(to_batch=batch))
+        plan = plan_of(root, sinks, sound.spark, Rewind(to_batch=batch))
     for way in plan.options:
         lost, duplicated = takes(sound, way)
         assert way.rows_lost is None or lost <= way.rows_lost, way

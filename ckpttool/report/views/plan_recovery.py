@@ -49,26 +49,30 @@ def unknown_recovery(given: Release | None, error: CkptError) -> Fields:
 
 def _fields(diagnosis: Diagnosis, plan: Plan) -> Fields:
     return {
-        "spark_version": {
-            "assumed": spell_release(diagnosis.scene.start.release),
-            "why": diagnosis.chosen,
-            "possible": [f"{release[0]}.{release[1]}" for release in diagnosis.possible],
-        },
+        "spark_version": spark_fields(diagnosis),
         "restart": restart_fields(diagnosis.prediction),
-        "sinks": [_sink_fields(sink) for sink in diagnosis.sinks],
+        "sinks": [sink_fields(sink) for sink in diagnosis.sinks],
         "kafka": _kafka_fields(diagnosis),
         "given": [
             {"kind": one.kind, "key": one.key, "value": one.value, "answer": one.answer, "by": one.by}
             for one in diagnosis.given
         ],
         "findings": findings_fields(diagnosis.findings),
-        "options": [_option_fields(option) for option in plan.options],
+        "options": [option_fields(option) for option in plan.options],
         "refused": [{"id": refusal.id, "why": refusal.why} for refusal in plan.refused],
         "reach": {"batch_id": plan.reach.batch_id, "planned_ms": plan.reach.planned_ms} if plan.reach else None,
     }
 
 
-def _sink_fields(sink: SinkVerdict) -> Fields:
+def spark_fields(diagnosis: Diagnosis) -> Fields:
+    return {
+        "assumed": spell_release(diagnosis.scene.start.release),
+        "why": diagnosis.chosen,
+        "possible": [f"{release[0]}.{release[1]}" for release in diagnosis.possible],
+    }
+
+
+def sink_fields(sink: SinkVerdict) -> Fields:
     return {
         "kind": sink.kind,
         "path": sink.path,
@@ -124,7 +128,7 @@ def _source_fields(source: SourceRange) -> Fields:
     }
 
 
-def _option_fields(option: WayOut) -> Fields:
+def option_fields(option: WayOut) -> Fields:
     return {
         "id": option.id,
         "title": option.title,
@@ -149,9 +153,9 @@ def _step_fields(step: Step) -> Fields:
 
 
 def _blocks(diagnosis: Diagnosis, plan: Plan) -> Iterator[Section]:
-    yield _verdict(diagnosis)
-    yield _ranges(diagnosis.prediction)
-    yield _sinks(diagnosis)
+    yield verdict_lines(diagnosis)
+    yield range_tables(diagnosis.prediction)
+    yield sink_lines(diagnosis)
     if diagnosis.views:
         from ckpttool.report.views.kafka import view_section
 
@@ -163,7 +167,7 @@ def _blocks(diagnosis: Diagnosis, plan: Plan) -> Iterator[Section]:
     yield [f"Assumed: {'; '.join(diagnosis.prediction.assumes)}."]
 
 
-def _verdict(diagnosis: Diagnosis) -> Iterator[Line]:
+def verdict_lines(diagnosis: Diagnosis) -> Iterator[Line]:
     restart = diagnosis.prediction
     spark = f"Spark {spell_release(diagnosis.scene.start.release)}"
     yield _first_line(diagnosis, spark)
@@ -204,7 +208,7 @@ def _first_line(diagnosis: Diagnosis, spark: str) -> Line:
     return f"{spark} will ", fails, f" with {error.condition or error.class_name}{after}."
 
 
-def _ranges(restart: Restart) -> Iterator[Table]:
+def range_tables(restart: Restart) -> Iterator[Table]:
     rows = [
         [
             source.name or str(source.index),
@@ -223,7 +227,7 @@ def _spell_offset(value: object) -> str:
     return "its beginning" if value is None else json.dumps(value, separators=(",", ":"))
 
 
-def _sinks(diagnosis: Diagnosis) -> Iterator[Line]:
+def sink_lines(diagnosis: Diagnosis) -> Iterator[Line]:
     """Not as a table: paths and reasons are long, and count to the last word."""
     tones: dict[str, Tone] = {"written": "good", "skipped_already_written": "good", "unknown": "notice"}
     for sink in diagnosis.sinks:
@@ -260,15 +264,15 @@ def _options(plan: Plan) -> Iterator[Line]:
     yield Toned("Ways out, the cheapest first", "title")
     for number, option in enumerate(plan.options, 1):
         yield f"{number}. {option.title} ({option.id})"
-        yield f"   {_spell_cost(option)}; {option.guarantee}"
+        yield f"   {spell_cost(option)}; {option.guarantee}"
         yield from (f"   first: {condition}" for condition in option.preconditions)
-        yield from (f"   - {line}" for line in _steps(option.steps))
+        yield from (f"   - {line}" for line in step_lines(option.steps))
         if option.trap:
             yield f"   beware: {option.trap}"
     yield "As shell commands: ", Toned("--format json | jq -r '.options[0].steps[].shell'", "command")
 
 
-def _steps(steps: Sequence[Step]) -> Iterator[str]:
+def step_lines(steps: Sequence[Step]) -> Iterator[str]:
     """What follows one after the other is one line per directory; a checksum goes with its file."""
     for (kind, folder), group in groupby(steps, _place_of):
         several = list(group)
@@ -304,7 +308,7 @@ def _is_partial(diagnosis: Diagnosis) -> bool:
     return bool(commits) and any(number < min(commits) for number in diagnosis.checkpoint.commit_names.ids)
 
 
-def _spell_cost(option: WayOut) -> str:
+def spell_cost(option: WayOut) -> str:
     costs: Sequence[tuple[str, int | None]] = (
         ("lost", option.rows_lost),
         ("doubled", option.rows_duplicated),

@@ -17,7 +17,7 @@ import pytest
 from ckpttool import open_checkpoint
 from ckpttool.formats.metadata import FENCE_ID
 from ckpttool.laws.restart import Restart, predict_restart
-from ckpttool.plan import Plan, SetAside, Step, Wish, Write, plan_recovery
+from ckpttool.plan import Plan, Rewind, SetAside, Step, Wish, Write, plan_recovery
 from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.scene import ASYNC_OPTION, Scene, Start
 from tests.builders import QUERY_ID, build
@@ -26,7 +26,7 @@ from tests.samples.place import about, place_sample, sample_names
 from tests.take_steps import FENCE, files_below, take_steps, within_fence
 
 STORY = "f0 c | f1 c | f2 c"
-BACK = Wish(to_batch=0)
+BACK = Rewind(to_batch=0)
 Damage = Callable[[Path], object]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ckpttool.plan import DeltaRestore, DeltaTxn, Manual, SetAside, Wish, Write, steps
+from ckpttool.plan import DeltaRestore, DeltaTxn, Manual, Rewind, SetAside, Write, steps
 from tests.builders import build
 from tests.unit.plan.plans import STORY, delta, look, state_of
 
@@ -60,7 +60,7 @@ def test_what_is_moved_is_what_was_named(stubs: Path, root: str, name: str) -> N
 def test_no_other_program_is_run(stubs: Path, name: str) -> None:
     """In a whole way back, with its fence, its sink and its logs."""
     sink = delta(0, 1, 2, path=f"/lake/{name}")
-    (way,) = look(build(stubs.parent / name, STORY), sink, wish=Wish(to_batch=0))[0].options
+    (way,) = look(build(stubs.parent / name, STORY), sink, wish=Rewind(to_batch=0))[0].options
     assert {type(step) for step in way.steps} >= {Manual, SetAside, Write, DeltaRestore, DeltaTxn}
     allowed = {"mkdir", "mv", "cp", "cat", "spark-sql", "python3"}
     for step in way.steps:
@@ -85,7 +85,7 @@ def test_a_table_that_spark_sql_would_take_apart_is_left_to_people(
     stubs: Path, tmp_path: Path, name: str, identifier: str | None
 ) -> None:
     sink = delta(0, 1, 2, path=f"/lake/{name}")
-    (way,) = look(build(tmp_path / "q", STORY), sink, wish=Wish(to_batch=0))[0].options
+    (way,) = look(build(tmp_path / "q", STORY), sink, wish=Rewind(to_batch=0))[0].options
     (step,) = [step for step in way.steps if isinstance(step, DeltaRestore)]
     calls = called(stubs, step.shell)
     expected = [] if identifier is None else [f"RESTORE TABLE delta.{identifier} TO VERSION AS OF 0"]
@@ -96,7 +96,7 @@ def test_state_is_looked_for_where_it_is(stubs: Path, tmp_path: Path) -> None:
     """By hand, in a place whose name wants to be a command."""
     root = build(tmp_path / "it's; touch canary", "k0-10 c | k10-30 c")
     state_of(root, 1, 2)
-    (way,) = look(root, wish=Wish(to_batch=0))[0].options
+    (way,) = look(root, wish=Rewind(to_batch=0))[0].options
     (step,) = [step for step in way.steps if isinstance(step, Manual) and step.target == "state"]
     assert called(stubs, step.shell)[0][:2] == ["find", f"{root}/state"]
 

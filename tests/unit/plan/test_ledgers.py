@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from ckpttool.model import LogNames
-from ckpttool.plan import DeltaRestore, DeltaTxn, Manual, Wish
+from ckpttool.plan import DeltaRestore, DeltaTxn, Manual, Rewind
 from ckpttool.releases import Release
 from ckpttool.scene.sinks import SinkWrite
 from tests.builders import EPOCH_MS, QUERY_ID, build
@@ -50,7 +50,7 @@ def test_an_iceberg_table_is_rolled_back_by_a_person(tmp_path: Path) -> None:
         SinkWrite(f"snapshot {one}7", EPOCH_MS * 2, QUERY_ID, one, one * 10 + 7, rows=10) for one in range(3)
     )
     sink = replace(delta(0, 1, 2), kind="iceberg", writes=writes)
-    (way,) = look(build(tmp_path, STORY), sink, wish=Wish(to_batch=1))[0].options
+    (way,) = look(build(tmp_path, STORY), sink, wish=Rewind(to_batch=1))[0].options
     step = within_fence(way.steps)[0]
     assert isinstance(step, Manual)
     assert step.target == "sink"
@@ -70,7 +70,8 @@ def test_the_command_lowers_what_the_table_has_recorded(tmp_path: Path, spelled:
         record = CommitProperties(app_transactions=[Transaction(QUERY_ID, batch, EPOCH_MS)])
         write_deltalake(str(table), pyarrow.table({"id": [batch]}), mode="append", commit_properties=record)
     build(tmp_path / "q", STORY)
-    (way,) = look(tmp_path / "q", delta(0, 1, 2, path=spelled.format(here=tmp_path)), wish=Wish(to_batch=0))[0].options
+    sink = delta(0, 1, 2, path=spelled.format(here=tmp_path))
+    (way,) = look(tmp_path / "q", sink, wish=Rewind(to_batch=0))[0].options
     (step,) = [step for step in way.steps if isinstance(step, DeltaTxn)]
     subprocess.run(["bash", "-ec", step.shell], check=True, cwd=tmp_path, env=os.environ | WITH_THIS_PYTHON)
     assert DeltaTable(str(table)).transaction_version(QUERY_ID) == 0
@@ -89,7 +90,7 @@ def test_the_command_lowers_what_the_table_has_recorded(tmp_path: Path, spelled:
     ],
 )
 def test_a_restore_brings_the_delta_of_its_spark(tmp_path: Path, spark: Release, package: str) -> None:
-    (way,) = look(build(tmp_path, STORY), delta(0, 1, 2), spark=spark, wish=Wish(to_batch=0))[0].options
+    (way,) = look(build(tmp_path, STORY), delta(0, 1, 2), spark=spark, wish=Rewind(to_batch=0))[0].options
     (step,) = [step for step in way.steps if isinstance(step, DeltaRestore)]
     assert f"--packages io.delta:{package} " in step.shell
 
@@ -103,7 +104,7 @@ def test_the_commands_find_the_sink_however_it_was_spelled(tmp_path: Path, spell
     for batch in range(3):
         (log / str(batch)).write_text("v1\n")
     sink = replace(file_sink(LogNames((0, 1, 2))), path=spelled.format(here=tmp_path))
-    (way,) = look(tmp_path / "q", sink, wish=Wish(to_batch=1))[0].options
+    (way,) = look(tmp_path / "q", sink, wish=Rewind(to_batch=1))[0].options
     for step in way.steps:
         subprocess.run(["bash", "-ec", step.shell], check=True, cwd=tmp_path)
     assert [path.name for path in log.iterdir()] == ["0", "1"]

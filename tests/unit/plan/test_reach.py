@@ -4,22 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from ckpttool.plan import Wish
+from ckpttool import open_checkpoint
+from ckpttool.plan import Rewind
+from ckpttool.plan.reach import versions_to_look_at
+from ckpttool.scene.evidence import gather_evidence
+from ckpttool.scene.scene import Scene, Start
 from tests.builders import EPOCH_MS, MINUTE_MS, build
-from tests.unit.plan.plans import (
-    STORY,
-    look,
-    state_of,
-)
-
-
-def test_rewinding_to_a_time_keeps_what_was_planned_by_then(tmp_path: Path) -> None:
-    build(tmp_path, STORY)
-    by_time = look(tmp_path, wish=Wish(to_time_ms=EPOCH_MS + MINUTE_MS + 1))[0]
-    assert by_time.options[0].steps == look(tmp_path, wish=Wish(to_batch=1))[0].options[0].steps
-    assert not look(tmp_path, wish=Wish(to_time_ms=EPOCH_MS - 1))[0].options
+from tests.unit.plan.plans import STORY, look
 
 
 def test_the_reach_ends_where_the_files_do(tmp_path: Path) -> None:
@@ -27,18 +18,10 @@ def test_the_reach_ends_where_the_files_do(tmp_path: Path) -> None:
     plan, _ = look(tmp_path)
     assert plan.reach
     assert (plan.reach.batch_id, plan.reach.planned_ms) == (8, EPOCH_MS + 2 * MINUTE_MS)
-    assert not look(tmp_path, wish=Wish(to_batch=7))[0].options
+    assert not look(tmp_path, wish=Rewind(to_batch=7))[0].options
 
 
-@pytest.mark.parametrize("batch", [3, 4, -1])
-def test_there_is_no_going_back_to_what_was_not_committed(tmp_path: Path, batch: int) -> None:
-    plan, _ = look(build(tmp_path, f"{STORY} | k60-70"), wish=Wish(to_batch=batch))
-    assert not plan.options
-    assert plan.refused
-
-
-def test_state_that_is_not_kept_any_more_is_out_of_reach(tmp_path: Path) -> None:
-    build(tmp_path, STORY)
-    state_of(tmp_path, 3)
-    assert not look(tmp_path, wish=Wish(to_batch=1), state=True)[0].options
-    assert not look(tmp_path, wish=Wish(to_batch=1))[0].options
+def test_the_versions_to_look_at_are_the_next_then_older_ones_unless_a_wish_names_them(tmp_path: Path) -> None:
+    scene = Scene(gather_evidence(open_checkpoint(str(build(tmp_path, STORY)))), Start((4, 2, 0)))
+    assert versions_to_look_at(scene) == (3, 2, 1)
+    assert versions_to_look_at(scene, Rewind(to_batch=1)) == (2,)

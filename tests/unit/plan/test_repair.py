@@ -60,5 +60,5 @@ def test_several_follow_one_another(tmp_path: Path) -> None:
 
 def test_what_is_not_said_costs_nothing_and_takes_nothing_for_granted(tmp_path: Path) -> None:
     repair = give_up_the_batch(tmp_path)
-    assert (repair.cost, repair.preconditions, repair.trap) == (FREE, (), None)
+    assert (repair.cost, repair.conditions, repair.trap) == (FREE, (), None)
     assert {step.path for step in repair.steps if isinstance(step, SetAside)} >= {"offsets/2"}

@@ -1,0 +1,46 @@
+"""`ckpt plan`: what somebody wants of a checkpoint, as a plan for `ckpt apply`."""
+
+from __future__ import annotations
+
+import click
+
+from ckpttool.cli.lazy import LazyGroup
+
+# Command → where it is, and the first line of its help.
+COMMANDS = {
+    "rewind": ("ckpttool.cli.plan.batches:rewind", "Go back to the end of a batch, or to what was there at a time."),
+    "drop-batch": ("ckpttool.cli.plan.batches:drop_batch", "Plan anew the batch that is planned and not committed."),
+    "skip-batch": ("ckpttool.cli.plan.batches:skip_batch", "Go on after the batch that is planned and not committed."),
+}
+
+
+class Wishes(LazyGroup):
+    """Also knows those that nobody grants yet, and does not list them: their answer is the reason."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        from ckpttool.plan.wishes.later import LATER
+
+        if cmd_name not in LATER:
+            return super().get_command(ctx, cmd_name)
+        from ckpttool.cli.plan.later import not_yet
+
+        return not_yet(cmd_name)
+
+
+@click.group(
+    cls=Wishes,
+    known=COMMANDS,
+    epilog="""\b
+Examples:
+  ckpt plan rewind /data/checkpoints/orders --sink /data/orders --to-batch 1038 --out back.json
+  ckpt plan drop-batch /data/checkpoints/orders --sink /data/orders
+
+\b
+Not yet, and each says why: sink-log, source-log, reset-state, repartition, downgrade.""",
+)
+def plan() -> None:
+    """Plan what somebody wants of a checkpoint, and say which restart follows.
+
+    Nothing is changed: with --out the plan is saved, and ckpt apply carries it out. What only a person can know has an
+    id there, and is passed with --accept ID alone.
+    """

@@ -1,0 +1,123 @@
+"""From a wish to the restart after it, as somebody types it: `plan`, `apply`, what is predicted then, `undo`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.apply.dying import System, on
+from tests.apply.stages import sampled, story, tree_of
+from tests.conftest import Outcome, run_ckpt
+
+QUIET = ("--yes", "--settle", "0s", "--accept", "query-stopped")
+COPIED = "4.2.0-file-to-parquet"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """`make`: puts a checkpoint below a directory. `sink`: beside it, or what keeps no record. `batch`: which the
+    restart then runs. `accepts`: what the plan asks, and nothing but that."""
+
+    words: tuple[str, ...]
+    make: Callable[[Path], Path]
+    batch: int
+    sink: str = "noop"
+    accepts: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return " ".join(self.words)
+
+
+ASKED = (
+    Asked(("rewind", "--to-batch", "2"), sampled(f"{COPIED}-sound"), 3, "output"),
+    Asked(("drop-batch",), story("f0 c | f1 c | f2"), 2),
+    Asked(("skip-batch",), sampled(f"{COPIED}-crashed-after-sink-commit"), 3, "output"),
+)
+
+
+def told(*words: str) -> dict[str, Any]:
+    with on(System()):
+        done = run_ckpt(*words, "--format", "json")
+    return {"exit": done.code, "err": done.err, **json.loads(done.out)}
+
+
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+def test_what_is_planned_is_carried_out_and_taken_back(asked: Asked, tmp_path: Path) -> None:
+    (tmp_path / "at").mkdir()
+    checkpoint = asked.make(tmp_path / "at")
+    sink = asked.sink if asked.sink == "noop" else str(checkpoint.parent / asked.sink)
+    old, plan = tree_of(tmp_path / "at"), str(tmp_path / "plan.json")
+    verb, *rest = asked.words
+    planned = told("plan", verb, str(checkpoint), *rest, "--sink", sink, "--out", plan)
+    assert (planned["exit"], planned["restart"]["batch_id"]) == (0, asked.batch), planned
+    asks = [one["id"] for one in planned["option"]["conditions"] if one["who"] == "you"]
+    assert sorted(asks) == sorted(asked.accepts)
+    kept = json.loads(Path(plan).read_text())
+    assert kept["wish"] == planned["wish"]
+    assert kept["wish"]["verb"] == verb
+    for condition in asks:
+        refused = told("apply", plan, *QUIET, *(part for one in asks if one != condition for part in ("--accept", one)))
+        assert (refused["exit"], [one["id"] for one in refused["reasons"]]) == (6, ["condition-not-accepted"])
+        assert f"--accept {condition}" in refused["reasons"][0]["next_step"]
+    done = told("apply", plan, *QUIET, *(part for one in asks for part in ("--accept", one)))
+    assert (done["exit"], done["state"], done["kept"]) == (0, "applied", True), done
+    after = told("plan-recovery", str(checkpoint), "--sink", sink)["restart"]
+    assert {name: after[name] for name in ("outcome", "batch_id", "watermark_ms")} == {
+        name: planned["restart"][name] for name in ("outcome", "batch_id", "watermark_ms")
+    }
+    assert [(one["start"], one["end"]) for one in after["sources"]] == [
+        (one["start"], one["end"]) for one in planned["restart"]["sources"]
+    ]
+    undone = told("undo", str(checkpoint), *QUIET)
+    assert (undone["exit"], undone["identical"]) == (0, True)
+    assert tree_of(tmp_path / "at") == old
+
+
+def test_a_plan_that_does_not_fit_any_more_is_made_anew_by_the_same_wish(tmp_path: Path) -> None:
+    checkpoint, plan = story("f0 c | f1 c | f2")(tmp_path), str(tmp_path / "plan.json")
+    assert told("plan", "drop-batch", str(checkpoint), "--sink", "noop", "--out", plan)["exit"] == 0
+    (checkpoint / "commits" / "2").write_bytes((checkpoint / "commits" / "1").read_bytes())
+    done = told("apply", plan, *QUIET)
+    assert (done["exit"], done["state"]) == (6, "refused")
+    assert f"ckpt plan drop-batch {checkpoint} …" in done["reasons"][0]["next_step"]
+
+
+def refusal(*words: str) -> Outcome:
+    done = run_ckpt(*words)
+    assert not done.err
+    return done
+
+
+def test_what_is_refused_is_not_saved(tmp_path: Path) -> None:
+    checkpoint, plan = story("f0 c | f1 c")(tmp_path), tmp_path / "plan.json"
+    done = refusal("plan", "drop-batch", str(checkpoint), "--sink", "noop", "--out", str(plan))
+    assert done.code == 6
+    assert "Refused: drop-planned-batch: there is no batch" in done.out
+    assert not plan.exists()
+
+
+def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:
+    checkpoint = story("f0 c | f1 c")(tmp_path)
+    assert refusal("plan", "rewind", str(checkpoint), "--sink", "noop", "--to-batch", "7").code == 4
+
+
+@pytest.mark.parametrize("verb", ["sink-log", "source-log", "reset-state", "repartition", "downgrade"])
+def test_what_nobody_grants_yet_says_why(verb: str, tmp_path: Path) -> None:
+    checkpoint = str(story("f0 c | f1 c")(tmp_path))
+    done = refusal("plan", verb, checkpoint, "3", "--to", "3.5")
+    assert done.code == 6
+    assert f"Refused: {verb}: not yet: " in done.out
+    assert verb in run_ckpt("plan", "--help").out
+
+
+def test_nothing_is_wished_of_what_is_half_done(tmp_path: Path) -> None:
+    checkpoint = story("f0 c | f1 c | f2")(tmp_path)
+    (checkpoint / "metadata").write_text('{"id":"unfinished: run ckpt apply --resume"}')
+    done = told("plan", "drop-batch", str(checkpoint), "--sink", "noop")
+    assert done["exit"] == 6
+    assert "ckpt undo" in done["error"]["next_step"]

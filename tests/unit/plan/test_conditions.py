@@ -1,0 +1,37 @@
+"""What only a person can know has an id, and is asked once."""
+
+from __future__ import annotations
+
+import pytest
+
+from ckpttool.plan.conditions import Condition, conditions_of
+from ckpttool.plan.cost import FREE, UNKNOWN, Cost
+
+
+@pytest.mark.parametrize(
+    ("cost", "names_sinks", "asked"),
+    [
+        (FREE, True, []),
+        (FREE, False, []),
+        (Cost(10, 0, 0), False, []),
+        (UNKNOWN, False, ["sink-unnamed"]),
+        (UNKNOWN, True, ["rows-lost", "rows-twice"]),
+        (Cost(0, 5, 0), True, ["rows-lost"]),
+        (Cost(0, 5, 0), False, ["sink-unnamed", "rows-lost"]),
+        (Cost(0, 0, 7), True, ["rows-twice"]),
+    ],
+)
+def test_loss_and_doubles_are_asked_for(cost: Cost, names_sinks: bool, asked: list[str]) -> None:
+    told = list(conditions_of(cost, (), names_sinks=names_sinks))
+    assert [one.id for one in told] == asked
+    assert all(one.who == "you" for one in told)
+
+
+def test_how_many_is_told() -> None:
+    (lost,) = conditions_of(Cost(0, 12345, 0), (), names_sinks=True)
+    assert "12,345" in lost.text
+
+
+def test_what_a_repair_asks_itself_is_not_asked_again() -> None:
+    own = [Condition("sink-unnamed", "name it"), Condition("rows-lost", "5 rows of orders"), Condition("other", "x")]
+    assert list(conditions_of(Cost(0, 5, 0), [*own, *own], names_sinks=False)) == own
