@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import time
 
-from ckpttool.apply import applies, fence, places
+from ckpttool.apply import applies, by_hand, fence, places
 from ckpttool.apply.fingerprints import differences
 from ckpttool.apply.journal import Journal
 from ckpttool.apply.lock import locked
 from ckpttool.apply.look import look, look_around
-from ckpttool.apply.outcome import NotApplied, StoppedFenced, WhyNot
+from ckpttool.apply.outcome import NotApplied, StepResult, StoppedFenced, WhyNot
 from ckpttool.apply.sinks import delta
 from ckpttool.apply.stores.base import Bearing
 from ckpttool.apply.verify import AsItWillBe, broken, found_now
@@ -64,6 +64,7 @@ def _look_again(work: Work) -> None:
     found = list(differences(work.reading, relied.files, relied.names, work.changes.becomes, work.changes.own))
     reasons = [does_not_fit(one.path, one.expected, one.found, work.plan) for one in found]
     reasons += [delta.changed(table) for table in work.tables if delta.state_of(table) == "other"]
+    reasons += [by_hand.changed(one) for one in work.by_hand if work.seen(one) == "other"]
     if reasons:
         raise NotApplied(*reasons)
     work.journal.write("looked")
@@ -71,18 +72,37 @@ def _look_again(work: Work) -> None:
 
 def take_steps(work: Work) -> None:
     for result in work.outcome.steps:
-        began, changed = time.monotonic(), False
-        for table in (one for one in work.tables if one.n == result.n):
-            changed = delta.make(table)
-            work.outcome.sinks.append(delta.told(table))
-        for change in (one for one in work.changes.every if one.n == result.n):
-            result.before = _told(work, change.tree, change.path)
-            changed |= work.take(change, work.new_content, work.new_bearing)
-            result.after = _told(work, change.tree, change.path)
+        began = time.monotonic()
+        try:
+            changed = _take(work, result)
+        except by_hand.Waits:
+            raise
+        except CkptError:
+            result.result = "failed"
+            raise
+        finally:
+            result.ms = int((time.monotonic() - began) * 1000)
         result.result = "done" if changed else "was_done"
-        result.ms = int((time.monotonic() - began) * 1000)
         if changed:
             work.journal.write("step", result.n)
+
+
+def _take(work: Work, result: StepResult) -> bool:
+    """Whether there was anything to do."""
+    changed = False
+    for one in (one for one in work.by_hand if one.n == result.n):
+        changed = work.wait_for(one, "new")
+        work.outcome.sinks.extend(by_hand.told(one, work.plan, work.settings.storage))
+    for table in (one for one in work.tables if result.n in one.steps):
+        before = [one.result for one in work.outcome.steps if one.n in table.steps]
+        changed = delta.make(table) or "done" in before  # one commit for all of them
+        if result.n == table.n:
+            work.outcome.sinks.append(delta.told(table))
+    for change in (one for one in work.changes.every if one.n == result.n):
+        result.before = _told(work, change.tree, change.path)
+        changed |= work.take(change, work.new_content, work.new_bearing)
+        result.after = _told(work, change.tree, change.path)
+    return changed
 
 
 def verify(work: Work) -> None:
@@ -93,6 +113,8 @@ def verify(work: Work) -> None:
             raise StoppedFenced(WhyNot("neither-old-nor-new", f"{change.path} is not as it was left"))
     if not delta.all_in(work.tables, "new"):
         raise StoppedFenced(*map(delta.changed, work.tables))
+    for one in work.by_hand:
+        work.wait_for(one, "new")
     becomes = new_metadata(work)
     is_new = {change.path for change in work.changes.every if change.new}
     wires: dict[str, bytes | None] = {path: None for path in work.plan.wires if path not in is_new}

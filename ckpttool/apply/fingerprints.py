@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from hashlib import sha256
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ckpttool.apply.plan_file import FileMark, NamesMark, SinkMark, absolute_place, is_of_sink
 from ckpttool.errors import NotFound, Refused
@@ -124,8 +125,9 @@ def mark_sink(sink: SinkEvidence) -> SinkMark:
     if sink.names is not None:
         names = names_mark("", [*map(str, sink.names.ids), *sink.names.others])
     ledger = {entry.app_id: entry.batch_id for entry in sink.ledger if entry.app_id is not None}
-    newest = max((write.version for write in sink.writes if write.version is not None), default=None)
-    return SinkMark(sink.kind, absolute_place(sink.path), version=newest, ledger=ledger, names=names)
+    newest = sink.writes[-1].version if sink.writes else None
+    mark = SinkMark(sink.kind, absolute_place(sink.path), sink.table_id, ledger=ledger, names=names)
+    return replace(mark, snapshot=newest) if sink.kind == "iceberg" else replace(mark, version=newest)
 
 
 # -- looking again -----------------------------------------------------------------------------------------------------

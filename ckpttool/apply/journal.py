@@ -53,6 +53,14 @@ class Journal:
     def has(self, did: Did) -> bool:
         return any(record.did == did for record in self.records)
 
+    def says_by_hand(self, step: int, towards: str) -> bool:
+        """Whether somebody has said that they did it."""
+        return any(record.did == "step" and _is_by_hand(record, step, towards) for record in self.records)
+
+    def came_to(self, step: int) -> bool:
+        """Whether somebody was told to take it, and so may have."""
+        return any(_is_by_hand(record, step, "new") for record in self.records)
+
     @property
     def is_undoing(self) -> bool:
         return self.has("undoing")
@@ -71,6 +79,11 @@ class Journal:
         """`done` or `undone`; None while neither is so."""
         ended = [record.did for record in self.records if record.did in (*ENDS, "undoing")]
         return ended[-1] if ended and ended[-1] in ENDS else None
+
+
+def _is_by_hand(record: JournalRecord, step: int, towards: str) -> bool:
+    told = record.result if isinstance(record.result, dict) else {}
+    return record.step == step and told.get("by_hand") == towards
 
 
 def _read(store: WritableStore, folder: str, name: str) -> JournalRecord:

@@ -101,13 +101,10 @@ def seconds_quiet(store: WritableStore) -> float | None:
 
 
 def _not_possible(work: Work) -> Iterator[WhyNot]:
-    for step in work.plan.steps:
-        if step.kind == "manual":
-            by_hand = f"ckpt plan-recovery {work.plan.checkpoint} … --format json has the commands to do it by hand"
-            yield WhyNot("not-writable", f"step {step.n} is for a person: {step.text}", next_step=by_hand)
     for table in work.tables:
         yield from delta.not_possible(table)
-    in_tables = {step.table for step in work.plan.steps if step.table} - {table.table for table in work.tables}
+    by_us = {step.table for step in work.plan.steps if step.kind in ("delta_restore", "delta_txn")}
+    in_tables = by_us - {table.table for table in work.tables}
     for path in sorted(filter(None, in_tables)):
         yield WhyNot("sink-changed", f"{path}: what its record said is not in the plan", next_step="plan anew")
     if (work.checkpoint.names("") or {}).get(layout.METADATA):

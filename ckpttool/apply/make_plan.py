@@ -7,6 +7,8 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 import ckpttool
 from ckpttool.api import Restarted
 from ckpttool.apply.fence import wires_of
@@ -39,7 +41,7 @@ from ckpttool.apply.plan_file import (
 from ckpttool.diagnosis import Diagnosis, diagnose
 from ckpttool.errors import Refused
 from ckpttool.formats import layout
-from ckpttool.plan import Conf, DeltaRestore, DeltaTxn, Manual, Plan, SetAside, Step, WayOut, Write
+from ckpttool.plan import Conf, DeltaRestore, DeltaTxn, Manual, Plan, SetAside, Spark, Step, WayOut, Write
 from ckpttool.plan.conditions import Condition
 from ckpttool.plan.fence import within_fence
 from ckpttool.plan.steps import is_outside, plain
@@ -178,7 +180,12 @@ def _planned(n: int, step: Step) -> PlannedStep:
         case Conf():
             return PlannedStep(n, "conf", "query", step.why, True, k=step.k, v=step.v)
         case Manual():
-            return PlannedStep(n, "manual", step.target, step.why, False, text=step.text)
+            return PlannedStep(n, "manual", step.target, step.why, False, text=step.text, check=step.check)
+        case Spark():
+            check = replace(step.check, path=absolute(step.check.path or ""))
+            return PlannedStep(
+                n, "spark", "sink", step.why, True, table=check.path, text=step.shell, program=step.program, check=check
+            )
     raise TypeError(step)
 
 
@@ -190,7 +197,8 @@ def _target(path: str) -> Target:
 
 def what_it_does(step: PlannedStep) -> tuple[object, ...]:
     """By which two steps are the same, however their reasons are worded."""
-    return step.kind, step.path, step.content, step.table, step.version, step.app_id, step.k, step.v
+    does = step.kind, step.path, step.content, step.table, step.version, step.app_id, step.k, step.v
+    return (*does, step.program, step.check)
 
 
 # -- what it relies on -------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from ckpttool.errors import Refused, Unavailable
 from ckpttool.formats.layout import OWN_DIRECTORY
 from ckpttool.formats.limits import PIECE_BYTES
 from ckpttool.plan.conditions import Condition
+from ckpttool.plan.steps import Check
 from ckpttool.plan.wishes import AnyWish
 from ckpttool.releases import parse_release, spell_release
 
@@ -32,7 +33,7 @@ class PlannedStep(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     """The fields of its kind, as in docs/cli.md, and what a reviewer asks first. `reversible`: `undo` takes it back."""
 
     n: int
-    kind: Literal["set_aside", "write", "delta_restore", "delta_txn", "conf", "manual"]
+    kind: Literal["set_aside", "write", "delta_restore", "delta_txn", "conf", "manual", "spark"]
     target: Target
     why: str
     reversible: bool
@@ -45,6 +46,8 @@ class PlannedStep(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     k: str | None = None
     v: str | None = None
     text: str | None = None
+    program: str | None = None
+    check: Check | None = None
 
 
 class FileMark(Struct, frozen=True, omit_defaults=True):
@@ -66,12 +69,14 @@ class NamesMark(Struct, frozen=True):
 
 
 class SinkMark(Struct, frozen=True, omit_defaults=True):
-    """What its own record said. `table_id` and `ledger` of a Delta table, `names` of a file sink's log."""
+    """What its own record said. `version` of a Delta table, `snapshot` of an Iceberg table, `names` of a file sink's
+    log."""
 
     kind: str
     path: str
     table_id: str | None = None
     version: int | None = None
+    snapshot: int | None = None
     ledger: dict[str, int] = {}
     names: NamesMark | None = None
 

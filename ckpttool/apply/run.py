@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from ckpttool.apply import applies, places
+from ckpttool.apply.by_hand import Waits
 from ckpttool.apply.carry_out import carry_out, finish, why
 from ckpttool.apply.changes import FileChanges
 from ckpttool.apply.journal import Journal
@@ -151,6 +152,7 @@ def _why_not(plan: PlanFile, storage: Storage) -> str | None:
 
 def _applied_before(work: Work) -> None:
     is_new = all(work.now(change) == change.new for change in work.changes.every)
+    is_new &= all(work.seen(one) in ("new", None) for one in work.by_hand)
     if is_new and delta.all_in(work.tables, "new") and not work.is_fenced:
         work.outcome.state = "nothing_to_do"
         for result in work.outcome.steps:
@@ -176,10 +178,19 @@ def _ended(plan: PlanFile, outcome: Outcome, settings: ApplySettings, do: Callab
         outcome.fenced = _is_fenced(work, outcome.fenced)
         half_done = isinstance(error, StoppedFenced) or outcome.changed or outcome.fenced
         outcome.state = "stopped" if half_done and not isinstance(error, NotApplied) else "refused"
-        outcome.next = [f"ckpt {one} {shell_path(plan.checkpoint)}" for one in ("apply --resume", "undo")]
+        outcome.next = _next(plan, error, undoes=outcome.undoes)
     if outcome.state == "refused":
         outcome.next = []
     return _accounted(outcome, work)
+
+
+def _next(plan: PlanFile, error: BaseException, *, undoes: bool) -> list[str]:
+    """The command that goes on, and the one that takes back. Who was told to do something by hand that cannot be seen
+    says that it is done."""
+    place = shell_path(plan.checkpoint)
+    said = f" --done {error.n}" if isinstance(error, Waits) and error.says else ""
+    back = f"ckpt undo {place}{said if undoes else ''}"
+    return [back] if undoes else [f"ckpt apply --resume {place}{said}", back]
 
 
 def _reasons(error: BaseException) -> list[WhyNot]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ckpttool.apply import applies, fence
+from ckpttool.apply import applies, by_hand, fence
 from ckpttool.apply.carry_out import new_metadata, old_metadata, why, wire_text
 from ckpttool.apply.changes import Change
 from ckpttool.apply.fingerprints import as_before, names_in, names_mark
@@ -71,6 +71,7 @@ def _moved_on(work: Work) -> Iterator[WhyNot]:
             yield WhyNot(ident, f"{change.path} is neither as it was nor as it was left", found=now or "no file",
                          next_step=_REWIND)  # fmt: skip
     yield from (delta.changed(table) for table in work.tables if delta.state_of(table) == "other")
+    yield from (by_hand.changed(one) for one in work.by_hand if work.seen(one) == "other")
     relied = work.plan.relies_on
     there = {mark.path for mark in relied.files if not mark.absent} | {mark.path for mark in relied.names}
     ours = {*work.changes.becomes, *work.changes.own, *_wires(work)}
@@ -145,8 +146,13 @@ def _put_back(work: Work, kept: Iterable[KeptFile]) -> None:
         if took or results[change.n].result == "pending":
             results[change.n].result = "done" if took else "was_done"
     for table in reversed(work.tables):
-        results[table.n].result = "done" if delta.take_back(table) else "was_done"
+        taken_back = delta.take_back(table)
+        for n in table.steps:
+            results[n].result = "done" if taken_back else "was_done"
         work.outcome.sinks.append(delta.told(table))
+    for step in reversed(work.by_hand):
+        results[step.n].result = "done" if work.wait_for(step, "old") else "was_done"
+        work.outcome.sinks.extend(by_hand.told(step, work.plan, work.settings.storage))
 
 
 def _verify(work: Work) -> None:

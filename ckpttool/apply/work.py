@@ -18,6 +18,8 @@ from msgspec import Struct
 
 from ckpttool.api import Restarted
 from ckpttool.apply import places
+from ckpttool.apply.by_hand import ByHand, Direction, Seen, by_hand, seen, waits
+from ckpttool.apply.by_hand import changed as changed_by_hand
 from ckpttool.apply.changes import Change, FileChanges
 from ckpttool.apply.fence import is_fence
 from ckpttool.apply.journal import Journal
@@ -41,6 +43,7 @@ class ApplySettings(Struct, frozen=True):
     settle: float | None = None
     hold: float = 0.0
     accepted: frozenset[str] = frozenset()
+    done_by_hand: frozenset[int] = frozenset()
     given: Restarted = Restarted()
     storage: Mapping[str, str] = {}
     interrupted: Callable[[], bool] = bool
@@ -74,6 +77,7 @@ class Work:
         self.trees, self.checkpoint = trees, trees[0]
         self.outcome, self.settings = outcome, settings
         self.tables = table_changes(plan)
+        self.by_hand = by_hand(plan)
         self.journal = Journal(self.checkpoint, plan.id)
 
     # -- what is there -------------------------------------------------------------------------------------------------
@@ -103,14 +107,19 @@ class Work:
 
     @property
     def changes_anything(self) -> bool:
-        return bool(self.changes.every or self.tables or self.changes.changes_metadata)
+        return bool(self.changes.every or self.tables or self.by_hand or self.changes.changes_metadata)
 
     @property
     def is_begun(self) -> bool:
-        """Whether any step was taken."""
+        """Whether any step was taken, or may have been by somebody whose turn it was."""
+        if self.journal.has("stopped") or any(self.seen(one) == "new" for one in self.by_hand):
+            return True
         if any(state_of(table) != "old" for table in self.tables):
             return True
         return any(self.now(change) == change.new for change in self.changes.every)
+
+    def seen(self, one: ByHand) -> Seen | None:
+        return seen(one, self.reading, self.settings.storage)
 
     def inventory(self) -> list[KeptFile] | None:
         """What `backup.json` has; None: it was not written yet."""
@@ -283,6 +292,22 @@ class Work:
     @staticmethod
     def _is_ours(tree: WritableStore, path: str, size: int) -> bool:
         return size < _WIRE_BYTES and is_wire(b"".join(tree.pieces(path)))
+
+    def wait_for(self, one: ByHand, towards: Direction) -> bool:
+        """Whether it was done since somebody was told to; raises Waits if it was not yet."""
+        now = self.seen(one)
+        if now == "other":
+            raise StoppedFenced(changed_by_hand(one))
+        if now == towards or (now is None and self._needs_nobody(one, towards)):
+            return False
+        if now is None and one.n in self.settings.done_by_hand:
+            self.journal.write("step", one.n, {"by_hand": towards})
+            return True
+        self.journal.write("stopped", one.n, {"by_hand": towards})
+        raise waits(one, towards)
+
+    def _needs_nobody(self, one: ByHand, towards: Direction) -> bool:
+        return self.journal.says_by_hand(one.n, towards) or (towards == "old" and not self.journal.came_to(one.n))
 
     def new_bearing(self, change: Change) -> Bearing:
         """Of the file that is replaced, else of its newest sibling, else of the directory around it."""

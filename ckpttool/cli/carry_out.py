@@ -33,6 +33,14 @@ def carrying_options(command: Command) -> Command:
         _duration("--settle", None, "Between the two looks, in which a query that runs shows: 2s; object stores: 10s."),
         _duration("--hold", "0s", "How long the fence stays after the last step, for queries that wait."),
         click.option(
+            "--done",
+            "done_by_hand",
+            multiple=True,
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Step N was done by hand, where nothing but who did it tells.",
+        ),
+        click.option(
             "--accept", "accepted", multiple=True, metavar="ID", help="A condition that only a person can know holds."
         ),
     )
@@ -49,6 +57,7 @@ def settings_of(
         settle=given["settle"],
         hold=given["hold"],
         accepted=frozenset(given["accepted"]),
+        done_by_hand=frozenset(given["done_by_hand"]),
         given=restarted,
         storage=storage,
         interrupted=stop,
@@ -75,8 +84,8 @@ def end(outcome: Outcome, plan: PlanFile, output: Output) -> int:
         say("ckpt: the lock was taken over: the process that held it is gone")
     output.show(apply_document(outcome, plan))
     if outcome.next:
-        goes_on, takes_back = outcome.next
-        say(f"ckpt: {goes_on} goes on; {takes_back} takes it back")
+        goes_on, *takes_back = outcome.next
+        say("; ".join([f"ckpt: {goes_on} goes on", *(f"{one} takes it back" for one in takes_back)]))
     if outcome.error is not None and not isinstance(outcome.error, CkptError):
         raise outcome.error
     return exit_code_of(outcome)

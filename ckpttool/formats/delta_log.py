@@ -24,9 +24,10 @@ _CHECKSUM = re.compile(r"([0-9]{20})\.crc")
 _STAGED = re.compile(r"([0-9]{20})\.[0-9a-f-]{36}\.json")
 _CHECKPOINT = re.compile(r"([0-9]{20})\.checkpoint(?:\.([0-9]{10})\.([0-9]{10})|\.[0-9a-f-]{36})?\.(parquet|json)")
 _ROWS = re.compile(r'\s*\{\s*"numRecords"\s*:\s*([0-9]{1,18})\b')
-_NO_FILES = ("commitInfo", "metaData", "txn")
-CAN_TELL = ("txn", "metaData")  # the actions that matter here
+_NO_FILES = ("commitInfo", "metaData", "protocol", "txn")
+CAN_TELL = ("txn", "metaData", "protocol")  # the actions that matter here
 _CAN_TELL = tuple(f'"{one}"'.encode() for one in CAN_TELL)
+_OF_WRITER_6 = "identityColumns"
 _Action = tuple[str, dict[str, Json]]  # its kind, and what it says
 
 
@@ -71,6 +72,7 @@ class DeltaCommit(Struct, frozen=True):
     removed: frozenset[str] = frozenset()
     rewrites: bool = False
     metadata: DeltaMetadata | None = None
+    features: frozenset[str] | None = None
     new_data: tuple[DeltaFile, ...] = ()
     taken_data: tuple[DeltaFile, ...] = ()
     change_data: tuple[DeltaFile, ...] = ()
@@ -86,10 +88,12 @@ class DeltaCommit(Struct, frozen=True):
 
 
 class DeltaState(Struct, frozen=True):
-    """What a checksum or a checkpoint says is in force at its version. None: it does not tell."""
+    """What a checksum or a checkpoint says is in force at its version. None: it does not tell. `features`: what readers
+    and writers have to know."""
 
     transactions: tuple[DeltaTransaction, ...] | None = None
     metadata: DeltaMetadata | None = None
+    features: frozenset[str] | None = None
 
 
 class TrackedSchema(Struct, frozen=True):
@@ -196,6 +200,7 @@ def parse_commit(data: bytes, version: int) -> DeltaCommit:
         removed=frozenset(paths["remove"]),
         rewrites=any(paths.values()) and not data_of["add"] and not data_of["remove"],
         metadata=_metadata(others),
+        features=_features(others),
         new_data=tuple(data_of["add"]),
         taken_data=tuple(data_of["remove"]),
         change_data=tuple(data_of["cdc"]),
@@ -223,6 +228,7 @@ def parse_checksum(data: bytes) -> DeltaState:
     return DeltaState(
         transactions=_transactions(_pairs({"txn": one} for one in known)) if isinstance(known, list) else None,
         metadata=_metadata(_pairs([{"metaData": metadata}])),
+        features=_features(_pairs([{"protocol": fields.get("protocol")}])),
     )
 
 
@@ -298,7 +304,17 @@ def _pairs(actions: Iterable[Json]) -> Iterator[_Action]:
 
 def _state(actions: Iterable[_Action]) -> DeltaState:
     known = list(actions)
-    return DeltaState(_transactions(known), _metadata(known))
+    return DeltaState(_transactions(known), _metadata(known), _features(known))
+
+
+def _features(actions: Iterable[_Action]) -> frozenset[str] | None:
+    """Of the older protocols, which name none, only the last asks for what those before do not."""
+    told = [value for kind, value in actions if kind == "protocol"]
+    if not told:
+        return None
+    lists = [told[-1].get(key) for key in ("readerFeatures", "writerFeatures")]
+    named = frozenset(str(one) for several in lists if isinstance(several, list) for one in several)
+    return named | {_OF_WRITER_6} if told[-1].get("minWriterVersion") == 6 else named
 
 
 def _transactions(actions: Iterable[_Action]) -> tuple[DeltaTransaction, ...]:

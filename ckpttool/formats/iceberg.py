@@ -61,6 +61,11 @@ def is_metadata_name(name: str) -> bool:
     return bool(_HADOOP.fullmatch(name) or _CATALOG.fullmatch(name))
 
 
+def is_found_by_place(names: Iterable[str]) -> bool:
+    """Whether its versions are counted in the names of its files, where any program finds the newest."""
+    return any(map(_HADOOP.fullmatch, names))
+
+
 def current_metadata(names: Iterable[str], hint: bytes | None) -> str:
     """The file that holds the table's state, as far as names tell. With a catalog only the catalog knows for certain.
 

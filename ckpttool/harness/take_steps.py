@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ckpttool.errors import Refused
 from ckpttool.formats import layout
 from ckpttool.harness.scratch import Scratch
-from ckpttool.plan.steps import SET_ASIDE, Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Step, Write, spell
+from ckpttool.plan.steps import SET_ASIDE, Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Spark, Step, Write, spell
 from ckpttool.scene.compaction import LOG
 from ckpttool.storage.urls import parse_url
 
@@ -64,14 +64,19 @@ def _check(steps: Iterable[Step], checkpoint: Path, scratch: Scratch) -> None:
     for step in steps:
         for path in _paths(step, checkpoint):
             scratch.inside(path)
-        if isinstance(step, Manual) and step.target != "query":  # of an image no query runs
-            raise Refused(f"a person is needed: {step.text}")
+        if needs_a_person(step):
+            raise Refused(f"a person is needed: {spell(step)}")
         if isinstance(step, SetAside):
             _check_set_aside(step, checkpoint, there)
         elif isinstance(step, Write):
             _check_write(step, checkpoint, there)
         elif isinstance(step, DeltaRestore | DeltaTxn):
             _table(step.table)
+
+
+def needs_a_person(step: Step) -> bool:
+    """Of an image no query runs, so nobody has to stop one."""
+    return isinstance(step, Spark) or (isinstance(step, Manual) and step.target != "query")
 
 
 def _paths(step: Step, checkpoint: Path) -> Iterator[Path]:

@@ -20,10 +20,10 @@ from ckpttool.harness.images import Image, remove_parts
 from ckpttool.harness.place import JobPlace
 from ckpttool.harness.predict import as_restarted, diagnose
 from ckpttool.harness.session import Ask
-from ckpttool.harness.take_steps import TakenSteps, take_steps
+from ckpttool.harness.take_steps import TakenSteps, needs_a_person, take_steps
 from ckpttool.harness.tears import Tear, tear, tears
 from ckpttool.harness.trial import Trial
-from ckpttool.plan import Manual, Plan, Rewind, SetAside, Step, WayOut, Wish, Write
+from ckpttool.plan import Plan, Rewind, SetAside, Step, WayOut, Wish, Write
 from ckpttool.plan.steps import SET_ASIDE
 
 # Losses of files that a restart may not get over by itself.
@@ -62,8 +62,7 @@ def harmless(plan: Plan) -> list[WayOut]:
     return [
         option
         for option in plan.options
-        if option.rows_lost == option.rows_duplicated == 0
-        and not any(isinstance(step, Manual) and step.target != "query" for step in option.steps)
+        if option.rows_lost == option.rows_duplicated == 0 and not any(map(needs_a_person, option.steps))
     ]
 
 

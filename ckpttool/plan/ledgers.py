@@ -11,9 +11,10 @@ from ckpttool.errors import MalformedFile
 from ckpttool.literals import python_literal, shell_word, spark_identifier
 from ckpttool.model import LogNames
 from ckpttool.plan.conditions import Condition
-from ckpttool.plan.steps import DeltaRestore, DeltaTxn, Manual, Step, of_sink, plain, set_aside
+from ckpttool.plan.query_ids import id_steps, known_as, new_id
+from ckpttool.plan.steps import Check, DeltaRestore, DeltaTxn, Spark, Step, of_sink, plain, set_aside
 from ckpttool.releases import Release, spell_release
-from ckpttool.releases.delta import DELTA
+from ckpttool.releases.delta import DELTA, WRITTEN_BY_DELTA_RS
 from ckpttool.scene.compaction import LOG, interval_of, lacking_ids
 from ckpttool.scene.scene import Scene
 from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkView, SinkWrite
@@ -25,9 +26,12 @@ _SET_ASIDE_AT_MOST = 10_000  # entries of a log: each is a step or two to be tak
 
 
 class Rewound(Struct, frozen=True):
+    """`new_id`: a record cannot be lowered, so the query goes on under another id, of which no sink has heard."""
+
     steps: tuple[Step, ...]
     sinks: tuple[SinkEvidence, ...]
     conditions: tuple[Condition, ...] = ()
+    new_id: bool = False
 
 
 def _rewound(scene: Scene, sink: SinkEvidence, batch: int) -> Rewound | str:
@@ -51,10 +55,22 @@ def rewound_sinks(scene: Scene, batch: int) -> Rewound | str:
         if isinstance(rewound, str):
             return f"{sink.path}: {rewound}"
         every.append(rewound)
-    return Rewound(
+    found = Rewound(
         steps=tuple(step for one in every for step in one.steps),
         sinks=tuple(sink for one in every for sink in one.sinks),
         conditions=tuple(condition for one in every for condition in one.conditions),
+    )
+    return _under_a_new_id(scene, found) if any(one.new_id for one in every) else found
+
+
+def _under_a_new_id(scene: Scene, found: Rewound) -> Rewound:
+    query_id = new_id(scene)
+    steps = id_steps(scene, query_id, "the table goes on to skip what it has recorded for the query's old id")
+    return replace(
+        found,
+        steps=(*found.steps, *steps),
+        sinks=tuple(known_as(sink, query_id) for sink in found.sinks),
+        conditions=(*found.conditions, Condition("query-id-changes", "nothing else knows the query by its id")),
     )
 
 
@@ -66,16 +82,28 @@ def _rewound_delta(sink: SinkEvidence, batch: int, release: Release) -> Rewound 
     if not own:
         return f"its log does not show the batches above {batch} any more"
     steps: list[Step] = []
-    needed = [_QUIET, Condition("deltalake-on-path", "python3 on the path has the package deltalake", "shell")]
+    beyond = sorted((sink.features or frozenset()) - WRITTEN_BY_DELTA_RS)
+    needed = [_QUIET]
+    if beyond and sink.key_given:
+        return f"only Spark can write it ({listed(beyond)}), and Spark cannot lower what it has recorded for {key}"
+    if not beyond:
+        needed.append(Condition("deltalake-on-path", "python3 on the path has the package deltalake", "shell"))
     if remaining:
+        if sink.is_append_only:
+            return "it forbids that rows are removed: delta.appendOnly"
         first = min(write.version for write in own if write.version is not None)
         if others := list(_others_since(sink.writes, key, first)):
             return f"restoring it would undo what others wrote since: {listed(write.place for write in others)}"
         if first == 0:
             return "the table began with a batch that is to be undone: there is no version to restore"
-        steps.append(_restore(sink.path, first - 1, batch, release))
+        was = max(write.version for write in sink.writes if write.version is not None)
+        to = first - 1
+        steps.append(_restore_by_spark(sink.path, to, was, batch, release) if beyond
+                     else _restore(sink.path, to, batch, release))  # fmt: skip
         spark_sql = f"spark-sql on the path is of Spark {spell_release(release)}"
         needed.append(Condition("spark-sql-on-path", spark_sql, "shell"))
+    if beyond:
+        return Rewound(tuple(steps), (_without_rows(sink, batch),), tuple(needed), new_id=True)
     steps.append(_lower(sink.path, key, batch))
     return Rewound(tuple(steps), (lowered(sink, batch),), tuple(needed))
 
@@ -87,19 +115,32 @@ def _others_since(writes: Iterable[SinkWrite], key: str, version: int) -> Iterat
 
 
 def _restore(table: str, version: int, batch: int, release: Release) -> DeltaRestore:
-    return DeltaRestore(
-        table=table,
-        version=version,
-        why=f"takes the rows of the batches above {batch} out, which will be written again",
-        shell=_restoring(plain(table), version, release),
+    return DeltaRestore(table=table, version=version, why=_taking_out(batch), shell=_restoring(table, version, release))
+
+
+def _restore_by_spark(table: str, version: int, was: int, batch: int, release: Release) -> Spark:
+    return Spark(
+        program=restore_sql(table, version),
+        why=_taking_out(batch),
+        check=Check("delta", table, version, was),
+        shell=_restoring(table, version, release),
     )
 
 
-def _restoring(path: str, version: int, release: Release) -> str:
-    name = spark_identifier(path)
-    if name is None:
+def _taking_out(batch: int) -> str:
+    return f"takes the rows of the batches above {batch} out, which will be written again"
+
+
+def restore_sql(table: str, version: int) -> str:
+    """Of a path that Spark would take apart the name is for whoever runs it to find."""
+    return f"RESTORE TABLE delta.{spark_identifier(plain(table)) or '`PATH`'} TO VERSION AS OF {version}"
+
+
+def _restoring(table: str, version: int, release: Release) -> str:
+    path = plain(table)
+    if spark_identifier(path) is None:
         return f"false  # until it is restored by hand to version {version}: spark-sql would take its path apart"
-    sql = shell_word(f"RESTORE TABLE delta.{name} TO VERSION AS OF {version}")
+    sql = shell_word(restore_sql(table, version))
     if is_local(path) and not path.startswith("/"):  # which is no place of a table to Spark
         sql = sql.replace("delta.`", "delta.`'\"$PWD\"'/", 1)
     return f"{_spark_sql(release)} -e {sql}"
@@ -169,15 +210,47 @@ def _rewound_iceberg(sink: SinkEvidence, batch: int) -> Rewound | str:
     after = sink.writes[sink.writes.index(write) + 1 :]
     if others := [other for other in after if other.app_id != sink.key and not other.empty]:
         return f"rolling it back would undo what others wrote since: {listed(other.place for other in others)}"
-    # Which catalog has the table, and under which name, its path does not tell.
-    sql = f"CALL CATALOG.system.rollback_to_snapshot('NAMESPACE.TABLE', {write.version})"
-    step = Manual(
-        text=f"roll {sink.path} back to the snapshot of batch {batch}: {write.place}",
+    if write.version is None:
+        return f"its history does not number the snapshot of batch {batch}"
+    step = Spark(
+        program=rollback_sql(sink.path, write.version, by_place=sink.by_place),
         why="takes the rows and the record of the batches above out together",
-        target="sink",
-        shell=f"false  # until it is rolled back by hand, with {sql}; then go on with what follows",
+        check=Check("iceberg", sink.path, write.version, sink.writes[-1].version),
+        shell=_rolling_back(sink, write.version),
     )
     return Rewound((step,), (lowered(sink, batch),), (_QUIET,))
+
+
+def rollback_sql(table: str, snapshot: int, *, by_place: bool, procedure: str = "rollback_to_snapshot") -> str:
+    """Which catalog has a table, and under which name, its path does not tell; one that is found by its place is in the
+    catalog that `_rolling_back` makes of the directory two above."""
+    parts = [spark_identifier(part) for part in plain(table).split("/")[-2:]]
+    if not by_place or None in parts or "'" in table or "\\" in table:
+        return f"CALL CATALOG.system.{procedure}('NAMESPACE.TABLE', {snapshot})"
+    return f"CALL ckpt.system.{procedure}('{'.'.join(filter(None, parts))}', {snapshot})"
+
+
+def _rolling_back(sink: SinkEvidence, snapshot: int) -> str:
+    sql = rollback_sql(sink.path, snapshot, by_place=sink.by_place)
+    warehouse = plain(sink.path).rpartition("/")[0].rpartition("/")[0]
+    if "CALL ckpt." not in sql or not warehouse:
+        return f"false  # until it is rolled back by hand, with {sql}; then go on with what follows"
+    catalog = "spark.sql.catalog.ckpt"
+    return (
+        "spark-sql --conf spark.sql.extensions=org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+        f" --conf {catalog}=org.apache.iceberg.spark.SparkCatalog --conf {catalog}.type=hadoop"
+        f" --conf {shell_word(f'{catalog}.warehouse={warehouse}')} -e {shell_word(sql)}"
+    )
+
+
+def _without_rows(sink: SinkEvidence, batch: int) -> SinkEvidence:
+    """Its record stays, and the rows of later batches are gone."""
+    return replace(sink, writes=tuple(_taken_out(write, sink.key, batch) for write in sink.writes))
+
+
+def _taken_out(write: SinkWrite, key: str | None, batch: int) -> SinkWrite:
+    is_later = write.app_id == key and (write.batch_id or 0) > batch
+    return replace(write, rows_lost=write.rows_lost or "a restore takes its rows out") if is_later else write
 
 
 def lowered(sink: SinkEvidence, batch: int) -> SinkEvidence:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from uuid import NAMESPACE_URL, uuid5
 
 from msgspec.structs import replace
 
 from ckpttool.formats import layout
 from ckpttool.formats.commits import encode_commit_log
-from ckpttool.formats.metadata import encode_metadata
 from ckpttool.formats.names import parse_long
 from ckpttool.formats.offsets import encode_offset_log
 from ckpttool.laws.pinned import PARTITIONS, SWITCHES, WHOLE_NUMBERS
-from ckpttool.model import CommitLogEntry, LogNames, OffsetLogEntry, QueryMetadata
+from ckpttool.model import CommitLogEntry, LogNames, OffsetLogEntry
 from ckpttool.plan.conditions import Condition
 from ckpttool.plan.cost import UNKNOWN, Cost
+from ckpttool.plan.query_ids import id_steps, known_as, new_id, stale_checksum
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.rewind import rewind
 from ckpttool.plan.steps import (
@@ -26,12 +25,10 @@ from ckpttool.plan.steps import (
     session_conf,
     set_aside,
     set_aside_alone,
-    set_aside_checksum,
     write,
 )
 from ckpttool.scene.evidence import left_in_logs
 from ckpttool.scene.scene import ASYNC_OPTION, Scene
-from ckpttool.scene.sinks import SinkEvidence
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 START_OVER = "start-over"
@@ -51,7 +48,7 @@ def restore_query_id(scene: Scene) -> Proposals:
         yield _with_id(scene, query_id, "restore-query-id", f"Give the query its id back: {query_id}, which {where}")
     yield _with_id(
         scene,
-        _new_id(scene),
+        new_id(scene),
         "new-query-id",
         "Let the query go on under a new id",
         trap="a sink that knows the query by its id takes it for another one: what runs again is written again",
@@ -59,17 +56,9 @@ def restore_query_id(scene: Scene) -> Proposals:
 
 
 def _with_id(scene: Scene, query_id: str, id: str, title: str, trap: str | None = None) -> Repair:
-    steps = _id_steps(scene, query_id, "sinks recognise the query's batches by this id")
-    sinks = tuple(_known_as(sink, query_id) for sink in scene.sinks)
+    steps = id_steps(scene, query_id, "sinks recognise the query's batches by this id")
+    sinks = tuple(known_as(sink, query_id) for sink in scene.sinks)
     return Repair(id, title, steps, sinks=sinks, trap=trap)
-
-
-def _id_steps(scene: Scene, query_id: str, why: str) -> tuple[Step, ...]:
-    content = encode_metadata(QueryMetadata(query_id))
-    if layout.METADATA in scene.checkpoint.root_names:
-        return replace_file(scene.root, layout.METADATA, content, why)
-    left = layout.hadoop_crc(layout.METADATA) in scene.checkpoint.root_names
-    return (*(_stale_checksum(scene) if left else ()), write(scene.root, layout.METADATA, content, why))
 
 
 def metadata_unwritable(scene: Scene) -> Proposals:
@@ -78,15 +67,7 @@ def metadata_unwritable(scene: Scene) -> Proposals:
         yield from restore_query_id(scene)
         return
     title = "Set aside the checksum that no `metadata` belongs to"
-    yield Repair("set-aside-leftover-checksum", title, _stale_checksum(scene))
-
-
-def _stale_checksum(scene: Scene) -> tuple[Step, ...]:
-    return set_aside_checksum(scene.root, layout.METADATA, "the checksum of a file that is not there")
-
-
-def _known_as(sink: SinkEvidence, query_id: str) -> SinkEvidence:
-    return sink if sink.kind == "file" or sink.key_given else replace(sink, key=query_id)
+    yield Repair("set-aside-leftover-checksum", title, stale_checksum(scene))
 
 
 def _remembered_ids(scene: Scene) -> Iterator[tuple[str, str]]:
@@ -108,16 +89,10 @@ def _is_uuid(text: str | None) -> bool:
     return text is not None and _UUID.fullmatch(text) is not None
 
 
-def _new_id(scene: Scene) -> str:
-    """The same plan has the same id: made from the place and from how far the query has come."""
-    metadata = scene.checkpoint.metadata
-    return str(uuid5(NAMESPACE_URL, f"{scene.root}#{scene.reached}#{metadata.id if metadata else ''}"))
-
-
 def new_id_for_known_query(scene: Scene) -> Repair:
     return _with_id(
         scene,
-        _new_id(scene),
+        new_id(scene),
         "new-query-id",
         "Let the query go on under a new id, so that the sink no longer skips its batches",
         trap="rows that the sink has of the batches to come are there twice unless they are removed first",
@@ -390,12 +365,12 @@ def start_over(scene: Scene, lost: str = "the two newest offsets cannot be resto
             why = "a first batch wants offsets, commits and state to be empty"
             steps.extend(set_aside_alone(scene.root, name, why))
     why = "under the old id a sink would skip the new batches"
-    steps.extend(_id_steps(scene, _new_id(scene), why))
+    steps.extend(id_steps(scene, new_id(scene), why))
     yield Repair(
         id,
         "Start over, under a new id, from where the sources began",
         tuple(steps),
-        sinks=tuple(_known_as(sink, _new_id(scene)) for sink in scene.sinks),
+        sinks=tuple(known_as(sink, new_id(scene)) for sink in scene.sinks),
         cost=UNKNOWN,
         conditions=(Condition("not-in-backup", lost),),
         trap="what the sources still have is read again, what they dropped is lost",

@@ -16,7 +16,7 @@ from ckpttool.plan.conditions import SINK_UNNAMED, Condition
 from ckpttool.plan.ledgers import rewound_sinks
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.states import later_versions, listing, obstacle, versions_everywhere
-from ckpttool.plan.steps import Manual, Step, plain, set_aside, set_aside_alone
+from ckpttool.plan.steps import Check, Manual, Step, plain, set_aside, set_aside_alone
 from ckpttool.scene.batches import file_log_position
 from ckpttool.scene.scene import Scene
 from ckpttool.scene.source_logs import log_of
@@ -126,6 +126,7 @@ def _manual_state(scene: Scene, batch: int) -> Manual:
         why="Spark would load a snapshot of the batches that are undone, and answer wrongly without an error",
         shell=f"{find}; false  # until they are set aside by hand; then go on with what follows",
         target="state",
+        check=Check("files", layout.STATE, batch + 1),
     )
 
 

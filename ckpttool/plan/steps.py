@@ -25,6 +25,17 @@ class Step(Struct, frozen=True, kw_only=True):
     shell: str
 
 
+class Check(Struct, frozen=True, omit_defaults=True):
+    """What tells that somebody else took a step. `delta`: the last commit above version `was` restored `version`.
+    `iceberg`: the current snapshot is `version`, and was `was`. `files`: below `path` no state is above `version`.
+    `none`: only who took it knows."""
+
+    kind: Literal["delta", "iceberg", "files", "none"]
+    path: str | None = None
+    version: int | None = None
+    was: int | None = None
+
+
 class SetAside(Step, frozen=True, kw_only=True):
     """Take a file or a directory out. What is not there (a checksum that nobody wrote) is already set aside."""
 
@@ -70,6 +81,15 @@ class Manual(Step, frozen=True, kw_only=True):
     kind: Literal["manual"] = "manual"
     text: str
     target: Literal["query", "sink", "state"]
+    check: Check | None = None
+
+
+class Spark(Step, frozen=True, kw_only=True):
+    """What only Spark can do: `program` is a statement of SQL."""
+
+    kind: Literal["spark"] = "spark"
+    program: str
+    check: Check
 
 
 def spell(step: Step) -> str:
@@ -89,6 +109,8 @@ def spell(step: Step) -> str:
             return f"start with {step.k}={step.v}"
         case Manual():
             return step.text
+        case Spark():
+            return f"have Spark run {step.program}"
     return step.shell
 
 

@@ -1,4 +1,4 @@
-"""Which Delta goes with which Spark."""
+"""Which Delta goes with which Spark, and what of it others than Spark can write."""
 
 from __future__ import annotations
 
@@ -17,3 +17,8 @@ DELTA: Mapping[Release, str] = {
     (4, 1, 0): "delta-spark_4.1_2.13:4.4.0",
     (4, 2, 0): "delta-spark_4.2_2.13:4.4.0",
 }
+
+# With these a table was restored by delta-rs and its record lowered, and Spark read the right rows.
+WRITTEN_BY_DELTA_RS = frozenset(
+    {"appendOnly", "invariants", "deletionVectors", "columnMapping", "v2Checkpoint", "changeDataFeed", "timestampNtz"}
+)

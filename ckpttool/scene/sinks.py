@@ -62,7 +62,8 @@ class SinkEvidence(Struct, frozen=True):
     it. `writes` ascend and are all that happened since `seen_from_ms` (0: ever; None: since nobody knows when).
     `incomplete`: why entries may be missing from `ledger`. `forgets`: entries vanish with time even for Spark;
     after `retention_ms` where that is what limits them. `names`: the file sink's log; `log_gone`: it is not there any
-    more. `gap`: a commit that the table's log lacks."""
+    more. `gap`: a commit that the table's log lacks. `features`: what a Delta table asks of its writers; None: that is
+    not known. `table_id`: a table made anew has another. `by_place`: an Iceberg table that no catalog has to find."""
 
     kind: SinkKind
     path: str
@@ -78,6 +79,10 @@ class SinkEvidence(Struct, frozen=True):
     names: LogNames | None = None
     log_gone: bool = False
     gap: int | None = None
+    features: frozenset[str] | None = None
+    is_append_only: bool = False
+    table_id: str | None = None
+    by_place: bool = False
     faults: tuple[Finding, ...] = ()
     error: CkptError | None = None
 

@@ -15,15 +15,13 @@ from msgspec import Struct
 from ckpttool.apply.outcome import StoppedFenced, WhyNot
 from ckpttool.apply.plan_file import PlanFile
 from ckpttool.errors import Unavailable
+from ckpttool.releases.delta import WRITTEN_BY_DELTA_RS
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 State = Literal["old", "new", "other"]
 
-# With these a table was restored and its record lowered, and Spark read the right rows.
-_TRIED = {"appendOnly", "invariants", "deletionVectors", "columnMapping", "v2Checkpoint", "changeDataFeed",
-          "timestampNtz"}  # fmt: skip
 _NEWEST_WITHOUT_FEATURES = 5
 
 
@@ -72,13 +70,13 @@ def not_possible(change: TableChange) -> Iterator[WhyNot]:
         return
     protocol = table.protocol()
     features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
-    if untried := sorted(features - _TRIED):
+    if untried := sorted(features - WRITTEN_BY_DELTA_RS):
         yield WhyNot("sink-feature", f"{change.table} has features that were not tried: {', '.join(untried)}",
                      next_step=_BY_HAND)  # fmt: skip
     elif not features and protocol.min_writer_version > _NEWEST_WITHOUT_FEATURES:
         yield WhyNot("sink-feature", f"{change.table} has writer version {protocol.min_writer_version}",
                      next_step=_BY_HAND)  # fmt: skip
-    if str(table.metadata().configuration.get("delta.appendOnly", "")).lower() == "true":
+    if change.restore is not None and str(table.metadata().configuration.get("delta.appendOnly", "")).lower() == "true":
         yield WhyNot("sink-feature", f"{change.table} forbids removals: delta.appendOnly", next_step=_BY_HAND)
 
 

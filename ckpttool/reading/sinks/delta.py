@@ -66,6 +66,7 @@ def load_delta(store: Store, path: str, key: str | None, *, key_given: bool) -> 
     if not whole and (key is None or key not in known or metadata is None):
         older, unknown = _load_older(store, names, window)
     retention, faults = _retention(metadata or older.metadata)
+    features = next((one.features for one in reversed(window) if one.features is not None), older.features)
     writes = tuple(_writes(window))
     gone = _gone_file(store, window)
     return SinkEvidence(
@@ -81,6 +82,9 @@ def load_delta(store: Store, path: str, key: str | None, *, key_given: bool) -> 
         retention_ms=retention,
         faults=faults,
         gap=_gap(names, window),
+        features=features,
+        table_id=(metadata or older.metadata or DeltaMetadata(None)).table_id,
+        is_append_only=_is_append_only(metadata or older.metadata),
     )
 
 
@@ -89,6 +93,10 @@ def _gap(names: DeltaLogNames, window: Sequence[DeltaCommit]) -> int | None:
     before = window[0].version - 1 if window else -1
     is_missing = before >= 0 and before not in names.commits and names.commits[0] < before
     return before if is_missing and all(one < before for one in names.checkpoints) else None
+
+
+def _is_append_only(metadata: DeltaMetadata | None) -> bool:
+    return metadata is not None and metadata.configuration.get("delta.appendOnly", "").lower() == "true"
 
 
 def _commit_path(version: int) -> str:
@@ -155,7 +163,8 @@ def _load_older(store: Store, names: DeltaLogNames, window: Sequence[DeltaCommit
         checkpoint = read_checkpoint(store, names, window)
     except CkptError as error:
         return replace(state, transactions=()), f"{error.message}: older transactions are not known"
-    return replace(checkpoint, metadata=state.metadata or checkpoint.metadata), None
+    features = checkpoint.features if state.features is None else state.features
+    return replace(checkpoint, metadata=state.metadata or checkpoint.metadata, features=features), None
 
 
 def read_checksum(store: Store, version: int) -> DeltaState:
@@ -180,6 +189,7 @@ def read_checkpoint(store: Store, names: DeltaLogNames, window: Sequence[DeltaCo
         return pointed[1]
     transactions: tuple[DeltaTransaction, ...] = ()
     metadata: DeltaMetadata | None = None
+    features: frozenset[str] | None = None
     room = Room()
     for _, body in store.read_all([f"{LOG}/{name}" for name in names.checkpoints[newest]]):
         if isinstance(body, CkptError):
@@ -188,7 +198,8 @@ def read_checkpoint(store: Store, names: DeltaLogNames, window: Sequence[DeltaCo
         part = _parsed(body)
         transactions += part.transactions or ()
         metadata = part.metadata or metadata
-    return DeltaState(transactions, metadata)
+        features = features if part.features is None else part.features
+    return DeltaState(transactions, metadata, features)
 
 
 def _parsed(body: bytes) -> DeltaState:

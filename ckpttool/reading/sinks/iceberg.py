@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ckpttool.errors import NotFound
 from ckpttool.formats.iceberg import (
@@ -10,6 +10,7 @@ from ckpttool.formats.iceberg import (
     IcebergHistory,
     IcebergSnapshot,
     current_metadata,
+    is_found_by_place,
     is_metadata_name,
     parse_history,
 )
@@ -27,13 +28,17 @@ def is_iceberg(store: Store) -> bool:
 
 
 def load_history(store: Store) -> IcebergHistory:
-    names = store.list(METADATA)
+    return _history(store, store.list(METADATA))
+
+
+def _history(store: Store, names: Collection[str]) -> IcebergHistory:
     hint = store.read(f"{METADATA}/{HINT}") if HINT in names else None
     return parse_history(store.read(f"{METADATA}/{current_metadata(names, hint)}"))
 
 
 def load_iceberg(store: Store, path: str, query_id: str | None) -> SinkEvidence:
-    history = load_history(store)
+    names = store.list(METADATA)
+    history = _history(store, names)
     return SinkEvidence(
         kind="iceberg",
         path=path,
@@ -42,6 +47,7 @@ def load_iceberg(store: Store, path: str, query_id: str | None) -> SinkEvidence:
         writes=tuple(_writes(history.snapshots)),
         seen_from_ms=history.snapshots[-1].timestamp_ms if history.cut and history.snapshots else 0,
         forgets=history.cut,
+        by_place=is_found_by_place(names),
     )
 
 

@@ -165,7 +165,9 @@ def _spell(steps: list[PlannedStep]) -> str:
         return f"restore {first.table} to version {first.version}"
     if first.kind == "delta_txn":
         return f"record batch {first.version} for {first.app_id} in {first.table}"
-    return f"start with {first.k}={first.v}" if first.kind == "conf" else first.text or ""
+    if first.kind == "conf":
+        return f"start with {first.k}={first.v}"
+    return f"by Spark: {first.program}" if first.kind == "spark" else f"by hand: {first.text}"
 
 
 def _reason(text: str, next_step: str | None) -> Iterator[Line]:

@@ -144,9 +144,9 @@ def option_fields(option: WayOut) -> Fields:
 
 def _step_fields(step: Step) -> Fields:
     """A step by its own fields; those that its kind does not have are left out."""
-    from msgspec.structs import asdict
+    from msgspec import to_builtins
 
-    return {name: value for name, value in asdict(step).items() if value is not None}
+    return {name: value for name, value in to_builtins(step).items() if value is not None}
 
 
 # -- for people --------------------------------------------------------------------------------------------------------

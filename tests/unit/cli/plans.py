@@ -43,6 +43,7 @@ STEPS: Mapping[str, Mapping[str, type]] = {
     "delta_txn": {"table": str, "app_id": str, "version": int},
     "conf": {"k": str, "v": str},
     "manual": {"text": str},
+    "spark": {"program": str, "check": dict},
 }
 
 

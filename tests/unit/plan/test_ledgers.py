@@ -11,7 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from ckpttool.model import LogNames
-from ckpttool.plan import DeltaRestore, DeltaTxn, Manual, Rewind
+from ckpttool.plan import DeltaRestore, DeltaTxn, Rewind, Spark, Write
+from ckpttool.plan.steps import Check
 from ckpttool.releases import Release
 from ckpttool.scene.sinks import SinkWrite
 from tests.builders import EPOCH_MS, QUERY_ID, build
@@ -52,10 +53,52 @@ def test_an_iceberg_table_is_rolled_back_by_a_person(tmp_path: Path) -> None:
     sink = replace(delta(0, 1, 2), kind="iceberg", writes=writes)
     (way,) = look(build(tmp_path, STORY), sink, wish=Rewind(to_batch=1))[0].options
     step = within_fence(way.steps)[0]
-    assert isinstance(step, Manual)
-    assert step.target == "sink"
+    assert isinstance(step, Spark)
+    assert step.check == Check("iceberg", "/lake/orders", 17, 27)
     assert "rollback_to_snapshot('NAMESPACE.TABLE', 17)" in step.shell
     assert subprocess.run(["bash", "-c", f"set -e\n{step.shell}\ntrue"], check=False).returncode == 1
+
+
+def test_one_that_is_found_by_its_place_is_in_a_catalog_of_that_place(tmp_path: Path) -> None:
+    writes = tuple(SinkWrite(f"snapshot {one}", EPOCH_MS * 2, QUERY_ID, one, one, rows=10) for one in range(3))
+    sink = replace(delta(0, 1, 2, path="/lake/db/it`s"), kind="iceberg", writes=writes, by_place=True)
+    (way,) = look(build(tmp_path, STORY), sink, wish=Rewind(to_batch=1))[0].options
+    step = within_fence(way.steps)[0]
+    assert isinstance(step, Spark)
+    assert step.program == "CALL ckpt.system.rollback_to_snapshot('`db`.`it``s`', 1)"
+    assert "spark.sql.catalog.ckpt.warehouse=/lake " in step.shell
+
+
+# -- what only Spark can write -----------------------------------------------------------------------------------------
+
+
+def test_a_table_that_only_spark_writes_is_restored_by_it_and_forgets_the_query(tmp_path: Path) -> None:
+    """No SQL lowers a record: so the query gets an id that the record does not have."""
+    sink = delta(0, 1, 2, features=frozenset({"appendOnly", "rowTracking"}))
+    (way,) = look(build(tmp_path, STORY), sink, wish=Rewind(to_batch=1))[0].options
+    steps = within_fence(way.steps)
+    assert isinstance(steps[0], Spark)
+    assert steps[0].program == "RESTORE TABLE delta.`/lake/orders` TO VERSION AS OF 1"
+    assert steps[0].check == Check("delta", "/lake/orders", 1, 2)
+    (metadata,) = [step for step in way.steps if isinstance(step, Write) and "unfinished" not in step.content]
+    assert QUERY_ID not in metadata.content
+    assert way.after.sinks[0].key != QUERY_ID
+    assert rows(way) == (0, 0, 30)
+    assert not any(isinstance(step, DeltaTxn) for step in way.steps)
+
+
+def test_a_new_id_of_the_query_does_not_help_where_the_record_is_of_another(tmp_path: Path) -> None:
+    sink = delta(0, 1, 2, features=frozenset({"inCommitTimestamp"}), key_given=True)
+    plan, _ = look(build(tmp_path, STORY), sink, wish=Rewind(to_batch=1))
+    assert plan.options == ()
+    assert any("inCommitTimestamp" in refusal.why for refusal in plan.refused)
+
+
+def test_a_table_that_forbids_removals_is_not_restored(tmp_path: Path) -> None:
+    sink = delta(0, 1, 2, is_append_only=True)
+    plan, _ = look(build(tmp_path, STORY), sink, wish=Rewind(to_batch=1))
+    assert plan.options == ()
+    assert any("delta.appendOnly" in refusal.why for refusal in plan.refused)
 
 
 @pytest.mark.extras

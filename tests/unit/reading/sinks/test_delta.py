@@ -247,3 +247,35 @@ def test_a_log_that_was_cleaned_up_has_no_gap(table: Table) -> None:
     table.file(f"{2:020}.checkpoint.json", {"txn": {"appId": Q, "version": 2}})
     table.forget_below(2)
     assert table.load().gap is None
+
+
+# -- what it asks of its writers ---------------------------------------------------------------------------------------
+
+PROTOCOL = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": ["typeWidening"],
+            "writerFeatures": ["typeWidening", "rowTracking"]}  # fmt: skip
+ASKED = frozenset({"typeWidening", "rowTracking"})
+
+
+def test_what_a_table_asks_of_its_writers_stands_in_its_commits(table: Table) -> None:
+    assert table.load().features is None
+    table.commit(1, batch(1), {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}, {"metaData": {"id": "t"}})
+    assert (table.load().features, table.load().table_id) == (frozenset(), "t")
+    table.commit(3, batch(3), {"protocol": PROTOCOL})
+    assert table.load().features == ASKED
+    table.commit(3, batch(3), {"protocol": {"minReaderVersion": 1, "minWriterVersion": 6}})
+    assert table.load().features == frozenset({"identityColumns"}), "which is what this version added"
+
+
+def test_or_in_what_lies_before_them(table: Table) -> None:
+    actions = [{"txn": {"appId": Q, "version": 2}}, {"protocol": PROTOCOL}, {"metaData": {"id": "t"}}]
+    table.file(f"{2:020}.checkpoint.json", *actions)
+    table.forget_below(3)
+    assert (table.load().features, table.load().table_id) == (ASKED, "t")
+    table.file(f"{3:020}.crc", {"setTransactions": [], "protocol": PROTOCOL | {"writerFeatures": []}})
+    assert table.load().features == frozenset({"typeWidening"}), "the checksum is of the newest version"
+
+
+@pytest.mark.parametrize(("value", "expected"), [("true", True), ("TRUE", True), ("false", False), (None, False)])
+def test_a_table_may_forbid_removals(table: Table, value: str | None, expected: bool) -> None:
+    table.commit(1, batch(1), {"metaData": {"configuration": {"delta.appendOnly": value} if value else {}}})
+    assert table.load().is_append_only is expected

@@ -1,0 +1,137 @@
+"""Steps that somebody else takes: a person, or Spark. Carrying out stops at one, fenced, and says what has to be done;
+whoever goes on looks whether it was. What nobody can see has to be said: `--done N`.
+
+Taken back they are in the same way, the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from ckpttool.apply.fingerprints import files_below
+from ckpttool.apply.outcome import StoppedFenced, WhyNot
+from ckpttool.apply.plan_file import PlanFile, PlannedStep
+from ckpttool.formats.delta_log import parse_delta_log_names
+from ckpttool.formats.layout import DELTA_LOG, STATE
+from ckpttool.plan.ledgers import restore_sql, rollback_sql
+from ckpttool.plan.states import later_versions
+from ckpttool.plan.steps import Check
+from ckpttool.reading.sinks import load_sink
+from ckpttool.reading.sinks.delta import read_commits
+from ckpttool.reading.sinks.iceberg import load_history
+from ckpttool.storage.store import Store, is_directory, open_store
+
+Direction = Literal["new", "old"]
+Seen = Literal["new", "old", "other"]
+NOTHING_TELLS = Check("none")
+
+
+class ByHand(Struct, frozen=True):
+    n: int
+    kind: str
+    what: str
+    check: Check
+    sink: str | None
+
+    @property
+    def is_seen(self) -> bool:
+        return self.check.kind != "none"
+
+
+class Waits(StoppedFenced):
+    """Somebody else's turn. `done`: whether they have to say when it is done, for it cannot be seen."""
+
+    def __init__(self, n: int, reason: WhyNot, *, says: bool) -> None:
+        super().__init__(reason)
+        self.n, self.says = n, says
+
+
+def by_hand(plan: PlanFile) -> list[ByHand]:
+    return [_of(step) for step in plan.steps if step.kind in ("spark", "manual")]
+
+
+def _of(step: PlannedStep) -> ByHand:
+    what = step.program or step.text or ""
+    return ByHand(step.n, step.kind, what, step.check or NOTHING_TELLS, step.table)
+
+
+# -- whether it was done -----------------------------------------------------------------------------------------------
+
+
+def seen(one: ByHand, checkpoint: Store, storage: Mapping[str, str]) -> Seen | None:
+    """`new`: it was done; None: nothing tells."""
+    if one.check.kind == "delta":
+        return _seen_in_delta(one.check, storage)
+    if one.check.kind == "iceberg":
+        return _seen_in_iceberg(one.check, storage)
+    return _seen_in_files(one.check, checkpoint) if one.check.kind == "files" else None
+
+
+def _seen_in_delta(check: Check, storage: Mapping[str, str]) -> Seen:
+    """Nothing but restores may have come since, and the last one counts."""
+    store, was = open_store(check.path or "", storage), check.was or 0
+    versions = parse_delta_log_names(store.list(DELTA_LOG)).commits
+    later = [version for version in versions if version > was]
+    if was not in versions and not later:
+        return "other"
+    commits = list(read_commits(store, later))
+    if any(commit.operation != "RESTORE" for commit in commits):
+        return "other"
+    restored = str(commits[-1].parameters.get("version")) if commits else str(was)
+    return {str(was): "old", str(check.version): "new"}.get(restored, "other")  # type: ignore[return-value]
+
+
+def _seen_in_iceberg(check: Check, storage: Mapping[str, str]) -> Seen:
+    snapshots = load_history(open_store(check.path or "", storage)).snapshots
+    current = snapshots[0].id if snapshots else None
+    return {check.was: "old", check.version: "new"}.get(current, "other")  # type: ignore[return-value]
+
+
+def _seen_in_files(check: Check, checkpoint: Store) -> Seen:
+    folder = check.path or STATE
+    there = files_below(checkpoint, folder) if is_directory(checkpoint, folder) else ()
+    return "old" if later_versions(there, check.version or 0) else "new"
+
+
+# -- whose turn it is --------------------------------------------------------------------------------------------------
+
+
+def waits(one: ByHand, towards: Direction) -> Waits:
+    what = one.what if towards == "new" else _back(one)
+    doer = "Spark" if one.kind == "spark" else "a person"
+    text = f"step {one.n} is for {doer}: {what}"
+    return Waits(one.n, WhyNot("by-hand", text, next_step="then go on"), says=not one.is_seen)
+
+
+def _back(one: ByHand) -> str:
+    check = one.check
+    if check.kind == "delta" and check.was is not None:
+        return restore_sql(check.path or "", check.was)
+    if check.kind == "iceberg" and check.was is not None:
+        by_place = "CALL ckpt." in one.what
+        return rollback_sql(check.path or "", check.was, by_place=by_place, procedure="set_current_snapshot")
+    return f"take back what was done for: {one.what}"
+
+
+def changed(one: ByHand) -> WhyNot:
+    where = one.check.path or "what it is about"
+    return WhyNot("sink-changed", f"{where} was written since, by this query or by others", next_step="plan anew")
+
+
+def told(one: ByHand, plan: PlanFile, storage: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Of a step for a table, as for those that are carried out here."""
+    if one.sink is None:
+        return
+    found = load_sink(one.sink, storage, query_id=plan.query_id, txn_app_id=plan.asked.txn_app_id)
+    before = next((mark for mark in plan.relies_on.sinks if mark.path == one.sink), None)
+    entry, newest = found.entry(found.key), found.writes[-1].version if found.writes else None
+    yield {
+        "path": one.sink,
+        "version_before": one.check.was,
+        "version_after": newest,
+        "ledger_before": before.ledger.get(found.key or "") if before else None,
+        "ledger_after": entry.batch_id if entry else None,
+    }
