@@ -7,16 +7,17 @@ from collections.abc import Iterator
 
 from ckpttool.api import plan_restart
 from ckpttool.apply import applies
+from ckpttool.apply.brokers import broker_changes
 from ckpttool.apply.fingerprints import differences, mark_sink
 from ckpttool.apply.journal import Journal
 from ckpttool.apply.make_plan import choose, planned_steps, promise_of, what_it_does
 from ckpttool.apply.outcome import NotApplied, WhyNot
-from ckpttool.apply.plan_file import restarted_of
+from ckpttool.apply.plan_file import PlanFile, SinkMark, restarted_of
 from ckpttool.apply.sinks import delta
 from ckpttool.apply.stores.base import WritableStore
 from ckpttool.apply.verify import AsItWillBe, broken
 from ckpttool.apply.work import Work, does_not_fit, like_siblings
-from ckpttool.diagnosis import diagnose
+from ckpttool.diagnosis import Diagnosis, diagnose
 from ckpttool.errors import CkptError, Refused
 from ckpttool.formats import layout
 from ckpttool.releases import parse_release
@@ -138,20 +139,19 @@ def _predicted_otherwise(work: Work) -> Iterator[WhyNot]:
         diagnosis, planned = plan_restart(
             plan.checkpoint, restarted, work.settings.storage, now_ms=now_ms, store=reading
         )
+    except CkptError as error:
+        yield WhyNot("not-writable", error.message, next_step=error.next_step)
+        return
+    if changed := [*_sinks_changed(plan, diagnosis), *broker_changes(plan, diagnosis)]:
+        yield from changed
+        return
+    try:
         option = choose(planned, plan.option.id)
     except Refused as error:
         yield WhyNot("plan-does-not-fit", f"it cannot be planned any more: {error.message}", next_step=error.next_step)
         return
-    except CkptError as error:
-        yield WhyNot("not-writable", error.message, next_step=error.next_step)
-        return
     if diagnosis.scene.release != parse_release(plan.spark_version["assumed"]):
         yield does_not_fit("the release", plan.spark_version["assumed"], str(diagnosis.scene.release), plan)
-    marks = [mark_sink(sink) for sink in diagnosis.scene.sinks]
-    for mark, now in zip(plan.relies_on.sinks, marks, strict=False):
-        if mark != now:
-            yield WhyNot("sink-changed", f"{mark.path} is not as it was when this was planned",
-                         str(mark), str(now), "plan anew")  # fmt: skip
     steps = planned_steps(diagnosis.scene, option)
     if [what_it_does(step) for step in steps] != [what_it_does(step) for step in plan.steps]:
         yield does_not_fit("what has to be done", f"{len(plan.steps)} steps", f"{len(steps)} steps, or others", plan)
@@ -159,3 +159,19 @@ def _predicted_otherwise(work: Work) -> Iterator[WhyNot]:
         yield WhyNot(
             "plan-does-not-fit", f"{name}: another outcome is predicted", str(promised), str(found), "plan anew"
         )
+
+
+def _sinks_changed(plan: PlanFile, diagnosis: Diagnosis) -> Iterator[WhyNot]:
+    found = [mark_sink(sink) for sink in diagnosis.scene.sinks]
+    for mark, now in zip(plan.relies_on.sinks, found, strict=False):
+        if mark != now:
+            yield WhyNot("sink-changed", f"{mark.path} is not as it was when this was planned",
+                         _spell(mark), _spell(now), "plan anew")  # fmt: skip
+
+
+def _spell(mark: SinkMark) -> str:
+    """What tells one from another, in words."""
+    said = [f"{name} {value}" for name, value in (("table", mark.table_id), ("version", mark.version),
+                                                   ("snapshot", mark.snapshot)) if value is not None]  # fmt: skip
+    said += [f"batch {batch} of {app_id}" for app_id, batch in sorted(mark.ledger.items())]
+    return ", ".join([mark.kind, *said, *([f"{mark.names.count} names in its log"] if mark.names else [])])

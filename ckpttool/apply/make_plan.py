@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 import ckpttool
 from ckpttool.api import Restarted
+from ckpttool.apply.brokers import mark_kafka
 from ckpttool.apply.fence import wires_of
 from ckpttool.apply.fingerprints import (
     directories,
@@ -98,7 +99,7 @@ def make_plan(
         raise Refused("a URL with a password or a signature in it is not saved", "give those as storage options")
     steps = planned_steps(before, option)
     wires = wires_of(before) if any(step.kind != "conf" for step in steps) else []
-    relies_on = _relied_on(before, after, steps, wires, store, storage or {})
+    relies_on = replace(_relied_on(before, after, steps, wires, store, storage or {}), kafka=mark_kafka(diagnosis))
     now_ms = int(time.time() * 1000)
     return sealed(
         PlanFile(

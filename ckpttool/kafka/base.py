@@ -121,10 +121,11 @@ class TopicAnswer(Struct, frozen=True):
 
 
 class BrokerAnswer(Struct, frozen=True):
-    """What one cluster said. `fault`: why it said nothing at all."""
+    """What one cluster said. `fault`: why it said nothing at all. `cluster_id` None: it does not tell."""
 
     servers: str
     topics: Mapping[str, TopicAnswer] = {}
+    cluster_id: str | None = None
     fault: BrokerFault | None = None
     isolation: Isolation = "read_uncommitted"
 

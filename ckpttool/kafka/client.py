@@ -94,7 +94,9 @@ class Connection(Struct, frozen=True):
 def ask(connection: Connection, question: Question) -> BrokerAnswer:
     """What the cluster has of these topics. Never raises."""
     try:
-        return BrokerAnswer(connection.servers, Call(connection).topics(question), isolation=question.isolation)
+        call = Call(connection)
+        topics = call.topics(question)
+        return BrokerAnswer(connection.servers, topics, call.cluster_id(), isolation=question.isolation)
     except Failed as failed:
         return BrokerAnswer(connection.servers, fault=failed.fault, isolation=question.isolation)
 
@@ -185,6 +187,14 @@ class Call:
             )
             for name in names
         }
+
+    def cluster_id(self) -> str | None:
+        """By which a cluster is told from another; some that speak the protocol have none."""
+        with suppress(Failed):  # the rest of the answer is there already
+            asked = self.admin.describe_cluster(request_timeout=self.left)
+            found = getattr(self.results({"cluster": asked})["cluster"], "cluster_id", None)
+            return found if isinstance(found, str) and found else None
+        return None
 
     def _matching(self, pattern: str | None) -> list[str]:
         """The topics that a pattern finds; one that only Java understands finds none here."""

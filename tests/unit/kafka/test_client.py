@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ckpttool.kafka import client
-from ckpttool.kafka.base import BrokerFault, PartitionAnswer
+from ckpttool.kafka.base import BrokerFault, PartitionAnswer, Question
 from ckpttool.kafka.settings import Settings
+from tests.parts.mock_broker import MockBroker
 
 
 @pytest.mark.parametrize(
@@ -70,3 +71,11 @@ def test_names_that_no_topic_can_have() -> None:
 
 def test_the_first_bytes_of_a_file_that_is_not_there() -> None:
     assert client.first_bytes("/no/such/file") == b""
+
+
+@pytest.mark.extras
+def test_the_cluster_is_told_from_others() -> None:
+    with MockBroker("orders") as one, MockBroker("orders") as other:
+        told = [client.ask(client.Connection(mock.address), Question(0, ("orders",))) for mock in (one, other)]
+    assert all(answer.cluster_id and answer.topics["orders"].exists for answer in told)
+    assert told[0].cluster_id != told[1].cluster_id
