@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 import ckpttool
-from ckpttool.api import Restarted
+from ckpttool.api import Restarted, plan_restart
 from ckpttool.apply.brokers import mark_kafka
 from ckpttool.apply.fence import wires_of
 from ckpttool.apply.fingerprints import (
@@ -83,6 +83,12 @@ def _is_exact(option: WayOut) -> bool:
 
 def _listed(plan: Plan) -> str:
     return f"there are: {', '.join(option.id for option in plan.options)}" if plan.options else "there is no way out"
+
+
+def plan_at(url: str, take: str, restarted: Restarted, storage: Mapping[str, str] | None = None) -> PlanFile:
+    """For what is there now."""
+    diagnosis, plan = plan_restart(url, restarted, storage, now_ms=int(time.time() * 1000))
+    return make_plan(diagnosis, choose(plan, take), plan, restarted, open_store(url, storage), storage)
 
 
 def make_plan(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -59,7 +58,9 @@ def apply(path: str, output: Output, storage: dict[str, str], **given: Any) -> i
 
 
 def _plan_of(path: str, take: str | None, restarted: Restarted, storage: dict[str, str]) -> PlanFile:
-    return _loaded(path) if take is None else _planned(path, take, restarted, storage)
+    from ckpttool.apply.make_plan import plan_at
+
+    return _loaded(path) if take is None else plan_at(path, take, restarted, storage)
 
 
 def _loaded(path: str) -> PlanFile:
@@ -68,15 +69,6 @@ def _loaded(path: str) -> PlanFile:
     if os.path.isdir(path) or "://" in path:
         raise click.UsageError(f"{path} is no plan: a checkpoint needs --take OPTION, or --resume")
     return load_plan(path)
-
-
-def _planned(path: str, take: str, restarted: Restarted, storage: dict[str, str]) -> PlanFile:
-    from ckpttool.api import plan_restart
-    from ckpttool.apply.make_plan import choose, make_plan
-    from ckpttool.storage.store import open_store
-
-    diagnosis, plan = plan_restart(path, restarted, storage, now_ms=int(time.time() * 1000))
-    return make_plan(diagnosis, choose(plan, take), plan, restarted, open_store(path, storage), storage)
 
 
 def _ask(plan: PlanFile, storage: dict[str, str]) -> None:

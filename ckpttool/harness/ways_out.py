@@ -8,23 +8,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from random import Random
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ckpttool.api import Restarted
+from ckpttool.apply.make_plan import plan_at
 from ckpttool.errors import Refused
 from ckpttool.formats import layout
+from ckpttool.harness.apply_command import ApplyCommand
 from ckpttool.harness.crashes import crash_of, torn
 from ckpttool.harness.history import Case
-from ckpttool.harness.images import Image, remove_parts
+from ckpttool.harness.images import Image
 from ckpttool.harness.place import JobPlace
 from ckpttool.harness.predict import as_restarted, diagnose
 from ckpttool.harness.session import Ask
-from ckpttool.harness.take_steps import TakenSteps, needs_a_person, take_steps
 from ckpttool.harness.tears import Tear, tear, tears
 from ckpttool.harness.trial import Trial
-from ckpttool.plan import Plan, Rewind, SetAside, Step, WayOut, Wish, Write
-from ckpttool.plan.steps import SET_ASIDE
+from ckpttool.plan import Manual, Plan, Rewind, SetAside, Spark, Step, WayOut, Wish, Write
+from ckpttool.plan.steps import spell
 
 # Losses of files that a restart may not get over by itself.
 TORN = ("metadata", "offsets", "offsets-before", "commits", "commits-before", "source-log", "state-delta",
@@ -58,7 +61,7 @@ def needs(place: JobPlace) -> Iterator[Need]:
 
 
 def harmless(plan: Plan) -> list[WayOut]:
-    """Those that promise to do no harm, and that `take_steps` can take."""
+    """Those that promise to do no harm, and that need no person but to stop the query."""
     return [
         option
         for option in plan.options
@@ -66,39 +69,65 @@ def harmless(plan: Plan) -> list[WayOut]:
     ]
 
 
+def needs_a_person(step: Step) -> bool:
+    """Of an image no query runs, so nobody has to stop one."""
+    return isinstance(step, Spark) or (isinstance(step, Manual) and step.target != "query")
+
+
 def cases_of_ways_out(trial: Trial, ask: Ask, done: Image, doubled: Image) -> Iterator[Case]:
     """Recover after each way out that is offered: for the image of a finished batch, whole and torn, and for that of
-    one which only the sink has, as it is."""
+    one which only the sink has, as it is. Once it is carried out in one go, and once with a kill in the middle."""
     place = trial.job.place
     trial.put_back(done)
     for image, need in [(doubled, Need()), *((done, need) for need in needs(place))]:
         _put_back(trial, image, need)
-        _, plan = diagnose(place, as_restarted(trial.run, place, trial.run.conf, need.wish))
+        restarted = as_restarted(trial.run, place, trial.run.conf, need.wish)
+        _, plan = diagnose(place, restarted)
         for way_out in harmless(plan):
-            edit = _put_back(trial, image, need)
-            crash = crash_of(image, trial.read(), armed=True)
-            try:
-                taken = take_steps(way_out.steps, place.checkpoint, trial.job.scratch)
-            except Refused as refusal:
-                raise Refused(f"{way_out.id} for {need.name}: {refusal.message}", refusal.next_step) from None
-            case = trial.recover_disk(ask, torn(crash, edit) if edit else crash, taken.conf)
             name = f"way-out-{way_out.id}-{need.name}-{image.id}"
-            path = str(trial.images.path(image))
-            yield trial.keep(replace(operated(case, way_out, taken), name=name, image=path))
+            case, count = _case(trial, ask, image, need, way_out, restarted, name)
+            yield case
+            if count:  # a setting alone changes no file
+                at = Random(name).randrange(count // 2, count)  # when there is something to go on with
+                yield _case(trial, ask, image, need, way_out, restarted, f"{name}-killed-{at}", at)[0]
+
+
+def _case(
+    trial: Trial,
+    ask: Ask,
+    image: Image,
+    need: Need,
+    way_out: WayOut,
+    restarted: Restarted,
+    name: str,
+    killed_at: int | None = None,
+) -> tuple[Case, int]:
+    """With the number of operations that carrying it out took."""
+    edit = _put_back(trial, image, need)
+    crash = crash_of(image, trial.read(), armed=True)
+    try:
+        plan = plan_at(str(trial.job.place.checkpoint), way_out.id, restarted)
+        count = ApplyCommand(plan, trial.job.scratch).carry_out(killed_at)
+    except Refused as refusal:
+        raise Refused(f"{way_out.id} for {need.name}: {refusal.message}", refusal.next_step) from None
+    conf = {step.k: step.v for step in plan.steps if step.k is not None and step.v is not None}
+    case = trial.recover_disk(ask, torn(crash, edit) if edit else crash, conf)
+    path = str(trial.images.path(image))
+    return trial.keep(replace(operated(case, way_out, killed_at), name=name, image=path)), count
 
 
 def _put_back(trial: Trial, image: Image, need: Need) -> str | None:
-    """The image as the need has it, without what an earlier way out has set aside; what was torn, in words."""
-    place = trial.job.place
+    """The image as the need has it; what was torn, in words."""
     trial.put_back(image)
-    remove_parts(place.root, [f"{part}{SET_ASIDE}" for part in place.parts])
-    return tear(place, need.tear) if need.tear else None
+    return tear(trial.job.place, need.tear) if need.tear else None
 
 
-def operated(case: Case, way_out: WayOut, taken: TakenSteps) -> Case:
+def operated(case: Case, way_out: WayOut, killed_at: int | None = None) -> Case:
     """The case as one in which a hand helped: what plan-recovery said of the disk before is not asked."""
     first, *others = case.restarts
-    by_hand = replace(first, by_hand=tuple(taken.in_words))
+    killed = () if killed_at is None else (f"killed before operation {killed_at}, and resumed",)
+    steps = (f"{spell(step)}: {step.why}" for step in way_out.steps)
+    by_hand = replace(first, by_hand=(f"ckpt apply --take {way_out.id}", *killed, *steps))
     return replace(
         case,
         restarts=(by_hand, *others),

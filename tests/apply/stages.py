@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ckpttool.api import Restarted, plan_restart
-from ckpttool.apply.make_plan import choose, make_plan
+from ckpttool.api import Restarted
+from ckpttool.apply.make_plan import plan_at
 from ckpttool.apply.outcome import Outcome
 from ckpttool.apply.plan_file import PlanFile, encode_plan, parse_plan
 from ckpttool.apply.run import apply_plan, plan_to_resume, plan_to_undo, take_back_plan
 from ckpttool.apply.work import ApplySettings
 from ckpttool.formats.metadata import APPLY_FENCE, UNDO_FENCE
 from ckpttool.plan import Rewind
-from ckpttool.storage.store import open_store
 from tests.builders import build
 from tests.samples.place import about, place_sample
 
@@ -52,9 +50,7 @@ class Stage:
 
 def plan_for(checkpoint: Path, take: str, restarted: Restarted) -> PlanFile:
     """As it is read from the file that it was saved in."""
-    diagnosis, plan = plan_restart(str(checkpoint), restarted, now_ms=int(time.time() * 1000))
-    option = choose(plan, take)
-    return parse_plan(encode_plan(make_plan(diagnosis, option, plan, restarted, open_store(str(checkpoint)))))
+    return parse_plan(encode_plan(plan_at(str(checkpoint), take, restarted)))
 
 
 def story(text: str, damage: Callable[[Path], object] = Path.exists) -> Callable[[Path], Path]:

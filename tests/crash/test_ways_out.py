@@ -45,3 +45,11 @@ def test_tables_were_restored_and_records_lowered(operated: list[Judgement]) -> 
     assert len({judgement.case.way_out for judgement in operated}) >= 4
     assert any(commit.restored_to is not None for one in operated for commit in one.case.after.sink or ())
     assert any("record batch" in step for one in operated for step in one.case.restarts[0].by_hand)
+
+
+def test_each_was_killed_as_well(operated: list[Judgement]) -> None:
+    """All of them but settings, which change no file."""
+    names = [judgement.case.name for judgement in operated]
+    whole = [name for name in names if "-killed-" not in name]
+    assert len(names) >= 1.8 * len(whole)
+    assert all(any(name.startswith(f"{one}-killed-") for name in names) for one in whole if "back-to" in one)

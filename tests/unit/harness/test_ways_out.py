@@ -9,7 +9,6 @@ import pytest
 from ckpttool.api import Restarted
 from ckpttool.harness.place import JobPlace
 from ckpttool.harness.predict import diagnose
-from ckpttool.harness.take_steps import TakenSteps
 from ckpttool.harness.tears import tear
 from ckpttool.harness.ways_out import Need, harmless, kept_up_to, needs, operated
 from ckpttool.plan import WayOut
@@ -53,6 +52,13 @@ def test_a_torn_file_has_ways_out_that_promise_no_harm(place: JobPlace) -> None:
 
 def test_the_history_says_which_hand_helped(place: JobPlace) -> None:
     (way_out, *_) = ways_out(place, Need(to_batch=1))
-    case = operated(sound_history(Shape()).case, way_out, TakenSteps(in_words=["set aside offsets/3: because"]))
+    case = operated(sound_history(Shape()).case, way_out)
     assert (case.way_out, case.rewound_to, case.prediction) == (way_out.id, 1, None)
-    assert case.restarts[0].by_hand == ("set aside offsets/3: because",)
+    assert case.restarts[0].by_hand[0] == "ckpt apply --take rewind-to-batch"
+    assert any(words.startswith("set aside offsets/3") for words in case.restarts[0].by_hand)
+
+
+def test_and_that_it_was_killed(place: JobPlace) -> None:
+    (way_out, *_) = ways_out(place, Need(to_batch=1))
+    case = operated(sound_history(Shape()).case, way_out, killed_at=60)
+    assert case.restarts[0].by_hand[1] == "killed before operation 60, and resumed"
