@@ -33,7 +33,6 @@ def carry_out(work: Work, *, resumes: bool = False) -> None:
         try:
             _keep(work)
             work.back_up(directories)  # 3
-            work.outcome.changed = work.outcome.fenced = True
             work.fence_up(fence.APPLYING, [old_metadata(work)])  # 4
             work.wires_up(work.plan.wires, wire_text(work))  # 5
             _look_again(work)  # 6

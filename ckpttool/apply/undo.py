@@ -102,7 +102,6 @@ def _keep_out(work: Work) -> None:
     was_fenced = work.is_fenced
     if not was_fenced and not work.journal.is_undoing:
         work.journal.write("looked", result={"wires": _wires_of_now(work)})
-    work.outcome.changed = work.outcome.fenced = True
     try:
         work.fence_up(fence.UNDOING, [old_metadata(work), new_metadata(work)])
         work.wires_up(_wires(work) if work.plan.wires else [], wire_text(work, undoing=True))

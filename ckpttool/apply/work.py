@@ -200,12 +200,13 @@ class Work:
     # -- the fence and the wires ---------------------------------------------------------------------------------------
 
     def fence_up(self, fence: bytes, before: Iterable[bytes | None]) -> None:
-        """`before`: what may be there, besides another fence."""
+        """`before`: what may be there, besides another fence. The first thing that is changed."""
         found, body = self.checkpoint.look(layout.METADATA), self.body(layout.METADATA)
-        if body == fence:
-            return
         if body not in before and not is_fence(body):
             raise self._neither(layout.METADATA)
+        self.outcome.changed = self.outcome.fenced = True
+        if body == fence:
+            return
         if found is None:
             self.checkpoint.create(layout.METADATA, [fence])
         else:

@@ -15,6 +15,7 @@ from typing import Any
 from unittest.mock import patch
 
 CHANGING = ("open", "write", "link", "rename", "unlink", "mkdir", "rmdir", "utime", "fchown", "fchmod")
+LOOKING = ("read", "scandir", "stat", "fsync")
 
 
 class Killed(BaseException):
@@ -23,22 +24,23 @@ class Killed(BaseException):
 
 class System:
     """`os`, where the call number `at` that changes something is `fate`d: `kill` before it, `torn` in the middle of
-    it, or an errno; `for_good`: and all that follow. Nothing is flushed, since no power is lost here."""
+    it, or an errno; `for_good`: and all that follow. `looks`: calls count too that change nothing. Nothing is flushed,
+    since no power is lost here."""
 
-    def __init__(self, at: int | None = None, fate: str = "kill", *, for_good: bool = True) -> None:
-        self.at, self.fate, self.for_good = at, fate, for_good
+    def __init__(
+        self, at: int | None = None, fate: str = "kill", *, for_good: bool = True, looks: bool = False
+    ) -> None:
+        self.at, self.fate, self.for_good, self.looks = at, fate, for_good, looks
         self.calls = 0
         self.told: list[str] = []
 
     def __getattr__(self, name: str) -> Any:
-        real = getattr(os, name)
-        if name == "fsync":
-            return self._flush
-        return self._guarded(name, real) if name in CHANGING else real
+        real = self._flush if name == "fsync" else getattr(os, name)
+        return self._guarded(name, real) if name in CHANGING or (self.looks and name in LOOKING) else real
 
     def _guarded(self, name: str, real: Any) -> Any:
         def call(*given: Any, **named: Any) -> Any:
-            if name == "open" and not given[1] & os.O_CREAT:
+            if name == "open" and not given[1] & os.O_CREAT and not self.looks:
                 return real(*given, **named)
             self.calls += 1
             self.told.append(name)

@@ -208,26 +208,61 @@ def test_taking_back_what_is_finished_may_be_killed(stage: Stage, tmp_path: Path
 
 # -- a disk that does not do what it is asked --------------------------------------------------------------------------
 
+ERRORS = ("EIO", "ENOSPC", "EACCES", "EROFS", "ETIMEDOUT")
 
-@pytest.mark.parametrize("error", ["EIO", "ENOSPC", "EACCES", "EROFS", "ETIMEDOUT"])
+
+def failing(trial: Trial, at: int, error: str, *, for_good: bool, looks: bool) -> bool:
+    """Whether anything was left to lead out of."""
+    trial.put_back(trial.before)
+    with on(System(at, error, for_good=for_good, looks=looks)):
+        outcome = carry_out(trial.plan)
+    if outcome.state == "refused":
+        assert bodies(trial.now) == bodies(trial.old)
+        assert exit_code_of(outcome) == 6
+        assert outcome.reasons[0].id != "bug"
+    elif outcome.state == "stopped":
+        assert trial.is_fenced() or bodies(trial.now) == bodies(trial.new)
+        assert exit_code_of(outcome) == 5
+        assert (outcome.changed, outcome.fenced) == (True, trial.is_fenced())
+        assert outcome.next
+    else:
+        assert bodies(trial.now) == bodies(trial.new), "what was left to do did not matter"
+        return False
+    bury(trial.checkpoint)
+    with imaged(trial, trial.folder.parent) as image:
+        trial.check_both_ends(image)
+    return True
+
+
+def calls_with_looks(trial: Trial) -> int:
+    trial.put_back(trial.before)
+    with on(System(looks=True)) as whole:
+        assert carry_out(trial.plan).state == "applied"
+    return whole.calls
+
+
+@pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("for_good", [True, False], ids=["for-good", "once"])
 def test_what_fails_is_refused_or_stopped_behind_the_fence(error: str, for_good: bool, tmp_path: Path) -> None:
     trial = Trial(STAGES[0], tmp_path / "trial")
     for at in range(1, len(trial.calls) + 1, 17):
-        trial.put_back(trial.before)
-        with on(System(at, error, for_good=for_good)):
-            outcome = carry_out(trial.plan)
-        if outcome.state == "refused":
-            assert bodies(trial.now) == bodies(trial.old)
-            assert exit_code_of(outcome) == 6
-        elif outcome.state == "stopped":
-            assert trial.is_fenced() or bodies(trial.now) == bodies(trial.new)
-            assert exit_code_of(outcome) == 5
-            assert (outcome.changed, outcome.fenced) == (True, trial.is_fenced())
-            assert outcome.next
-        else:
-            assert bodies(trial.now) == bodies(trial.new), "what was left to do did not matter"
-            continue
-        bury(trial.checkpoint)
-        with imaged(trial, tmp_path / "trial") as image:
-            trial.check_both_ends(image)
+        failing(trial, at, error, for_good=for_good, looks=False)
+
+
+@pytest.mark.parametrize("error", ERRORS[:2])
+@pytest.mark.parametrize("for_good", [True, False], ids=["for-good", "once"])
+def test_so_is_what_cannot_be_read_or_flushed(error: str, for_good: bool, tmp_path: Path) -> None:
+    trial = Trial(STAGES[0], tmp_path / "trial")
+    count = calls_with_looks(trial)
+    for at in range(1, count + 1, count // 12):
+        failing(trial, at, error, for_good=for_good, looks=True)
+
+
+@pytest.mark.at_length
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize("stage", STAGES, ids=str)
+def test_so_it_is_at_every_call(stage: Stage, error: str, tmp_path: Path) -> None:
+    trial = Trial(stage, tmp_path / "trial")
+    count = calls_with_looks(trial)
+    for at in range(1, count + 1):
+        failing(trial, at, error, for_good=at % 2 == 0, looks=True)

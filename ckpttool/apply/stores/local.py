@@ -144,6 +144,7 @@ class LocalDisk(WritableStore):
                 os.mkdir(name, 0o700, dir_fd=directory)
             with self._directory(path) as made:
                 _bear(made, bearing)
+                os.fsync(made)
             os.fsync(directory)
 
     def remove_directory(self, path: str) -> None:
@@ -161,6 +162,7 @@ class LocalDisk(WritableStore):
         with _telling(path), self._directory(path) as directory:
             if os.fstat(directory).st_mtime_ns != modified_ns:
                 os.utime(directory, ns=(modified_ns, modified_ns))
+                os.fsync(directory)
         return True
 
     def free_bytes(self) -> int | None:
@@ -257,6 +259,7 @@ def _entered(name: str, directory: int, make: bool) -> int:
         os.mkdir(name, 0o700, dir_fd=directory)
     made = os.open(name, _DIRECTORY, dir_fd=directory)
     _bear(made, around)
+    os.fsync(made)
     os.fsync(directory)
     return made
 
