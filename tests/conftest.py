@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from ckpttool.cli import main
+from tests.parts.generations import GenerationsServer
 from tests.parts.hdfs import HdfsServer
 from tests.parts.stores import SERVERS, ObjectServer
 from tests.parts.versity import VersityServer
@@ -20,6 +21,8 @@ from tests.samples.place import place_sample
 
 # What needs more than Python packages is left to `make test-storage`.
 HEAVY = {"hdfs": HdfsServer, "versity": VersityServer}
+# Where something is changed: Google's storage with the conditions that its emulator does not look at.
+CHANGEABLE = {"s3": SERVERS["s3"], "azure": SERVERS["azure"], "generations": GenerationsServer}
 AT_LENGTH = (pytest.mark.storage, pytest.mark.spark)
 
 
@@ -91,7 +94,7 @@ def object_servers() -> Iterator[Callable[[str], ObjectServer]]:
 
         def server(kind: str) -> ObjectServer:
             if kind not in started:
-                started[kind] = running.enter_context({**SERVERS, **HEAVY}[kind]())
+                started[kind] = running.enter_context({**SERVERS, **CHANGEABLE, **HEAVY}[kind]())
             return started[kind]
 
         yield server

@@ -8,6 +8,7 @@ promised the fence stays.
 from __future__ import annotations
 
 import time
+from itertools import groupby
 
 from ckpttool.apply import applies, by_hand, fence, places
 from ckpttool.apply.fingerprints import differences
@@ -16,18 +17,19 @@ from ckpttool.apply.lock import locked
 from ckpttool.apply.look import look, look_around
 from ckpttool.apply.outcome import NotApplied, StepResult, StoppedFenced, WhyNot
 from ckpttool.apply.sinks import delta
-from ckpttool.apply.stores.base import Bearing
+from ckpttool.apply.stores.base import Bearing, together
 from ckpttool.apply.verify import AsItWillBe, broken, found_now
 from ckpttool.apply.work import KeptFile, Work, does_not_fit
-from ckpttool.errors import CkptError
+from ckpttool.errors import CkptError, Unavailable
 from ckpttool.formats import layout
 
 
 def carry_out(work: Work, *, resumes: bool = False) -> None:
     """The nine steps. May be called again however it ended."""
-    directories = directories_of(work)
     look(work, resumes=resumes)  # 1
+    directories = directories_of(work)
     with locked(work.checkpoint, work.settings.lock_timeout, take_over=resumes) as work.outcome.took_over:  # 2
+        work.look_anew()
         look_around(work, resumes=resumes)
         is_begun = work.is_fenced and work.is_begun
         try:
@@ -38,7 +40,7 @@ def carry_out(work: Work, *, resumes: bool = False) -> None:
             _look_again(work)  # 6
         except CkptError as error:
             if is_begun:
-                raise StoppedFenced(*why(error)) from None
+                raise stopped(error) from None
             back_to_old(work, error)
         take_steps(work)  # 7
         verify(work)  # 8
@@ -70,20 +72,27 @@ def _look_again(work: Work) -> None:
 
 
 def take_steps(work: Work) -> None:
-    for result in work.outcome.steps:
-        began = time.monotonic()
-        try:
-            changed = _take(work, result)
-        except by_hand.Waits:
-            raise
-        except CkptError:
-            result.result = "failed"
-            raise
-        finally:
-            result.ms = int((time.monotonic() - began) * 1000)
-        result.result = "done" if changed else "was_done"
-        if changed:
-            work.journal.write("step", result.n)
+    """In their order; files of state that go, which have none, as many at once as the store takes."""
+    for goes_together, results in groupby(work.outcome.steps, lambda result: result.n in work.changes.unordered):
+        several = list(results)
+        for step in [several] if goes_together else [[one] for one in several]:
+            if any(together(work.checkpoint, lambda result: _take_step(work, result), step)):
+                work.journal.write("step", step[-1].n, None if len(step) == 1 else {"from": step[0].n})
+
+
+def _take_step(work: Work, result: StepResult) -> bool:
+    began = time.monotonic()
+    try:
+        changed = _take(work, result)
+    except by_hand.Waits:
+        raise
+    except CkptError:
+        result.result = "failed"
+        raise
+    finally:
+        result.ms = int((time.monotonic() - began) * 1000)
+    result.result = "done" if changed else "was_done"
+    return changed
 
 
 def _take(work: Work, result: StepResult) -> bool:
@@ -97,7 +106,7 @@ def _take(work: Work, result: StepResult) -> bool:
         changed = delta.make(table) or "done" in before  # one commit for all of them
         if result.n == table.n:
             work.outcome.sinks.append(delta.told(table))
-    for change in (one for one in work.changes.every if one.n == result.n):
+    for change in work.changes.of_step(result.n):
         result.before = _told(work, change.tree, change.path)
         changed |= work.take(change, work.new_content, work.new_bearing)
         result.after = _told(work, change.tree, change.path)
@@ -178,6 +187,11 @@ def finish(work: Work) -> None:
 def why(error: CkptError) -> list[WhyNot]:
     reasons = getattr(error, "reasons", None)
     return list(reasons) if reasons else [WhyNot("not-writable", error.message, next_step=error.next_step)]
+
+
+def stopped(error: CkptError) -> CkptError:
+    """While the fence stands. What cannot be reached stays that."""
+    return error if isinstance(error, Unavailable) else StoppedFenced(*why(error))
 
 
 def wire_text(work: Work, *, undoing: bool = False) -> bytes:

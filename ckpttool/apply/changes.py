@@ -44,6 +44,24 @@ class FileChanges(Struct, frozen=True, dict=True):
         effective = [one for one in merged if one.old != one.new and (one.tree, one.path) != (0, layout.METADATA)]
         return tuple(sorted(effective, key=lambda one: one.tree == 0 and one.path in self.plan.wires))
 
+    def of_step(self, n: int) -> list[Change]:
+        return self._by_step.get(n, [])
+
+    @cached_property
+    def unordered(self) -> frozenset[int]:
+        """Steps that take out files of state, and nothing else: whichever goes first, the fence keeps Spark out."""
+        return frozenset(
+            step.n for step in self.plan.steps
+            if step.kind == "set_aside" and step.target == "state" and step.path not in self.directories
+        )  # fmt: skip
+
+    @cached_property
+    def _by_step(self) -> dict[int, list[Change]]:
+        found: dict[int, list[Change]] = {}
+        for change in self.every:
+            found.setdefault(change.n, []).append(change)
+        return found
+
     @cached_property
     def bodies(self) -> dict[str, bytes]:
         """What is written, by path; all of it in the checkpoint."""
@@ -102,8 +120,9 @@ class FileChanges(Struct, frozen=True, dict=True):
 
     def _files_of(self, path: str) -> Sequence[str]:
         """Itself, or what is in it."""
-        below = [one for one in self._marks if one.startswith(f"{path}/") and self._marks[one]]
-        return below if path in self.directories else [path]
+        if path not in self.directories:
+            return [path]
+        return [one for one in self._marks if one.startswith(f"{path}/") and self._marks[one]]
 
 
 def _split(path: str) -> tuple[str, str]:

@@ -6,18 +6,20 @@ in every directory that it reads. What is changed elsewhere does not matter.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ckpttool.apply.plan_file import FileMark, NamesMark, SinkMark, absolute_place, is_of_sink
-from ckpttool.errors import NotFound, Refused
+from ckpttool.errors import CkptError, NotFound, Refused
 from ckpttool.formats import layout
+from ckpttool.formats.limits import PIECE_BYTES
 from ckpttool.scene.scene import Scene
 from ckpttool.scene.sinks import SinkEvidence
-from ckpttool.storage.store import Store, read_pieces
+from ckpttool.storage.store import FileStat, Store, read_pieces
 from ckpttool.words import quote
 
 
@@ -45,6 +47,29 @@ def mark_file(store: Store, path: str, told_as: str | None = None) -> FileMark:
         digest.update(piece)
         size += len(piece)
     return FileMark(told_as or path, size=size, sha256=digest.hexdigest())
+
+
+def mark_files(store: Store, paths: Sequence[str]) -> Iterator[FileMark]:
+    """Each by its content; what can be held is read as the store likes best."""
+    for folder in {path.rpartition("/")[0] for path in paths}:
+        with suppress(NotFound):
+            store.list(folder)
+    small = [path for path in paths if _can_be_held(store.stat(path))]
+    bodies, together = store.read_all(small), set(small)
+    for path in paths:
+        if path not in together:
+            yield mark_file(store, path)
+            continue
+        _, body = next(bodies)
+        if isinstance(body, CkptError):
+            raise body
+        yield FileMark(path, size=len(body), sha256=sha256(body).hexdigest())
+
+
+def _can_be_held(found: FileStat | None) -> bool:
+    if found is None or found.is_directory or found.leads_out:
+        return False
+    return found.size_bytes is not None and found.size_bytes <= PIECE_BYTES
 
 
 def mark_unread(store: Store, path: str) -> FileMark:
@@ -143,10 +168,12 @@ def differences(
     """`becomes`: by path, the content after the plan (SHA-256, None: no file), which is as good as the one before it.
     `own`: what else we put there, or took away."""
     marks = {mark.path: mark for mark in files}
+    ours = {path for path in marks if is_of_sink(path) or path in own}
+    read = mark_files(store, [path for path, mark in marks.items() if path not in ours and _is_read(mark)])
     for path, mark in marks.items():
-        if is_of_sink(path) or path in own:
+        if path in ours:
             continue
-        now = mark_file(store, path) if mark.sha256 or mark.absent else mark_unread(store, path)
+        now = next(read) if _is_read(mark) else mark_unread(store, path)
         if now != mark and not (path in becomes and now.sha256 == becomes[path]):
             yield Mismatch(path, _spell(mark), _spell(now))
     there = {path for path, mark in marks.items() if not mark.absent} | {one.path for one in names}
@@ -165,6 +192,10 @@ def as_before(directory: str, found: set[str], there: Collection[str], ours: Ite
         if folder == directory:
             names = names | {name} if path in there else names - {name}
     return names
+
+
+def _is_read(mark: FileMark) -> bool:
+    return mark.absent or mark.sha256 is not None
 
 
 def _spell(mark: FileMark) -> str:

@@ -111,7 +111,7 @@ def _take(store: WritableStore, mine: Lock, timeout_s: float, *, take_over: bool
 def _probe(store: WritableStore, mine: Lock) -> None:
     """A store that takes the same lock twice would take anything twice."""
     try:
-        store.create(places.LOCK, [msgspec.json.encode(mine)])
+        store.create(places.LOCK, [msgspec.json.encode(msgspec.structs.replace(mine, command="probe"))])
     except AlreadyThere:
         return
     _let_go(store, mine.id)

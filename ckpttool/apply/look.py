@@ -42,7 +42,6 @@ def look(work: Work, *, resumes: bool) -> None:
 
 def look_around(work: Work, *, resumes: bool) -> None:
     """Whether somebody else is at it: asked once more by whoever has waited for the lock."""
-    work.look_anew()
     work.journal = Journal(work.checkpoint, work.plan.id)
     if reasons := list(_in_the_way(work, resumes=resumes)):
         raise NotApplied(*reasons)
@@ -90,15 +89,18 @@ def _alive(work: Work) -> Iterator[WhyNot]:
 
 def seconds_quiet(store: WritableStore) -> float | None:
     """How long nothing was written to the logs."""
-    times = []
+    times: dict[str, int] = {}
     for folder in (layout.OFFSETS, layout.COMMITS):
         names = [name for name in store.names(folder) or () if name.isdecimal()]
         newest = max(names, key=int, default=None)
         found = store.bearing_of(f"{folder}/{newest}") if newest else None
         if found is not None and found.modified_ns is not None:
-            times.append(found.modified_ns / 1e9)
-    clock = store.clock_s() if times else None
-    return None if clock is None else clock - max(times)
+            times[f"{folder}/{newest}"] = found.modified_ns
+    if not times:
+        return None
+    newest_path = max(times, key=lambda path: times[path])
+    clock = store.clock_s(newest_path)
+    return None if clock is None else clock - times[newest_path] / 1e9
 
 
 def _not_possible(work: Work) -> Iterator[WhyNot]:

@@ -18,6 +18,7 @@ from ckpttool.apply.fingerprints import (
     directories_below,
     files_below,
     mark_file,
+    mark_files,
     mark_names,
     mark_sink,
     mark_unread,
@@ -234,7 +235,7 @@ def _relied_on(
     unread = state_files(after) - touched
     there = {one for one in names if not one or is_directory(store, one)}
     read = (touched | opened(before, after) | (names - there)) - unread
-    files = [*(mark_file(store, one) for one in sorted(read)), *(mark_unread(store, one) for one in sorted(unread))]
+    files = [*mark_files(store, sorted(read)), *(mark_unread(store, one) for one in sorted(unread))]
     return ReliedOn(
         files=[*files, *outside],
         names=[mark_names(store, one) for one in sorted(there)],
@@ -249,8 +250,8 @@ def _folders(path: str) -> Iterator[str]:
 
 
 def _cost(steps: Sequence[PlannedStep], files: Sequence[FileMark]) -> PlanCost:
-    taken = [step.path for step in steps if step.path]
-    marked = [mark for mark in files if any(mark.path == one or mark.path.startswith(f"{one}/") for one in taken)]
+    taken = {step.path for step in steps if step.path}
+    marked = [mark for mark in files if mark.path in taken or any(one in taken for one in _folders(mark.path))]
     sizes = [mark.size or 0 for mark in marked if not mark.absent]
     moved = sum(sizes)
     return PlanCost(files=len(sizes), bytes_backed_up=moved, bytes_moved=moved, requests=4 * len(sizes) + 25)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ckpttool.apply import applies, by_hand, fence
-from ckpttool.apply.carry_out import new_metadata, old_metadata, why, wire_text
+from ckpttool.apply.carry_out import new_metadata, old_metadata, stopped, why, wire_text
 from ckpttool.apply.changes import Change
 from ckpttool.apply.fingerprints import as_before, names_in, names_mark
 from ckpttool.apply.journal import Journal
@@ -27,6 +27,7 @@ def take_back(work: Work) -> None:
     """May be called again however it ended."""
     check(work)
     with locked(work.checkpoint, work.settings.lock_timeout, take_over=True) as work.outcome.took_over:
+        work.look_anew()
         work.journal = Journal(work.checkpoint, work.plan.id)
         check(work)  # whoever had the lock before may have gone on
         for tree in work.trees:
@@ -111,7 +112,7 @@ def _keep_out(work: Work) -> None:
             raise NotApplied(*reasons)
     except CkptError as error:
         if was_fenced or work.journal.is_undoing:
-            raise StoppedFenced(*why(error)) from None
+            raise stopped(error) from None
         _back_to_new(work, error)
     if not work.journal.is_undoing:
         work.journal.write("undoing")
@@ -190,6 +191,6 @@ def _back_to_new(work: Work, error: CkptError) -> None:
         work.wires_down(_wires(work))
         work.fence_down(new_metadata(work), None)
     except CkptError:
-        raise StoppedFenced(*why(error)) from None
+        raise stopped(error) from None
     work.outcome.changed = work.outcome.fenced = False
     raise NotApplied(*why(error)) from None

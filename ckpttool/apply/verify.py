@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from ckpttool.api import Restarted, plan_restart
 from ckpttool.apply.make_plan import promise_of
 from ckpttool.apply.plan_file import PlanFile, Promise, restarted_of
-from ckpttool.errors import NotFound
+from ckpttool.errors import CkptError, NotFound
 from ckpttool.formats.layout import OWN_DIRECTORY
 from ckpttool.releases import parse_release
 from ckpttool.storage.store import FileStat, Store
@@ -46,6 +46,19 @@ class AsItWillBe(Store):
 
     def read_range(self, path: str, start: int, end: int) -> bytes:
         return self._store.read_range(path, start, end)
+
+    def read_all(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes | CkptError]]:
+        own = {path for path in paths if path in self._hidden or path in self._instead}
+        others = self._store.read_all([path for path in paths if path not in own])
+        for path in paths:
+            yield from super().read_all([path]) if path in own else [next(others)]
+
+    def survey(self, path: str = "", parts: Sequence[str] = ()) -> None:
+        self._store.survey(path, parts)
+
+    def prefetch(self, needed: Callable[[], Sequence[str]]) -> None:
+        own = self._hidden | set(self._instead)
+        self._store.prefetch(lambda: [path for path in needed() if path not in own])
 
     def at(self, path: str) -> Store:
         return self._store.at(path)

@@ -26,7 +26,7 @@ from ckpttool.apply.journal import Journal
 from ckpttool.apply.outcome import NotApplied, Outcome, StepResult, StoppedFenced, WhyNot
 from ckpttool.apply.plan_file import PlanFile, encode_plan
 from ckpttool.apply.sinks.delta import state_of, table_changes
-from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, WritableStore
+from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, WritableStore, together
 from ckpttool.formats import layout
 from ckpttool.plan.wishes import verb_of
 from ckpttool.storage.store import Store
@@ -50,7 +50,8 @@ class ApplySettings(Struct, frozen=True):
 
 
 class KeptFile(Struct, frozen=True):
-    """An entry of `backup.json`: a file of which there is a verified copy, or a directory."""
+    """An entry of `backup.json`: a file of which there is a verified copy, or a directory. `copy`: the copy's version,
+    where that tells whether it is still what it was."""
 
     path: str
     tree: int
@@ -61,6 +62,7 @@ class KeptFile(Struct, frozen=True):
     size: int | None = None
     sha256: str | None = None
     directory: bool = False
+    copy: str | None = None
 
     @property
     def bearing(self) -> Bearing:
@@ -147,18 +149,22 @@ class Work:
             for (tree, path), one in sorted(directories.items())
         ]
         files = [(change.tree, change.path, change.old) for change in self.changes.every if change.old is not None]
-        for tree, path, digest in [(0, layout.METADATA, self._old_metadata), *files]:
-            if digest is not None:
-                entries.append(self._copied(tree, path, digest))
+        metadata = [(0, layout.METADATA, self._old_metadata)] if self._old_metadata is not None else []
+        entries += together(self.checkpoint, lambda one: self._copied(*one), [*metadata, *files])
         self._keep(places.inventory_of(self.plan.id), json.dumps([_fields(one) for one in entries]).encode())
         self.journal.write("backed-up", result={"files": len(entries)})
 
     def verify_backup(self, entries: Iterable[KeptFile]) -> None:
-        for entry in entries:
-            copy = None if entry.directory else self.checkpoint.look(self._backup_of(entry))
-            if not entry.directory and (copy is None or copy.sha256 != entry.sha256):
-                raise NotApplied(WhyNot("backup-damaged", f"the copy of {entry.path} is not what was copied",
-                                        entry.sha256, copy.sha256 if copy else "no file"))  # fmt: skip
+        together(self.checkpoint, self._verify_copy, [entry for entry in entries if not entry.directory])
+
+    def _verify_copy(self, entry: KeptFile) -> None:
+        path = self._backup_of(entry)
+        if entry.copy is not None and self.checkpoint.is_still(path, entry.copy):
+            return
+        copy = self.checkpoint.look(path)
+        if copy is None or copy.sha256 != entry.sha256:
+            raise NotApplied(WhyNot("backup-damaged", f"the copy of {entry.path} is not what was copied",
+                                    entry.sha256, copy.sha256 if copy else "no file"))  # fmt: skip
 
     def _copied(self, tree: int, path: str, digest: str) -> KeptFile:
         """A copy, read back."""
@@ -166,20 +172,20 @@ class Work:
         if found is None or found.sha256 != digest:
             raise NotApplied(does_not_fit(path, digest, found.sha256 if found else "no file", self.plan))
         try:
-            if tree == 0:
-                self.checkpoint.copy(path, target, found)
-            else:
-                self._copied_across(tree, path, target, digest)
+            version = self.checkpoint.copy(path, target, found) if tree == 0 else None
+            if tree:
+                self._copied_across(tree, path, target, found)
         except Changed:
             raise NotApplied(WhyNot("backup-damaged", f"the copy of {path} is not what was copied")) from None
         one = found.bearing
-        return KeptFile(path, tree, one.mode, one.owner, one.group, one.modified_ns, found.size, found.sha256)
+        bearing = (one.mode, one.owner, one.group, one.modified_ns)
+        return KeptFile(path, tree, *bearing, found.size, found.sha256, copy=version)
 
-    def _copied_across(self, tree: int, path: str, target: str, digest: str) -> None:
+    def _copied_across(self, tree: int, path: str, target: str, found: Found) -> None:
         with suppress(AlreadyThere):
-            self.checkpoint.create(target, self.trees[tree].pieces(path))
+            self.checkpoint.create(target, self.trees[tree].pieces(path), found.bearing)
         copy = self.checkpoint.look(target)
-        if copy is None or copy.sha256 != digest:
+        if copy is None or copy.sha256 != found.sha256:
             raise Changed(f"the copy of {path} is not what was copied")
 
     @property

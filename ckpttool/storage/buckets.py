@@ -62,8 +62,8 @@ class S3Bucket:
 
     def __init__(self, fs: Any, name: str) -> None:
         self.loop = fs.loop
-        self._fs = fs
-        self._name = name
+        self.fs = fs
+        self.name = name
         fs.retries = 1  # botocore's own are enough, and would be multiplied
 
     async def page(self, prefix: str, *, flat: bool, token: str | None = None) -> Page:
@@ -77,7 +77,7 @@ class S3Bucket:
             Entry(
                 one["Key"],
                 one["Size"],
-                _milliseconds(one["LastModified"]),
+                milliseconds(one["LastModified"]),
                 one["Key"].endswith("/"),
                 one.get("ETag", ""),
             )
@@ -106,10 +106,10 @@ class S3Bucket:
         return True
 
     async def _call(self, method: str, **arguments: Any) -> Any:
-        client = await self._fs.set_session()
+        client = await self.fs.set_session()
         with suppress(AttributeError):  # dates of a thousand objects take longer than all the rest of a page
             client._endpoint._response_parser_factory.set_parser_defaults(timestamp_parser=str)
-        return await self._fs._call_s3(method, Bucket=self._name, **arguments, **self._fs.req_kw)
+        return await self.fs._call_s3(method, Bucket=self.name, **arguments, **self.fs.req_kw)
 
 
 class AzureBucket:
@@ -117,25 +117,25 @@ class AzureBucket:
 
     def __init__(self, fs: Any, name: str) -> None:
         self.loop = fs.loop
-        self._fs = fs
-        self._name = name
+        self.fs = fs
+        self.name = name
         with suppress(AttributeError):  # the client waits 15 s before it asks again, and there is no option
             retry = fs.service_client._config.retry_policy
             retry.initial_backoff, retry.increment_base, retry.random_jitter_range = 1, 2, 1
 
     async def page(self, prefix: str, *, flat: bool, token: str | None = None) -> Page:
-        container = self._fs.service_client.get_container_client(self._name)
+        container = self.fs.service_client.get_container_client(self.name)
         arguments: dict[str, Any] = {"name_starts_with": prefix or None, "include": ["metadata"]}
         arguments["results_per_page"] = self.page_size
         found = container.list_blobs(**arguments) if flat else container.walk_blobs(**arguments, delimiter="/")
 
         async def attempt() -> tuple[Any, list[Any]]:
             pages = found.by_page(continuation_token=token)
-            await counted_by_azure(self._fs.service_client)
+            await counted_by_azure(self.fs.service_client)
             try:
                 return pages, [one async for one in await anext(pages)]
             except Exception as error:
-                raise _azure_error(error) from None
+                raise azure_error(error) from None
 
         pages, blobs = await _patiently(attempt)
         entries, folders = [], []
@@ -143,29 +143,29 @@ class AzureBucket:
             if one.get("last_modified") is None:  # keys folded into one
                 folders.append(one.name)
             else:
-                entries.append(_azure_entry(one))
+                entries.append(azure_entry(one))
         return Page(entries, folders, pages.continuation_token or None)
 
     async def get(self, key: str, most: int, span: Span = None) -> tuple[bytes, str]:
         async def attempt() -> tuple[bytes, str]:
-            blob = self._fs.service_client.get_blob_client(self._name, key)
-            await counted_by_azure(self._fs.service_client)
+            blob = self.fs.service_client.get_blob_client(self.name, key)
+            await counted_by_azure(self.fs.service_client)
             try:
                 offset, length = (span[0], span[1] - span[0]) if span else (None, None)
                 answer = await blob.download_blob(offset, length)
                 if answer.size > most:
                     raise TooLong
-                return _whole(await answer.readall(), answer.size), _unquoted(answer.properties.etag)
+                return _whole(await answer.readall(), answer.size), unquoted(answer.properties.etag)
             except Exception as error:
-                raise _azure_error(error) from None
+                raise azure_error(error) from None
 
         return await _patiently(attempt)
 
     async def exists(self, key: str) -> bool:
         try:
-            return bool(await self._fs.service_client.get_blob_client(self._name, key).exists())
+            return bool(await self.fs.service_client.get_blob_client(self.name, key).exists())
         except Exception as error:
-            raise _azure_error(error) from None
+            raise azure_error(error) from None
 
 
 class GoogleBucket:
@@ -173,13 +173,13 @@ class GoogleBucket:
 
     def __init__(self, fs: Any, name: str) -> None:
         self.loop = fs.loop
-        self._fs = fs
-        self._name = name
+        self.fs = fs
+        self.name = name
 
     async def page(self, prefix: str, *, flat: bool, token: str | None = None) -> Page:
         answer = await self._call(
             "b/{}/o",
-            self._name,
+            self.name,
             prefix=prefix or None,
             delimiter=None if flat else "/",
             pageToken=token,
@@ -190,7 +190,7 @@ class GoogleBucket:
             Entry(
                 one["name"],
                 int(one["size"]),
-                _milliseconds(one["updated"]),
+                milliseconds(one["updated"]),
                 one["name"].endswith("/"),
                 one.get("generation", ""),
             )
@@ -201,7 +201,7 @@ class GoogleBucket:
     async def get(self, key: str, most: int, span: Span = None) -> tuple[bytes, str]:
         async def attempt() -> tuple[bytes, str]:
             part = {"Range": f"bytes={span[0]}-{span[1] - 1}"} if span else None
-            headers, body = await self._call(self._fs.url(f"{self._name}/{key}"), headers=part)
+            headers, body = await self._call(self.fs.url(f"{self.name}/{key}"), headers=part)
             if len(body) > most:
                 raise TooLong
             whole = _whole(body, int(headers.get("Content-Length", len(body))))
@@ -211,7 +211,7 @@ class GoogleBucket:
 
     async def exists(self, key: str) -> bool:
         try:
-            await self._call("b/{}/o/{}", self._name, key, json_out=True)
+            await self._call("b/{}/o/{}", self.name, key, json_out=True)
         except FileNotFoundError:
             return False
         return True
@@ -219,7 +219,7 @@ class GoogleBucket:
     async def _call(self, *arguments: Any, **more: Any) -> Any:
         """The client says only in words that something is forbidden."""
         try:
-            return await self._fs._call("GET", *arguments, **more)
+            return await self.fs._call("GET", *arguments, **more)
         except OSError as error:
             raise PermissionError("AccessDenied") if str(error).startswith("Forbidden") else error from None
 
@@ -240,18 +240,18 @@ def silence_clients() -> None:
         logging.getLogger(name).addHandler(logging.NullHandler())
 
 
-def _azure_entry(blob: Any) -> Entry:
+def azure_entry(blob: Any) -> Entry:
     marks = (blob.metadata or {}).get("hdi_isfolder", "").lower() == "true"
     is_directory = marks or blob.name.endswith("/")
-    return Entry(blob.name, blob.size, _milliseconds(blob.last_modified), is_directory, _unquoted(blob.etag))
+    return Entry(blob.name, blob.size, milliseconds(blob.last_modified), is_directory, unquoted(blob.etag))
 
 
-def _unquoted(etag: str | None) -> str:
+def unquoted(etag: str | None) -> str:
     """Listings tell it without the quotation marks."""
     return (etag or "").strip('"')
 
 
-def _azure_error(error: Exception) -> Exception:
+def azure_error(error: Exception) -> Exception:
     """The client's own kinds say in their text what the others say by their type."""
     status = getattr(error, "status_code", None)
     if status == 404:
@@ -287,7 +287,7 @@ def _passes(error: BaseException) -> bool:
     return isinstance(error, ConnectionError | TimeoutError) or bool(broke_off) or busy
 
 
-def _milliseconds(moment: datetime | str) -> int:
+def milliseconds(moment: datetime | str) -> int:
     """Text where the client was told not to spend its time on parsing it."""
     if isinstance(moment, str):
         moment = datetime.fromisoformat(moment)

@@ -115,7 +115,7 @@ class HdfsStore(FsspecStore):
             if failed:
                 time.sleep(random.uniform(0.05, 0.2) * 2**number)
             try:
-                return self._backend.ask(lambda: self._open(self._full(path), offset, length))
+                return self.backend.ask(lambda: self._open(self.full_path(path), offset, length))
             except Exception as error:
                 failed = error
                 if not _broke_off(error):
@@ -123,10 +123,10 @@ class HdfsStore(FsspecStore):
         return failed or ConnectionError("the body broke off")
 
     def _read_head(self, path: str) -> bytes:
-        return self._open(self._full(path), 0, most(kind_of(path)) + 1)
+        return self._open(self.full_path(path), 0, most(kind_of(path)) + 1)
 
     def _open(self, full: str, offset: int, length: int) -> bytes:
-        fs = self._backend.fs
+        fs = self.backend.fs
         answer = fs._call("OPEN", path=full, offset=offset, length=length, redirect=False)
         if "Location" in answer.headers:
             answer = fs.session.get(fs._apply_proxy(answer.headers["Location"]))

@@ -42,9 +42,9 @@ class ObjectStore(Store):
     def __init__(self, url: str, backend: Backend, bucket: Bucket, segments: Sequence[str]) -> None:
         self.url = url
         self.changed: set[str] = set()
-        self._backend = backend
-        self._bucket = bucket
-        self._segments = tuple(segments)
+        self.backend = backend
+        self.bucket = bucket
+        self.segments = tuple(segments)
         self._prefix = "".join(f"{step}/" for step in segments)
         self._listings: dict[str, Listing] = {}
         self._cut: set[str] = set()  # directories of `_listings` that may hold more
@@ -61,7 +61,7 @@ class ObjectStore(Store):
             look = (self._survey, path, ()) if path in self._first else (self._list_directory, path)
             self._ask(path, *look)
         listing = self._listings.get(path)
-        if listing is None and (path or self._segments):
+        if listing is None and (path or self.segments):
             raise NotFound(f"{path or self.url} does not exist")
         return list(listing or ())
 
@@ -95,8 +95,8 @@ class ObjectStore(Store):
             return None
 
     def at(self, path: str) -> Store:
-        url, segments = walk(self.url, self._segments, path)
-        return NothingStore(url) if segments is None else ObjectStore(url, self._backend, self._bucket, segments)
+        url, segments = walk(self.url, self.segments, path)
+        return NothingStore(url) if segments is None else ObjectStore(url, self.backend, self.bucket, segments)
 
     def _is_known(self, path: str) -> bool:
         return (path in self._listings and path not in self._cut) or self._is_surveyed(path)
@@ -106,7 +106,7 @@ class ObjectStore(Store):
         return any("/".join(steps[:count]) in self._surveyed for count in range(len(steps) + 1))
 
     async def _page(self, prefix: str, *, flat: bool, token: str | None = None) -> Page:
-        page = await self._bucket.page(prefix, flat=flat, token=token)
+        page = await self.bucket.page(prefix, flat=flat, token=token)
         self._versions.update((entry.key, entry.version) for entry in page.entries)
         return page
 
@@ -227,7 +227,7 @@ class ObjectStore(Store):
             return
         with suppress(Exception):
             beyond = f"{self._prefix_of(path)}{(near // 1000 + 1) * 1000}"
-            tail, more = await asyncio.gather(self._tail(path, near), self._bucket.exists(beyond))
+            tail, more = await asyncio.gather(self._tail(path, near), self.bucket.exists(beyond))
             if tail and not more:
                 self._tails[path] = tail
 
@@ -240,7 +240,7 @@ class ObjectStore(Store):
             digit = known // step % 10
             last = 11 if place == places[0] else 10
             candidates = [known - known % step + (more - digit) * step for more in range(digit + 1, last)]
-            there = await _together(self._bucket.exists, [f"{prefix}{number}" for number in candidates])
+            there = await _together(self.bucket.exists, [f"{prefix}{number}" for number in candidates])
             known = max([known, *(number for number, found in zip(candidates, there, strict=True) if found)])
         return known
 
@@ -318,13 +318,13 @@ class ObjectStore(Store):
 
     async def _get_part(self, key: str, start: int, end: int) -> bytes:
         with body_of(end - start, Together(end - start)):
-            return (await self._bucket.get(key, end - start, (start, end)))[0]
+            return (await self.bucket.get(key, end - start, (start, end)))[0]
 
     async def _get(self, together: Together, key: str) -> bytes | Exception:
         path = key[len(self._prefix) :]
         try:
             with body_of(most(kind_of(path)), together):
-                body, version = await self._bucket.get(key, most(kind_of(path)))
+                body, version = await self.bucket.get(key, most(kind_of(path)))
         except TooLong:
             return too_large(path)
         except Exception as error:
@@ -351,7 +351,7 @@ class ObjectStore(Store):
         from fsspec.asyn import sync
 
         try:
-            return self._backend.ask(lambda: sync(self._bucket.loop, call, *arguments))  # type: ignore[no-any-return]
+            return self.backend.ask(lambda: sync(self.bucket.loop, call, *arguments))  # type: ignore[no-any-return]
         except Exception as error:
             raise remote_error(error, path or self.url) from None
 

@@ -154,7 +154,7 @@ class FsspecStore(Store):
 
     def __init__(self, url: str, backend: Backend, base: str, segments: Sequence[str]) -> None:
         self.url = url
-        self._backend = backend
+        self.backend = backend
         self._base = base
         self._segments = tuple(segments)
         self._listings: dict[str, dict[str, FileStat]] = {}
@@ -183,9 +183,9 @@ class FsspecStore(Store):
         return body
 
     def read_range(self, path: str, start: int, end: int) -> bytes:
-        full = self._full(path)
+        full = self.full_path(path)
         try:
-            body = bytes(self._backend.ask(lambda: self._backend.fs.cat_file(full, start, end)))
+            body = bytes(self.backend.ask(lambda: self.backend.fs.cat_file(full, start, end)))
             return body if len(body) <= end - start else body[start:end]  # a web server may ignore the range
         except Exception as error:
             raise remote_error(error, path) from None
@@ -196,18 +196,18 @@ class FsspecStore(Store):
 
     def at(self, path: str) -> Store:
         url, segments = walk(self.url, self._segments, path, top=1 if self._is_bucket() else 0)
-        return NothingStore(url) if segments is None else type(self)(url, self._backend, self._base, segments)
+        return NothingStore(url) if segments is None else type(self)(url, self.backend, self._base, segments)
 
     def _is_bucket(self) -> bool:
-        protocols = self._backend.fs.protocol
+        protocols = self.backend.fs.protocol
         return any(name in _BUCKETS for name in ([protocols] if isinstance(protocols, str) else protocols))
 
-    def _full(self, path: str) -> str:
+    def full_path(self, path: str) -> str:
         return self._base + "/".join([*self._segments, *([path] if path else [])])
 
     def _listing(self, path: str) -> dict[str, FileStat]:
-        full = self._full(path)
-        entries = self._backend.ask(lambda: self._backend.fs.ls(full, detail=True))
+        full = self.full_path(path)
+        entries = self.backend.ask(lambda: self.backend.fs.ls(full, detail=True))
         listing = {}
         for entry in entries:
             name = entry["name"].rstrip("/")
@@ -218,7 +218,7 @@ class FsspecStore(Store):
         return listing
 
     def _info(self, path: str) -> FileStat | None:
-        return _entry_stat(self._backend.ask(lambda: self._backend.fs.info(self._full(path))))
+        return _entry_stat(self.backend.ask(lambda: self.backend.fs.info(self.full_path(path))))
 
     def _listed(self, path: str) -> FileStat | None:
         directory, _, name = path.rpartition("/")
@@ -244,10 +244,10 @@ class FsspecStore(Store):
     def _fetch_ranges(self, paths: Sequence[str], ends: Sequence[int | None]) -> Sequence[Any]:
         if not paths:
             return []
-        full = [self._full(path) for path in paths]
+        full = [self.full_path(path) for path in paths]
         try:
-            bodies: Sequence[Any] = self._backend.ask(
-                lambda: self._backend.fs.cat_ranges(full, [0] * len(full), list(ends), on_error="return")
+            bodies: Sequence[Any] = self.backend.ask(
+                lambda: self.backend.fs.cat_ranges(full, [0] * len(full), list(ends), on_error="return")
             )
         except Exception as error:
             return [error] * len(paths)
@@ -260,12 +260,12 @@ class FsspecStore(Store):
         if (found := self._listed(path)) and found.is_directory:
             return not_a_file()
         try:
-            return self._backend.ask(lambda: self._read_head(path))
+            return self.backend.ask(lambda: self._read_head(path))
         except Exception as error:
             return error
 
     def _read_head(self, path: str) -> bytes:
-        with self._backend.fs.open(self._full(path), "rb") as file:
+        with self.backend.fs.open(self.full_path(path), "rb") as file:
             return bytes(file.read(most(kind_of(path)) + 1))
 
 
@@ -274,14 +274,14 @@ class HttpStore(FsspecStore):
 
     Every body is streamed and cut off at the limit, because a server may ignore a range or never end."""
 
-    def _full(self, path: str) -> str:
+    def full_path(self, path: str) -> str:
         base, question, query = self._base.partition("?")
         steps = [*self._segments, *(path.split("/") if path else [])]
         return base + "/".join(quote(step, safe="", errors="surrogateescape") for step in steps) + question + query
 
     def _listing(self, path: str) -> dict[str, FileStat]:
         """Asked for with a slash at the end: then only a directory answers, and without a redirection."""
-        address, question, query = self._full(path).partition("?")
+        address, question, query = self.full_path(path).partition("?")
         address = address.rstrip("/") + "/"
         (answer,) = self._get([(address + question + query, PIECE_BYTES)])
         if isinstance(answer, TooLong):
@@ -301,7 +301,7 @@ class HttpStore(FsspecStore):
         return self._listings[directory].get(name)
 
     def _read_together(self, paths: Sequence[str]) -> Sequence[bytes | CkptError]:
-        answers = self._get([(self._full(path), most(kind_of(path))) for path in paths])
+        answers = self._get([(self.full_path(path), most(kind_of(path))) for path in paths])
         bodies = [self._body(path, answer) for path, answer in zip(paths, answers, strict=True)]
         if len(paths) > 1:  # together they share what is held at once: whoever went over it has another try of its own
             bodies = [
@@ -324,9 +324,9 @@ class HttpStore(FsspecStore):
         """For each address, and the most that is read of it, the type and the body, or what went wrong."""
         from fsspec.asyn import sync
 
-        fs = self._backend.fs
+        fs = self.backend.fs
         try:
-            answers: Sequence[tuple[str, bytes] | Exception] = self._backend.ask(
+            answers: Sequence[tuple[str, bytes] | Exception] = self.backend.ask(
                 lambda: sync(fs.loop, _get_all, fs, addresses)
             )
         except Exception as error:

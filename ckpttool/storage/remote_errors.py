@@ -19,7 +19,8 @@ EXTRAS = {
 }
 
 
-def remote_error(error: Exception, path: str) -> CkptError:
+def remote_error(error: Exception, path: str, doing: str = "read") -> CkptError:
+    """`doing`: what was to be done with it, so that it reads `cannot be read`."""
     if isinstance(error, CkptError):
         return error
     if isinstance(error, NotADirectoryError):
@@ -35,10 +36,13 @@ def remote_error(error: Exception, path: str) -> CkptError:
     code = _code_of(error)
     word = code or type(error).__name__
     advice = next((advice for part, advice in _ADVICE if part in word), "check credentials, address and network")
-    return Unavailable(f"{path} cannot be read: {code or _plain(error)}", advice)
+    if doing != "read" and advice == _MAY_READ:
+        advice = _MAY_WRITE
+    return Unavailable(f"{path} cannot be {doing}: {code or _plain(error)}", advice)
 
 
 _MAY_READ = "ask for the permission to list the bucket and to read its objects (docs/storage.md)"
+_MAY_WRITE = "ask for the permission to write and delete objects below the checkpoint (docs/storage.md)"
 _REGION = 'name the region: AWS_DEFAULT_REGION, or --storage-option client_kwargs=\'{"region_name": "…"}\''
 _LATER = "the store asks for fewer requests: look again later"
 _ADVICE = (

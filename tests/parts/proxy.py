@@ -23,6 +23,7 @@ from tests.parts.hdfs import HdfsServer
 from tests.parts.stores import ObjectServer
 
 _SENT_AT_MOST = 2**30  # of what has no end
+_LATER = 3  # requests, after which one arrives that was given up
 STILL_S = 3  # longer than the patience of those who ask
 
 
@@ -44,13 +45,29 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """In the server's place; `broken`: its own answer, cut off in the middle, or standing still there; or none; or its
-    head, and a body that goes on for ever, of no size (`endless`) or of one that is far too large (`long`)."""
+    """In the server's place; `broken`: its own answer, cut off in the middle, or standing still there; or its head,
+    and a body that goes on for ever, of no size (`endless`) or of one that is far too large (`long`); or none: the
+    server was not asked (`reset`), it has done what it was asked (`lost`), or will, later (`late`)."""
 
     status: int = 500
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
-    broken: Literal["middle", "still", "reset", "endless", "long"] | None = None
+    broken: Literal["middle", "still", "reset", "endless", "long", "lost", "late"] | None = None
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A request as it came."""
+
+    command: str
+    path: str
+    body: bytes
+    headers: dict[str, str]
+
+
+def _raw(handler: BaseHTTPRequestHandler) -> Raw:
+    body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+    return Raw(handler.command, handler.path, body, dict(handler.headers))
 
 
 class Proxy:
@@ -63,6 +80,7 @@ class Proxy:
         self._options = server.options
         self._address = server.address
         self._lock = Lock()
+        self._late: list[tuple[int, Raw]] = []
         self._never = Event()
 
     @property
@@ -119,25 +137,43 @@ class Proxy:
             self.requests.append(request)
         if self.delay_s:
             self._never.wait(self.delay_s)
+        self._deliver(len(self.requests))
         answer = self.decide(request)
-        if answer is not None and answer.broken == "reset":
-            handler.close_connection = True
+        if answer is not None and answer.broken in ("reset", "lost", "late"):
+            self._leave_alone(handler, answer.broken)
             return
         if answer is not None and answer.broken is None:
             self._reply(handler, answer.status, answer.headers, answer.body)
             return
-        status, answered, body = self._forward(handler)
+        status, answered, body = self._forward(_raw(handler))
         if answer is not None and answer.broken in ("endless", "long"):
             self._go_on(handler, status, answered, is_chunked=answer.broken == "endless")
             return
         pause_s = STILL_S if answer and answer.broken == "still" else 0
         self._reply(handler, status, answered, body, cut=answer is not None, pause_s=pause_s)
 
-    def _forward(self, handler: BaseHTTPRequestHandler) -> tuple[int, Mapping[str, str], bytes]:
+    def deliver(self) -> None:
+        """Whatever is still under way."""
+        self._deliver(None)
+
+    def _deliver(self, asked: int | None) -> None:
+        with self._lock:
+            due = [one for one in self._late if asked is None or one[0] <= asked]
+            self._late = [one for one in self._late if one not in due]
+        for _, raw in due:
+            self._forward(raw)
+
+    def _leave_alone(self, handler: BaseHTTPRequestHandler, broken: str) -> None:
+        raw, handler.close_connection = _raw(handler), True
+        if broken == "lost":
+            self._forward(raw)
+        elif broken == "late":
+            self._late.append((len(self.requests) + _LATER, raw))
+
+    def _forward(self, raw: Raw) -> tuple[int, Mapping[str, str], bytes]:
         connection = http.client.HTTPConnection("127.0.0.1", self._upstream, timeout=60)
-        length = int(handler.headers.get("Content-Length") or 0)
         try:
-            connection.request(handler.command, handler.path, handler.rfile.read(length), dict(handler.headers))
+            connection.request(raw.command, raw.path, raw.body, raw.headers)
             answer = connection.getresponse()
             return answer.status, dict(answer.getheaders()), answer.read()
         finally:

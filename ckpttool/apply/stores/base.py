@@ -4,13 +4,17 @@ imports it."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
 from ckpttool.errors import Refused
 from ckpttool.storage.store import Store
+
+Asked = TypeVar("Asked")
+Answered = TypeVar("Answered")
 
 
 class AlreadyThere(Refused):
@@ -48,12 +52,13 @@ class WritableStore(Protocol):
     """A directory tree. Every path is taken as it stands: no link is followed, neither at its end nor on the way.
 
     `requests`: how often something was read, listed, written or deleted. `settle_s`: how long to wait between two
-    looks, unless somebody says otherwise. `has_owners`: whether files have an owner and a mode. `keeps_times`: whether
-    times can be set."""
+    looks, unless somebody says otherwise. `at_once`: of changes that do not depend on each other. `has_owners`: whether
+    files have an owner and a mode. `keeps_times`: whether times can be set."""
 
     url: str
     requests: Counter[str]
     settle_s: float = 2.0
+    at_once: int = 1
     has_owners: bool = True
     keeps_times: bool = True
 
@@ -82,8 +87,9 @@ class WritableStore(Protocol):
     def create(self, path: str, body: Iterable[bytes], bearing: Bearing | None = None) -> None:
         """Whole or not at all, with the directories that it takes; raises AlreadyThere."""
 
-    def copy(self, path: str, target: str, found: Found) -> None:
-        """The file as it was found, once more under a name of ours; raises Changed if the copy has other bytes."""
+    def copy(self, path: str, target: str, found: Found) -> str | None:
+        """The file as it was found, once more under a name of ours; raises Changed if the copy has other bytes. Its
+        version, if by that it can be told later that it still is what it was."""
 
     def replace(self, path: str, body: Iterable[bytes], version: str, bearing: Bearing) -> None:
         """In one go, with no moment without a file; raises Changed if it is not that version any more."""
@@ -106,11 +112,27 @@ class WritableStore(Protocol):
     def free_bytes(self) -> int | None:
         """Room for more; None where there is no bound."""
 
-    def clock_s(self) -> float | None:
-        """What time it is for whoever gives files their times; None where that is not to be relied on."""
+    def is_still(self, path: str, version: str) -> bool:
+        """Whether it is this version, of which `copy` told; nothing is read."""
+
+    def clock_s(self, path: str) -> float | None:
+        """What time it is for whoever has given that file its time; None where that is not told."""
 
     def may_give(self, bearing: Bearing) -> bool:
         """Whether a new file can belong to that owner."""
 
     def sweep(self) -> None:
         """Remove what a write of ours left that was interrupted."""
+
+
+def together(store: WritableStore, call: Callable[[Asked], Answered], items: Sequence[Asked]) -> list[Answered]:
+    """As many at once as the store takes; the first that fails ends those that have not begun."""
+    if store.at_once == 1 or len(items) < 2:
+        return [call(item) for item in items]
+    with ThreadPoolExecutor(min(store.at_once, len(items))) as pool:
+        under_way = [pool.submit(call, item) for item in items]
+        try:
+            return [one.result() for one in under_way]
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
