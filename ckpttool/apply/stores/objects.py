@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, WritableStore
 from ckpttool.apply.stores.seen import Seen, read_pieces
-from ckpttool.errors import CkptError, Refused
+from ckpttool.errors import Refused
 from ckpttool.storage.bodies import TooLong
 from ckpttool.storage.buckets import TRIES, Bucket, Entry
 from ckpttool.storage.objects import ObjectStore
@@ -139,14 +139,12 @@ class ObjectTree(WritableStore):
         try:
             self._put(path, b"".join(body), None)
         except Otherwise:
-            self._seen.doubt()
             raise AlreadyThere(f"{path} is there already") from None
 
     def replace(self, path: str, body: Iterable[bytes], version: str, bearing: Bearing) -> None:  # noqa: ARG002
         try:
             self._put(path, b"".join(body), version)
         except Otherwise:
-            self._seen.doubt()
             raise Changed(f"{path} was changed meanwhile") from None
 
     def copy(self, path: str, target: str, found: Found) -> str:
@@ -262,7 +260,6 @@ class ObjectTree(WritableStore):
         try:
             self._ask(path, self._deleted, key, version, doing="removed")
         except Otherwise:
-            self._seen.doubt()
             raise Changed(f"{path} was changed meanwhile") from None
         self._seen.note_gone(key)
 
@@ -323,7 +320,6 @@ class ObjectTree(WritableStore):
         try:
             version, is_sure = self._ask(path, copied, doing="copied")
         except Otherwise:
-            self._seen.doubt()
             raise Changed(f"{path} was changed meanwhile") from None
         self._seen.note(replace(entry, key=key, version=version))
         if is_sure:
@@ -334,9 +330,11 @@ class ObjectTree(WritableStore):
 
         try:
             return self._backend.ask(lambda: sync(self._bucket.loop, call, *arguments))  # type: ignore[no-any-return]
-        except (Otherwise, CkptError):
-            raise
         except Exception as error:
+            if doing != "read":  # it may have been done all the same
+                self._seen.doubt()
+            if isinstance(error, Otherwise):
+                raise
             raise remote_error(error, path or self.url, doing) from None
 
 

@@ -1,0 +1,162 @@
+"""A plan in a store behind a proxy: which requests fail and how, and what became of the checkpoint."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Literal
+from uuid import uuid4
+
+from ckpttool.api import Restarted, plan_restart
+from ckpttool.apply import places
+from ckpttool.apply.lock import held_by
+from ckpttool.apply.make_plan import choose, make_plan
+from ckpttool.apply.outcome import Outcome
+from ckpttool.apply.plan_file import PlanFile, encode_plan, parse_plan
+from ckpttool.apply.run import apply_plan, plan_to_resume, plan_to_undo, remove_lock, take_back_plan
+from ckpttool.apply.stores.opening import open_tree
+from ckpttool.apply.work import ApplySettings
+from ckpttool.errors import CkptError, NotFound
+from ckpttool.plan import Rewind
+from ckpttool.storage.store import open_store
+from tests.apply.stages import FENCES, Stage
+from tests.parts.hdfs import HdfsServer
+from tests.parts.proxy import Answer, HdfsProxy, Proxy, Request
+from tests.parts.stores import ObjectServer
+
+Fate = Literal["never", "lost", "busy", "late", "expired"]
+FATES: tuple[Fate, ...] = ("never", "lost", "busy", "late", "expired")
+Contents = Mapping[str, bytes]
+
+_BUSY = (503, 500, 429)
+_EXPIRED = b"<Error><Code>ExpiredToken</Code><Message>token=SECRET123</Message></Error>"
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """The request with this number, and if it stays all after it: not sent, its answer lost, refused for a while,
+    arriving after it was given up, or with credentials that have expired."""
+
+    at: int
+    fate: Fate
+    stays: bool = False
+
+    def answer(self) -> Answer:
+        match self.fate:
+            case "never":
+                return Answer(broken="reset")
+            case "lost":
+                return Answer(broken="lost")
+            case "late":
+                return Answer(broken="late")
+            case "busy":
+                return Answer(_BUSY[self.at % 3])
+            case "expired":
+                return Answer(403, _EXPIRED, {"Content-Type": "application/xml"})
+
+    def instead(self) -> Callable[[Request], Answer | None]:
+        numbers = count(1)
+
+        def instead(_: Request) -> Answer | None:
+            number = next(numbers)
+            hit = number >= self.at if self.stays else number == self.at
+            return self.answer() if hit else None
+
+        return instead
+
+
+class StoredTrial:
+    """A checkpoint in a place of its own, and a plan for it. `options` lead through the proxy, `directly` past it."""
+
+    def __init__(self, stage: Stage, server: ObjectServer, proxy: Proxy, folder: Path) -> None:
+        user = {"user": getpass.getuser()} if isinstance(server, HdfsServer) else {}
+        self.directly, self.options = {**server.options, **user}, {**proxy.options, **user}
+        self.proxy = proxy
+        root = stage.set_up(folder / uuid4().hex)
+        for checksum in root.parent.rglob("*.crc"):  # which no store of objects has
+            checksum.unlink()
+        above = server.put(root.parent, f"b{uuid4().hex}")
+        self.url = f"{above}/{root.name}"
+        self.roots = [self.url, *(f"{above}/{sink}" for sink in stage.sinks if sink != "noop")]
+        sinks = [f"{above}/{sink}" if sink != "noop" else sink for sink in stage.sinks]
+        self.plan = self._planned(stage, sinks)
+        self.old = self.contents()
+
+    def _planned(self, stage: Stage, sinks: list[str]) -> PlanFile:
+        wish = None if stage.to_batch is None else Rewind(stage.to_batch)
+        restarted = Restarted(wish=wish, sinks=sinks)
+        diagnosis, plan = plan_restart(self.url, restarted, self.directly, now_ms=int(time.time() * 1000))
+        store = open_store(self.url, self.directly)
+        made = make_plan(diagnosis, choose(plan, stage.take), plan, restarted, store, self.directly)
+        return parse_plan(encode_plan(made))
+
+    @property
+    def settings(self) -> ApplySettings:
+        known = {"query-stopped", *(one.id for one in self.plan.conditions)}
+        return ApplySettings(settle=0, accepted=frozenset(known), storage=self.options)
+
+    @contextmanager
+    def troubled(self, trouble: Trouble) -> Iterator[None]:
+        """In the end what was given up has arrived too."""
+        self.proxy.instead = trouble.instead()
+        try:
+            yield
+        finally:
+            self.proxy.instead = lambda _: None
+            self.proxy.deliver()
+
+    def carry_out(self) -> Outcome:
+        return apply_plan(self.plan, self.settings)
+
+    def go_on(self) -> Outcome:
+        """Where nothing was saved yet, it begins."""
+        self.unlock()
+        try:
+            plan = plan_to_resume(self.url, self.options)
+        except NotFound:
+            return self.carry_out()
+        return apply_plan(plan, self.settings, resumes=True)
+
+    def take_back(self) -> Outcome | None:
+        """None: there was nothing to take back."""
+        self.unlock()
+        try:
+            plan = plan_to_undo(self.url, None, self.options)
+        except NotFound:
+            return None
+        return take_back_plan(plan, self.settings) if plan else None
+
+    def unlock(self) -> None:
+        """As a person does it who knows that whoever held the lock is gone."""
+        holder = held_by(open_tree(self.url, places.STAGING, self.directly))
+        if holder is not None:
+            remove_lock(self.url, holder.id, self.directly)
+
+    def contents(self) -> Contents:
+        """All but what is ours, of the checkpoint and of its sinks."""
+        found: dict[str, bytes] = {}
+        for root in self.roots:
+            tree = open_tree(root, places.STAGING, self.directly)
+            paths = [path for path in tree.sizes_below("") if not path.startswith(("_ckpt/", ".ckpt-staging/"))]
+            for path, body in tree.reading().read_all(paths):
+                assert not isinstance(body, CkptError), body
+                found[f"{root}/{path}"] = body
+        return found
+
+    def kept(self) -> str:
+        """Everything that is ours, as one text."""
+        tree = open_tree(self.url, places.STAGING, self.directly)
+        return json.dumps([b"".join(tree.pieces(path)).decode() for path in tree.sizes_below("_ckpt")])
+
+    def is_fenced(self) -> bool:
+        return self.contents().get(f"{self.url}/metadata") in FENCES
+
+
+def before(server: ObjectServer) -> Proxy:
+    return HdfsProxy(server) if isinstance(server, HdfsServer) else Proxy(server)
