@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -12,6 +12,7 @@ from ckpttool.apply import applies, places
 from ckpttool.apply.by_hand import Waits
 from ckpttool.apply.carry_out import carry_out, finish, why
 from ckpttool.apply.changes import FileChanges
+from ckpttool.apply.found_plans import plan_found, remember
 from ckpttool.apply.journal import Journal
 from ckpttool.apply.lock import remove_what_is_left, unlock
 from ckpttool.apply.look import look, seconds_quiet
@@ -44,27 +45,30 @@ def apply_plan(plan: PlanFile, settings: ApplySettings, *, resumes: bool = False
         elif work.journal.is_verified and not work.is_fenced and not work.journal.is_undoing:
             finish(work)
         else:
+            remember(plan)
             carry_out(work, resumes=resumes)
 
     return _ended(plan, outcome, settings, do)
 
 
-def plan_to_resume(url: str, storage: Storage = None) -> PlanFile:
+def plan_to_resume(url: str, storage: Storage = None, look_at: Sequence[str] = ()) -> PlanFile:
     store = _open(url, storage)
     plan_id = next(iter(applies.unfinished(store)), None)
     if plan_id is None and remove_what_is_left(store):  # the last record was written, and the lock not let go
         plan_id = next(iter(applies.all_of(store)[::-1]), None)
     if plan_id is None:
         raise NotFound("no apply is unfinished here", "ckpt undo PATH --list shows those that were carried out")
-    return applies.plan_in(store, plan_id)
+    return plan_found(store, plan_id, url, storage or {}, look_at)
 
 
-def plan_to_undo(url: str, plan_id: str | None, storage: Storage = None) -> PlanFile | None:
+def plan_to_undo(
+    url: str, plan_id: str | None, storage: Storage = None, look_at: Sequence[str] = ()
+) -> PlanFile | None:
     """None: there was nothing but the lock of somebody who is gone, and now it is not there any more."""
     store = _open(url, storage)
     found = plan_id or _newest(store)
     if found is not None:
-        return applies.plan_in(store, found)
+        return plan_found(store, found, url, storage or {}, look_at)
     if remove_what_is_left(store):
         return None
     raise NotFound("nothing was applied here that could be taken back")
@@ -104,7 +108,7 @@ class Applied(Struct, frozen=True):
     why_not: str | None
 
 
-def listed(url: str, storage: Storage = None) -> list[Applied]:
+def listed(url: str, storage: Storage = None, look_at: Sequence[str] = ()) -> list[Applied]:
     """The newest first."""
     store = _open(url, storage)
     found: list[Applied] = []
@@ -113,8 +117,8 @@ def listed(url: str, storage: Storage = None) -> list[Applied]:
         size = sum(store.sizes_below(places.apply_of(plan_id)).values())
         state = {"done": "applied", "undone": "undone"}.get(end or "", "unfinished")
         try:
-            plan = applies.plan_in(store, plan_id)
-        except BadPlan as error:
+            plan = plan_found(store, plan_id, url, storage or {}, look_at)
+        except (BadPlan, NotApplied) as error:
             found.append(Applied(plan_id, state, None, None, size, False, error.message))
             continue
         why_not = "it is taken back already" if end == "undone" else _why_not(plan, storage)

@@ -48,7 +48,8 @@ def apply(path: str, output: Output, storage: dict[str, str], **given: Any) -> i
     if resumes and take:
         raise click.UsageError("--resume and --take exclude each other")
     with telling_reasons(output, "apply", path):
-        plan = plan_to_resume(path, storage) if resumes else _plan_of(path, take, restarted, storage)
+        pointed_at = (*restarted.sinks, *restarted.look_at)
+        plan = plan_to_resume(path, storage, pointed_at) if resumes else _plan_of(path, take, restarted, storage)
     if not given["yes"] and not given["dry_run"]:
         _ask(plan, storage)
     with interruptible() as stop:

@@ -151,8 +151,8 @@ def run_trials(scenarios: tuple[str, ...], output: Output, **given: Any) -> int:
 
 def _try_jobs(names: Sequence[str], folder: Path | None, given: dict[str, Any]) -> Trials:
     """Everything is looked at before the scratch directory is made."""
+    from ckpttool.apply.consent import trials
     from ckpttool.harness.campaign import Extras, try_scenarios
-    from ckpttool.harness.consent import trials
     from ckpttool.harness.preflight import require_for_job
     from ckpttool.harness.settings import TrialSettings, save_settings
     from ckpttool.harness.smallest import smallest_failures
@@ -175,8 +175,8 @@ def _try_jobs(names: Sequence[str], folder: Path | None, given: dict[str, Any]) 
 
 
 def _try_command(_: Sequence[str], folder: Path | None, given: dict[str, Any]) -> Trials:
+    from ckpttool.apply.consent import trials
     from ckpttool.harness.campaign import try_command
-    from ckpttool.harness.consent import trials
     from ckpttool.harness.preflight import require_for_command
     from ckpttool.harness.settings import TrialSettings, save_settings
     from ckpttool.harness.smallest import smallest_of_command

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ckpttool.cli.carry_out import ask, carrying_options, end, interruptible, settings_of, telling_reasons
-from ckpttool.cli.options import storage_options
+from ckpttool.cli.options import look_at_option, storage_options
 from ckpttool.cli.output import Output, output_options
 from ckpttool.cli.streams import say
 
@@ -25,6 +25,7 @@ Examples:
 @click.option("--list", "lists", is_flag=True, help="Show what was applied here, and whether it can be taken back.")
 @click.option("--forget", metavar="ID", help="Delete the copies of an apply, which then cannot be taken back.")
 @carrying_options
+@look_at_option
 @output_options("undo")
 @storage_options
 def undo(path: str, output: Output, storage: dict[str, str], **given: Any) -> int:
@@ -38,13 +39,13 @@ def undo(path: str, output: Output, storage: dict[str, str], **given: Any) -> in
     from ckpttool.report.views.apply import applies_document, lock_removed_document
 
     if given["lists"]:
-        output.show(applies_document(path, listed(path, storage)))
+        output.show(applies_document(path, listed(path, storage, given["look_at"])))
         return 0
     if given["forget"]:
         say(f"ckpt: {forget(path, given['forget'], storage):,} bytes are gone")
         return 0
     with telling_reasons(output, "undo", path):
-        plan = plan_to_undo(path, given["plan_id"], storage)
+        plan = plan_to_undo(path, given["plan_id"], storage, given["look_at"])
     if plan is None:
         output.show(lock_removed_document(path))
         return 0

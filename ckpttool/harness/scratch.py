@@ -22,8 +22,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from ckpttool.apply.consent import PRIVATE, trials
 from ckpttool.errors import Refused, Unavailable
-from ckpttool.harness.consent import PRIVATE, trials
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 PREFIX = "ckpt-crash-"

@@ -10,8 +10,8 @@ from msgspec import DecodeError, Struct
 from msgspec.json import decode, encode
 from msgspec.structs import replace
 
+from ckpttool.apply.consent import give_consent, has_consent, require_own, trials
 from ckpttool.errors import NotFound, Refused
-from ckpttool.harness.consent import give_consent, has_consent, require_own, trials
 from ckpttool.harness.driver import Driver
 from ckpttool.harness.scenarios import SCENARIOS, Scenario, job_scenario
 from ckpttool.harness.scratch import PREFIX, private

@@ -10,6 +10,7 @@ from ckpttool.storage.authority import (
     Authority,
     Below,
     Named,
+    Remote,
     Typed,
     authority_of,
     refuse_what_is_not_followed,
@@ -38,10 +39,14 @@ class Doors:
 
     def follow(self, named: Named) -> Store:
         """Raises NotPointedAt, before anybody is asked, unless the user pointed there."""
-        way = way_to(named, self._typed, self.options, os.environ)
+        way = self.way(named)
         if isinstance(way, Below):
             return LocalStore(way.directory).at(way.path or ".")
         return open_store(way.url, way.options)
+
+    def way(self, named: Named) -> Below | Remote:
+        """The same, with nothing opened."""
+        return way_to(named, self._typed, self.options, os.environ)
 
     def _authorities(self, urls: Sequence[str]) -> Iterator[Authority]:
         for url in map(_last_link, urls):

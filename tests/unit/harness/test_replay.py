@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from ckpttool.apply.consent import give_consent, trials
 from ckpttool.errors import NotFound
-from ckpttool.harness.consent import give_consent, trials
 from ckpttool.harness.driver import Driver
 from ckpttool.harness.history import Histories
 from ckpttool.harness.history_json import encode_histories, parse_histories

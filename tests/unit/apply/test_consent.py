@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ckpttool.apply.consent import give_consent, has_consent, require_own, trials
 from ckpttool.errors import Refused
-from ckpttool.harness.consent import give_consent, has_consent, require_own, trials
 from ckpttool.harness.scratch import Scratch
 
 
@@ -50,7 +50,7 @@ def test_without_a_place_that_is_said_it_is_below_home(tmp_path: Path, monkeypat
         monkeypatch.setenv("HOME", str(tmp_path))
         assert trials() == tmp_path / ".local/state/ckpt/trials"
         monkeypatch.setenv("HOME", "")
-        with pytest.raises(Refused, match="no directory to keep trials in"):
+        with pytest.raises(Refused, match="no directory to keep that in"):
             trials()
 
 

@@ -1,8 +1,9 @@
-"""What may run without being named again: what this user has run here before.
+"""What may run, or be written to, without being named again: what this user has begun here before.
 
 The settings of a trial name programs: a Python, jars, a job, a command. They lie beside its images, and images are
-handed around. So a digest of the settings is written down when a trial begins, in a directory of the user's own; what
-is found without it there came from somebody else, and runs nothing that the command line does not name.
+handed around. A plan that is carried out names tables and directories, and lies in the checkpoint, where others may
+write. So a digest of either is written down when it begins, in a directory of the user's own; what is found without it
+there came from somebody else, and leads nowhere that the command line does not name.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ def trials() -> Path:
     return _own(_TRIALS)
 
 
-def give_consent(settings: bytes) -> None:
-    """This user runs what these settings name."""
-    (_own(_CONSENTED) / sha256(settings).hexdigest()).touch(0o600)
+def give_consent(to: bytes) -> None:
+    """This user begins what these settings, or this plan, say."""
+    (_own(_CONSENTED) / sha256(to).hexdigest()).touch(0o600)
 
 
-def has_consent(settings: bytes) -> bool:
-    return (_own(_CONSENTED) / sha256(settings).hexdigest()).exists()
+def has_consent(to: bytes) -> bool:
+    return (_own(_CONSENTED) / sha256(to).hexdigest()).exists()
 
 
 def require_own(folder: Path) -> None:
@@ -50,7 +51,7 @@ def _own(name: str) -> Path:
     home, said = os.environ.get("HOME", ""), os.environ.get("XDG_STATE_HOME", "")
     base = Path(said) if os.path.isabs(said) else Path(home) / ".local" / "state"
     if not base.is_absolute():
-        raise Refused("there is no directory to keep trials in", "set XDG_STATE_HOME, or HOME")
+        raise Refused("there is no directory to keep that in", "set XDG_STATE_HOME, or HOME")
     try:
         for folder in (base / "ckpt", base / "ckpt" / name):
             base.mkdir(PRIVATE, parents=True, exist_ok=True)
