@@ -34,6 +34,7 @@ from ckpttool.scene.state_chain import (
     StateFiles,
     StoreFiles,
     chains,
+    is_found,
     sst_names,
 )
 from ckpttool.words import counted, listed
@@ -146,11 +147,14 @@ class _Loading:
         failure = self.no_number(store) or self.other_spelling(store)
         if failure and failure.class_name in _BEYOND_REPAIR:
             return failure
+        first: int | None = None
         for chain in chains(store, self.files.version):
             if failure and (not self.repairs(store) or self.is_too_long(chain)):
                 break
-            if self.is_overlooked(store, chain):
-                continue
+            found = is_found(store, self.files.version, chain, self.most_changes)
+            if self.is_overlooked(store, chain) or chain.base_version == first or not found:
+                continue  # the version that was tried first is not tried again, whatever is known of it by then
+            first = chain.base_version if first is None else first
             failure = self.base_failure(store, chain)
             if failure is None:
                 return self.change_failure(store, chain)
@@ -267,9 +271,13 @@ class _Loading:
         seen = any(name.endswith(".changelog") for name in store.names)
         return store.provider == "hdfs" or (seen if told is None else told == "true")
 
-    def is_too_long(self, chain: Chain) -> bool:
+    @property
+    def most_changes(self) -> int:
         told = self.conf.get(REPLAY_CONF, "")
-        return self.files.version - chain.base_version > (int(told) if told.isdecimal() else REPLAY_DEFAULT)
+        return int(told) if told.isdecimal() else REPLAY_DEFAULT
+
+    def is_too_long(self, chain: Chain) -> bool:
+        return self.files.version - chain.base_version > self.most_changes
 
     def is_known(self, path: str, fault: Fault) -> bool:
         """Whether the file was looked at to its end; what was not may be anything."""

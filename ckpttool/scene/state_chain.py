@@ -150,11 +150,29 @@ def wanted_names(store: StoreFiles, version: int) -> tuple[str, ...]:
     for chain in chains(store, version):
         base = (chain.base, *sst_names(store, chain.base)) if chain.base else ()
         unopened = tuple(name for name in (*base, *chain.changes) if name not in store.opened)
-        if unopened or not (chain.incomplete or is_doubtful(store, chain.base)):
+        if unopened:
             return unopened
+        if not (chain.incomplete or is_doubtful(store, chain.base)):
+            if chain.base_version >= newest_lineage_begins(store, version):
+                return ()
+            break  # Spark follows the ids to their beginning before it takes an older base
     oldest = min((*(store.lineage or ()), *store.ancestry), default=None)  # may name older ones
     name = f"{oldest[0]}_{oldest[1]}.changelog" if oldest else None
     return (name,) if name in store.names - store.opened else ()
+
+
+def newest_lineage_begins(store: StoreFiles, version: int) -> int:
+    """How far back the ids of a store are known from its newest changelog alone; without ids all versions are."""
+    return 0 if store.unique_id is None else min((version, *(one for one, _ in store.lineage or ())))
+
+
+def is_found(store: StoreFiles, version: int, chain: Chain, most_changes: int) -> bool:
+    """Whether Spark comes to a base: ids that the newest changelog does not name it follows back over as many changes
+    as it may replay, or not at all."""
+    begins = newest_lineage_begins(store, version)
+    older = {one for one, _ in store.ancestry}
+    is_near = chain.incomplete or chain.base_version >= begins
+    return is_near or older.issuperset(range(max(1, version - most_changes), begins))
 
 
 def next_change(store: StoreFiles, version: int) -> str:
@@ -214,11 +232,14 @@ def _chains_by_id(store: StoreFiles, version: int, unique_id: str) -> Iterator[C
     elif _reaches_back(own, version):
         yield _replay_ids(store, own, 0, version)
     else:
-        yield Chain(0, None, incomplete=True)
+        if not bases:
+            yield Chain(0, None, incomplete=True)
         older = [base for base in sorted(every, reverse=True) if base not in own and _has_base(store, every, base)]
         yield from (_replay_ids(store, every, base, version) for base in older)
         if _reaches_back(every, version):
             yield _replay_ids(store, every, 0, version)
+        elif bases:
+            yield Chain(0, None, incomplete=True)
 
 
 def _has_base(store: StoreFiles, ids: Mapping[int, str], version: int) -> bool:

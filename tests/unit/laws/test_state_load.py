@@ -143,7 +143,38 @@ def test_ids_without_a_base(tmp_path: Path) -> None:
     changelogs = with_ids((2, "b", ((1, "a"),)), (3, "c", ((2, "b"),)))
     root = made.checkpoint(tmp_path, changelogs, provider=made.ROCKSDB, unique_ids=["c"])
     assert error(root, "4.1.3") == ("SparkException", f"{LOAD}CANNOT_FIND_BASE_SNAPSHOT_CHECKPOINT")
-    assert error(root, "4.2.0") == ("FileNotFoundException", f"{LOAD}CANNOT_READ_STREAMING_STATE_FILE")
+    assert error(root, "4.2.0") == ("IllegalStateException", f"{LOAD}AUTO_SNAPSHOT_REPAIR_FAILED")
+
+
+LINEAGE = with_ids((1, "a", ()), (2, "b", ((1, "a"),)), (3, "c", ((2, "b"),)))
+
+
+def test_the_empty_state_is_tried_once_and_with_the_short_lineage(tmp_path: Path) -> None:
+    """Every changelog is there, and Spark has left them all behind when it learns of them."""
+    root = made.checkpoint(tmp_path, LINEAGE, provider=made.ROCKSDB, unique_ids=["c"])
+    assert error(root, "4.2.0") == ("IllegalStateException", f"{LOAD}AUTO_SNAPSHOT_REPAIR_FAILED")
+    assert error(root, "4.2.0", {REPAIR_CONF: "false"}) == ("IllegalStateException", f"{LOAD}UNCATEGORIZED")
+
+
+def test_the_empty_state_is_of_use_once_another_base_has_failed(tmp_path: Path) -> None:
+    root = made.checkpoint(tmp_path, LINEAGE | {"0/0/2_b.zip": b""}, provider=made.ROCKSDB, unique_ids=["c"])
+    assert error(root, "4.2.0") is None
+
+
+def test_a_lineage_that_begins_at_the_first_version_needs_no_base(tmp_path: Path) -> None:
+    whole = with_ids((1, "a", ()), (2, "b", ((1, "a"),)), (3, "c", ((1, "a"), (2, "b"))))
+    root = made.checkpoint(tmp_path, whole, provider=made.ROCKSDB, unique_ids=["c"])
+    assert error(root, "4.2.0") is None
+
+
+def test_an_older_base_is_found_by_a_lineage_that_is_known_to_its_beginning(tmp_path: Path) -> None:
+    back = with_ids((1, "a", ()), (2, "b", ((1, "a"),)), (3, "c", ((2, "b"),)), (4, "d", ((3, "c"),)))
+    bases = {"0/0/3_c.zip": b""} | {"0/0/2_b.zip": made.snapshot_zip(metadata=b'v1\n{"sstFiles":[],"numKeys":0}')}
+    root = made.checkpoint(tmp_path, back | bases, provider=made.ROCKSDB, unique_ids=["d"], batch=3)
+    assert error(root, "4.2.0") is None
+    (root / "state/0/0/2_b.changelog").unlink()
+    assert error(root, "4.2.0") == ("IllegalStateException", f"{LOAD}AUTO_SNAPSHOT_REPAIR_FAILED")
+    assert error(root, "4.2.0", {REPLAY_CONF: "2"}) is None
 
 
 def test_no_state_directory(tmp_path: Path) -> None:
