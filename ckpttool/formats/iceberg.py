@@ -48,6 +48,13 @@ class IcebergSnapshot(Struct, frozen=True):
         return parse_long(self.summary.get(name, ""))
 
 
+class IcebergFile(Struct, frozen=True):
+    """A data file; `rows` None: not told."""
+
+    path: str
+    rows: int | None = None
+
+
 class IcebergHistory(Struct, frozen=True):
     """The current snapshot and its ancestors, newest first; `cut`: older ones were expired. `aside`: those that are
     kept and lead to another state, as after a rollback."""
@@ -135,7 +142,7 @@ def parse_manifest_list(data: bytes, snapshot_id: int) -> list[str]:
     return [path for one in own if isinstance(path := one.get("manifest_path"), str)]
 
 
-def parse_manifest(data: bytes, snapshot_id: int) -> list[str]:
+def parse_manifest(data: bytes, snapshot_id: int) -> list[IcebergFile]:
     """The data files that a snapshot has added by it. An entry without a snapshot has that of its manifest."""
     found = []
     for one in parse_avro(data):
@@ -143,7 +150,8 @@ def parse_manifest(data: bytes, snapshot_id: int) -> list[str]:
         if not isinstance(one, dict) or not isinstance(file, dict) or one.get("status") != _ADDED:
             continue
         if one.get("snapshot_id") in (None, snapshot_id) and isinstance(path := file.get("file_path"), str):
-            found.append(path)
+            rows = file.get("record_count")
+            found.append(IcebergFile(path, rows if is_long(rows) else None))
     return found
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from ckpttool.connectors.iceberg import KIND, IcebergOffset, deserialize
 from ckpttool.errors import CkptError, MalformedFile
 from ckpttool.formats import layout
-from ckpttool.formats.iceberg import IcebergHistory
+from ckpttool.formats.iceberg import IcebergFile, IcebergHistory
 from ckpttool.scene.batches import SourceProgress, beside
 from ckpttool.scene.lookup import Lookup
 from ckpttool.scene.scene import Scene
@@ -64,7 +64,7 @@ class IcebergInput(Struct, frozen=True):
     history: IcebergHistory = IcebergHistory()
     exists: bool = True
     error: CkptError | None = None
-    files: Mapping[int, tuple[str, ...]] = {}
+    files: Mapping[int, tuple[IcebergFile, ...]] = {}
     data: Lookup = Lookup()
 
     @property

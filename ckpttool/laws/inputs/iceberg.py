@@ -177,10 +177,40 @@ class Way(Struct, frozen=True, dict=True):
                 return following
             offset = _at(following, 0)
 
+    def rows(self, start: IcebergOffset, end: IcebergOffset) -> int | None:
+        """How many a range has that can be read, if the snapshots and their manifests tell."""
+        if end in (_START, start):
+            return 0
+        offset, total = self.first() if start == _START else start, 0
+        while not isinstance(snapshot := self.find(offset), Obstacle):
+            last = offset.snapshot_id == end.snapshot_id
+            rows = self._rows_in(snapshot, offset, end.position if last else None)
+            if rows is None or last:
+                return None if rows is None else total + rows
+            following = self.after(snapshot.id)
+            if isinstance(following, Obstacle):
+                return None
+            offset, total = _at(following, 0), total + rows
+        return None
+
+    def _rows_in(self, snapshot: IcebergSnapshot, offset: IcebergOffset, until: int | None) -> int | None:
+        if self.takes(snapshot) is not True:
+            return 0
+        if offset.scan_all_files:
+            return None
+        count, position = _files(snapshot), max(0, offset.position)
+        if position == 0 and (until is None or (count is not None and until >= count)):
+            return snapshot.count("added-records") if count else 0
+        if (count is not None and position >= count) or (until is not None and until <= position):
+            return 0
+        files = self.input.files.get(snapshot.id)
+        told = [file.rows for file in files[position:until]] if files is not None else [None]
+        return None if None in told else sum(one for one in told if one is not None)
+
     def _gone(self, offset: IcebergOffset, until: int | None) -> Obstacle | None:
         """A data file that the tasks do not find, behind the position."""
         files = self.input.files.get(offset.snapshot_id, ())[max(0, offset.position) : until]
-        gone = next((file for file in files if file in self.input.data.gone), None)
+        gone = next((file.path for file in files if file.path in self.input.data.gone), None)
         if gone is None or offset.scan_all_files:
             return None
         step = "bring the file back, or start with a new checkpoint behind it"
@@ -248,6 +278,15 @@ def met(input: IcebergInput, scene: Scene) -> Iterator[Trouble]:
     stop = _replayed(way) if input.stand.end else _new(way)
     if stop:
         yield _trouble(way, stop, "batch")
+
+
+def count_rows(input: IcebergInput, scene: Scene) -> int | None:
+    """How many rows the batch reads that runs again, if its snapshots tell."""
+    end = input.stand.end.offset if input.stand.end else None
+    if input.error or not input.exists or not scene.replays_as_logged or end is None or not input.stand.is_readable:
+        return None
+    way = Way(input, scene)
+    return None if _replayed(way) else way.rows(_start(way), end)
 
 
 def _from_its_beginning(way: Way) -> Iterator[Trouble]:

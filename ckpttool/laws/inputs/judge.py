@@ -18,8 +18,12 @@ LAWS = (*file_place.GIVEN, *delta.LAWS, *iceberg.LAWS, *hudi.LAWS, *files.LAWS)
 
 def count_rows(scene: Scene) -> dict[str, OffsetStep]:
     """What the batch reads that runs again, by source, where a table's log tells."""
-    tables = (one for one in scene.inputs if isinstance(one, DeltaInput))
-    counted = {table.range.source: delta.count_rows(table, scene) for table in tables}
+    counted: dict[str, int | None] = {}
+    for one in scene.inputs:
+        if isinstance(one, DeltaInput):
+            counted[one.range.source] = delta.count_rows(one, scene)
+        elif isinstance(one, IcebergInput):
+            counted[one.stand.source] = iceberg.count_rows(one, scene)
     return {source: OffsetStep(rows, "rows", exact=True) for source, rows in counted.items() if rows is not None}
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 
 from ckpttool.connectors.iceberg import NO_SNAPSHOT
 from ckpttool.errors import CkptError, NotFound, Refused
-from ckpttool.formats.iceberg import IcebergHistory, IcebergSnapshot, parse_manifest, parse_manifest_list
+from ckpttool.formats.iceberg import IcebergFile, IcebergHistory, IcebergSnapshot, parse_manifest, parse_manifest_list
 from ckpttool.formats.limits import Room
 from ckpttool.reading.inputs.lookup import look_up
 from ckpttool.reading.sinks.iceberg import METADATA, is_iceberg, load_history
@@ -43,7 +43,7 @@ def _ahead(stand: Stand, history: IcebergHistory) -> Iterator[IcebergSnapshot]:
             yield snapshot
 
 
-def _added_files(store: Store, snapshots: Sequence[IcebergSnapshot]) -> Iterator[tuple[int, tuple[str, ...]]]:
+def _added_files(store: Store, snapshots: Sequence[IcebergSnapshot]) -> Iterator[tuple[int, tuple[IcebergFile, ...]]]:
     """By their manifests, which lie beside the metadata; as far as all of them can be read."""
     room = Room()
     for snapshot in snapshots[:_SNAPSHOTS_READ]:
@@ -74,7 +74,7 @@ def _load(stand: Stand, url: str, doors: Doors) -> IcebergInput:
             return IcebergInput(stand, path, exists=False)
         history = load_history(store)
         files = dict(_added_files(store, list(_ahead(stand, history))))
-        names = islice(dict.fromkeys(file for each in files.values() for file in each), _FILES_LOOKED_FOR)
+        names = islice(dict.fromkeys(file.path for each in files.values() for file in each), _FILES_LOOKED_FOR)
         data = look_up(names, lambda folder: doors.follow(Named(folder)))
         return IcebergInput(stand, path, history, files=files, data=data)
     except NotFound:

@@ -39,7 +39,11 @@ MANIFESTS: dict[str, Any] = {
         {"name": "added_snapshot_id", "type": "long"},
     ],
 }
-DATA_FILE = {"type": "record", "name": "r2", "fields": [{"name": "file_path", "type": "string"}]}
+DATA_FILE = {
+    "type": "record",
+    "name": "r2",
+    "fields": [{"name": "file_path", "type": "string"}, {"name": "record_count", "type": "long"}],
+}
 MANIFEST: dict[str, Any] = {
     "type": "record",
     "name": "manifest_entry",
@@ -82,8 +86,8 @@ class Lake:
             number, metadata = one["snapshot-id"], self.table / "metadata"
             file = self.table / "data" / f"{number}.parquet"
             file.touch()
-            others = long(0) + long(1) + long(99) + text("file:/gone")
-            entry = long(1) + long(0) + text(str(file))
+            others = long(0) + long(1) + long(99) + text("file:/gone") + long(9)
+            entry = long(1) + long(0) + text(str(file)) + long(4)
             (metadata / f"m{number}.avro").write_bytes(avro_file(MANIFEST, [entry, others]))
             older = text(f"/elsewhere/metadata/m{number - 1}.avro") + long(0) + long(number - 1)
             listed = text(f"/elsewhere/metadata/m{number}.avro") + long(0) + long(number)

@@ -178,6 +178,55 @@ def test_without_manifests_that_is_assumed(lake: Lake) -> None:
     assert ICEBERG_FILES in lake.judge().prediction.assumes
 
 
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def rows(lake: Lake, **options: str) -> int | None:
+    given = {key.replace("_", "-"): value for key, value in options.items()}
+    steps = [source.step for source in lake.judge(options=given).prediction.sources]
+    return next((step.amount for step in steps if step and step.unit == "rows"), None)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "expected"),
+    [
+        (offset(1), offset(3), 8),
+        (offset(1, 0), offset(3), 12),
+        (offset(1), offset(3, 0), 4),
+        (offset(3), offset(3), 0),
+        (offset(3, 1), offset(3, 0), 0),
+        (offset(2), offset(1), None),  # is not read
+        (offset(1, 0, scan_all_files=True), offset(2), None),
+    ],
+)
+def test_the_rows_of_a_range_are_counted_by_its_snapshots(
+    tmp_path: Path, start: str, end: str, expected: int | None
+) -> None:
+    lake = Lake(tmp_path)
+    lake.ran(start, end, committed=1)
+    assert rows(lake) == expected
+
+
+def test_rows_that_are_passed_over_do_not_count(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.snapshot(5, 4, "overwrite", rows=100)
+    lake.snapshot(6, 5, "replace", rows=100)
+    lake.snapshot(7, 6, rows=3)
+    lake.ran(offset(4), offset(7), committed=1)
+    assert rows(lake, streaming_skip_overwrite_snapshots="true") == 3
+    assert rows(lake) is None
+
+
+def test_the_rows_of_a_part_of_a_snapshot_are_told_by_its_manifest(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.snapshots[2]["summary"]["added-data-files"] = "2"
+    lake.ran(offset(2), offset(3), committed=1)
+    lake.is_now(4)
+    assert rows(lake) is None
+    lake.write_files()
+    assert rows(lake) == 4
+
+
 # -- nothing planned yet -----------------------------------------------------------------------------------------------
 
 
