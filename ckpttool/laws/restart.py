@@ -83,7 +83,8 @@ def choose_release(evidence: Evidence, given: Release | None) -> tuple[Release, 
     """The release to predict for: the one given, else the newest that may have written the files."""
     if given is not None:
         return given, "given"
-    if evidence.written_by.min is None and evidence.written_by.max is None:
+    low, high = evidence.written_by.min, evidence.written_by.max
+    if (low is None and high is None) or (high is not None and parse_release(high) < OLDEST):
         return NEWEST, "default"
     return possible_releases(evidence)[-1], "inferred"
 

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ckpttool import gather_evidence, open_checkpoint
+from ckpttool.laws.restart import choose_release
+from ckpttool.releases import NEWEST, Release
 from tests.builders import build
 from tests.unit.laws.scenes import next_batch
 
@@ -42,3 +45,11 @@ def test_asynchronous_progress_goes_on_across_its_gaps(tmp_path: Path) -> None:
 def test_asynchronous_replay_covers_the_gap(tmp_path: Path) -> None:
     predicted = next_batch(build(tmp_path, "b0 k0-10 c | b5 k10-60 c | b9 k60-90"))
     assert (predicted.outcome, predicted.batch_id) == ("replay", 9)
+
+
+@pytest.mark.parametrize(("spark", "chosen"), [("2.3.4", (NEWEST, "default")), ("2.4.8", ((2, 4, 8), "inferred"))])
+def test_a_release_that_no_rule_covers_is_not_said_to_have_written_it(
+    tmp_path: Path, spark: str, chosen: tuple[Release, str]
+) -> None:
+    evidence = gather_evidence(open_checkpoint(str(build(tmp_path, "k0-10 c", spark=spark))))
+    assert choose_release(evidence, None) == chosen
