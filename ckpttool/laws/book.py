@@ -24,6 +24,7 @@ from ckpttool.laws import (
     pinned,
     query,
     rate,
+    socket,
     sources,
     state,
 )
@@ -36,6 +37,7 @@ from ckpttool.scene.scene import Doubt, Failure, Scene
 START = (*databricks.STARTED, *query.STARTED, *iceberg_lines.STARTED, *metadata.LAWS)
 BATCH = (
     *rate.PLANNED,
+    *socket.PLANNED,
     *kinesis.PLANNED,
     *file_log.NEXT_ENTRY,
     *batch.BEGUN,
@@ -61,6 +63,7 @@ TELLING = (
     *sources.FIRST,
     *iceberg_lines.MADE,
     *kinesis.LAWS,
+    *socket.PLANNED,
     *state.DIRECTORIES,
     *query.TOLD,
     *databricks.TOLD,

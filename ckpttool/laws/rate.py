@@ -7,10 +7,10 @@ from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE
 from ckpttool.laws.base import ASSERTION, RESTORE, Law, error_of
-from ckpttool.scene.scene import Doubt, Failure, Scene
+from ckpttool.scene.scene import SOCKET, Doubt, Failure, Scene
 from ckpttool.scene.source_logs import log_of
 
-_OTHERS = (KAFKA, ICEBERG)  # whose damaged lines may be integers, too
+_OTHERS = (KAFKA, ICEBERG, SOCKET)  # whose lines, or damaged lines, may be integers, too
 
 
 def _rate_beginning(scene: Scene) -> Failure | Doubt | None:
@@ -88,7 +88,8 @@ def _beginning_lost(scene: Scene) -> Failure | Doubt | None:
         if log is None:
             kept = "the rows of a socket or of a memory stream, which no restart finds again"
             lost = f"the seconds of a rate source that has lost {layout.source_entry(source.key, 0)}"
-            return Doubt(f"source {source.index} counts {kept}, or {lost}")
+            told = "a socket's host and port would tell (--option host=… --option port=…)"
+            return Doubt(f"source {source.index} counts {kept}, or {lost}: {told}")
     return None
 
 

@@ -19,7 +19,7 @@ from ckpttool.laws.base import ASSERTION, RESTORE, Law, severity_by_age
 from ckpttool.model import Finding, SparkError
 from ckpttool.releases import since
 from ckpttool.scene.batches import Batch, SourceProgress, beside
-from ckpttool.scene.scene import Doubt, Failure, Scene
+from ckpttool.scene.scene import SOCKET, Doubt, Failure, Scene
 from ckpttool.scene.source_logs import can_be_called, is_json, log_of, unusable_initials
 
 
@@ -132,8 +132,8 @@ def _is_kafkas(scene: Scene, source: SourceProgress) -> bool:
 
 
 def _has_laws_of_its_own(scene: Scene, source: SourceProgress) -> bool:
-    """Of Kafka, Delta and Iceberg it is known what they make of any line and of any range."""
-    return scene.kind_of(source) in (KAFKA, DELTA, ICEBERG)
+    """Of these it is known what they make of any line and of any range."""
+    return scene.kind_of(source) in (KAFKA, DELTA, ICEBERG, SOCKET)
 
 
 def _another_source(scene: Scene) -> Failure | Doubt | None:

@@ -53,6 +53,7 @@ BY_LAW: Mapping[str, tuple[Proposer, ...]] = {
     "iceberg-beginning-refused": (file_repairs.initial_offset_unusable,),
     "iceberg-option-refused": (file_repairs.no_edit_helps,),
     "iceberg-time-travel": (file_repairs.no_edit_helps,),
+    "socket-begins-anew": (file_repairs.no_edit_helps,),
     "kinesis-shard-commits-missing": (file_repairs.restore_from_backup,),
     "auto-loader-elsewhere": (file_repairs.no_edit_helps,),
     "offset-not-of-its-source": (file_repairs.impossible_offsets,),

@@ -48,6 +48,7 @@ MISNAMED_CONF: Release = (3, 5, 4)  # this release alone pins pruneFilters… un
 
 ADAPTIVE_STATELESS: Release = (4, 1, 0)  # MicroBatchExecution: adaptive execution stays on for stateless queries
 STATE_PARTITIONS: Release = (4, 1, 0)  # OffsetSeq.scala, rebindSQLConfs: the partitions of state alone are pinned
+SCALA_2_13: Release = (4, 0, 0)  # collections answer otherwise; before, PyPI has those of Scala 2.12
 EMPTY_LOCATION: Release = (4, 1, 0)  # MicroBatchExecution.verifyCheckpointDirectoryEmptyOnStart
 REAL_TIME: Release = (4, 1, 0)  # Trigger.RealTime
 PATH_NOT_FOUND: Release = (3, 4, 0)  # the condition of a path that does not exist

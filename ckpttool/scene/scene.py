@@ -26,6 +26,7 @@ Phase = Literal["start", "init", "batch"]
 Trigger = Literal["default", "once", "available-now", "continuous", "real-time"]
 
 ASYNC_OPTION = "asyncProgressTrackingEnabled"
+SOCKET = "socket"
 SUBSCRIPTIONS = ("assign", "subscribe", "subscribePattern")
 # What a scene may hold, or nobody has looked at. `state`: names and sizes of its files, `rows`: what is inside them.
 Part = Literal["logs", "clock", "state", "rows", "sinks", "inputs", "brokers"]
@@ -90,6 +91,10 @@ class Start(Struct, frozen=True):
     def reads_event_hubs(self) -> bool:
         """By the connector of its own, whose offsets look like Kafka's; through the Kafka endpoint it is Kafka."""
         return any(key.lower().startswith("eventhubs.") for key in self.options)
+
+    @property
+    def reads_socket(self) -> bool:
+        return self.option("host") is not None and self.option("port") is not None
 
     @property
     def subscribes(self) -> bool:
@@ -291,6 +296,8 @@ class Scene(Struct, frozen=True):
         told = next((kind for kind in (*logs, *lines) if kind not in _OF_MANY), None)
         if told is None and self.start.reads_kafka and alone:
             return "kafka"
+        if alone and self.start.reads_socket and told in (None, "socket-continuous"):
+            return SOCKET
         return told or next(iter(lines), None)
 
     def _began_in_kafka(self, name: str) -> bool:
