@@ -111,6 +111,10 @@ def operator_run(number: int, batch: int) -> str:
     return f"{operator_runs(number)}/{batch}"
 
 
+def version_of_operator_metadata(path: str) -> int:
+    return 2 if path.split("/")[-2] == RUNS else 1
+
+
 def schema_directory(number: int, name: str = DEFAULT_STORE) -> str:
     return f"{store(number, 0, name)}/{OPERATOR_METADATA}"
 

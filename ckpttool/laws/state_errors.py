@@ -117,6 +117,12 @@ RAISED: dict[tuple[str, str], tuple[Raised, ...]] = {
         _raised(SPARK, f"{_LOAD}CANNOT_FIND_BASE_SNAPSHOT_CHECKPOINT"),
         _raised(ILLEGAL_STATE, f"{_LOAD}UNCATEGORIZED", "Cannot replay changelogs from snapshot"),
     ),
+    # state/StateStoreChangelog.scala: what has no version is taken for version 1, and that for one without a lineage
+    ("no-lineage", ""): (
+        *(one for one in UNCATEGORIZED if one.until <= since.UNIQUE_IDS),
+        Raised(since.UNIQUE_IDS, since.SIDECARS, "java.lang.AssertionError", f"{_LOAD}UNCATEGORIZED", "readLineage"),
+        Raised(since.SIDECARS, FOREVER, None, f"{_LOAD}UNCATEGORIZED"),
+    ),
     # checkpointing/ChecksumCheckpointFileManager.scala
     ("sidecar", ""): (_raised(SPARK, "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED", "Checksum verification failed"),),
     # state/SchemaHelper.scala, checkpointing/MetadataVersionUtil.scala: the version of a schema file

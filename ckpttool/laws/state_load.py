@@ -227,7 +227,9 @@ class _Loading:
         for name in chain.changes:
             met = self.fault_met(store, name)
             if met and self.is_known(f"{path}{name}", met):
-                return self.failure(f"{path}{name}", met)
+                unnamed = met.spark == SparkError(EOF) and met.is_at_the_head
+                newest = name == f"{self.files.version}_{store.unique_id}.changelog"
+                return self.failure(f"{path}{name}", met, "no-lineage" if newest and unnamed else None)
         if chain.missing:
             return self.failure(f"{path}{chain.missing}", NO_FILE)
         return self.blocked(store, store.blocked) if store.blocked else None
@@ -238,12 +240,13 @@ class _Loading:
     def fault_met(self, store: StoreFiles, name: str) -> Fault | None:
         """The checksum beside a file is looked at when the file is closed, whatever went wrong in between. What stops
         Spark at the head of a changelog, or in a zip, comes before that."""
+        if self.release < since.SIDECARS_WITH_IDS and name in store.hadoop_faults:
+            return store.hadoop_faults[name]
         fault, sidecar = store.faults.get(name) or self.other_version(store, name), store.sidecar_faults.get(name)
         if sidecar is None or not self.reads_sidecar(store, name):
             return fault
-        at_the_head = fault and fault.position and fault.position.byte == 0 and fault.spark != SparkError(EOF)
-        comes_first = name.endswith(".zip") or (at_the_head and name.endswith(".changelog"))
-        return fault if fault and comes_first else sidecar
+        at_the_head = fault and fault.is_at_the_head and fault.spark != SparkError(EOF)
+        return fault if fault and (name.endswith(".zip") or (at_the_head and name.endswith(".changelog"))) else sidecar
 
     def other_version(self, store: StoreFiles, name: str) -> Fault | None:
         """4.0 has the version of the checkpoint's format in a snapshot's description; the others have 1."""

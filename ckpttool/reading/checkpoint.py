@@ -305,7 +305,8 @@ class _Loader:
         )
 
     def load_operator_metadata(self, path: str) -> OperatorMetadata | None:
-        return self.read(path, parse_operator_metadata, "operator-metadata-corrupt", "error", _RESTORE_STATE)
+        parse = partial(parse_operator_metadata, wanted=layout.version_of_operator_metadata(path))
+        return self.read(path, parse, "operator-metadata-corrupt", "error", _RESTORE_STATE)
 
     def load_schema(self, names: OperatorNames, store: str) -> StateSchema | None:
         """`store` may be any text of a file: only a name that was listed becomes part of a path."""

@@ -81,8 +81,11 @@ class BodyReader:
         sidecar_faults = {**store.sidecar_faults, name: sidecar_fault} if sidecar_fault else store.sidecar_faults
         store = replace(store, opened=opened, sizes=sizes, sidecar_faults=sidecar_faults)
         store, fault = self.decoded(store, name, body)
-        if hadoop is not None and self.is_local and _is_checked_by_hadoop(store, name):
-            fault = _hadoop_fault(hadoop, body) or fault
+        checked = _hadoop_fault(hadoop, body) if hadoop is not None and self.is_local else None
+        if checked and _is_checked_by_hadoop(store, name):
+            fault = checked
+        elif checked and name.endswith(".zip"):
+            store = replace(store, hadoop_faults={**store.hadoop_faults, name: checked})
         return replace(store, faults={**store.faults, name: fault}) if fault else store
 
     def decoded(self, store: StoreFiles, name: str, body: bytes) -> tuple[StoreFiles, Fault | None]:
@@ -145,7 +148,7 @@ def _fault(error: CkptError) -> Fault:
 
 
 def _is_checked_by_hadoop(store: StoreFiles, name: str) -> bool:
-    """Spark reads these through the class of Hadoop's that checks; the others, and zips with ids, through another."""
+    """Spark reads these through the class of Hadoop's that checks; the others, and zips with ids since 4.2, not."""
     return name.startswith((f"{SST_DIRECTORY}/", f"{LOG_DIRECTORY}/")) or (
         name.endswith(".zip") and store.unique_id is None
     )

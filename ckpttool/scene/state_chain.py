@@ -51,6 +51,10 @@ class Fault(Struct, frozen=True):
     position: Position | None = None
     spark: SparkError | None = None
 
+    @property
+    def is_at_the_head(self) -> bool:
+        return self.position is not None and self.position.byte == 0
+
 
 _FILE_NOT_FOUND = SparkError("java.io.FileNotFoundException")
 NO_FILE = Fault("missing", "the file is not there", spark=_FILE_NOT_FOUND)
@@ -62,6 +66,7 @@ class StoreFiles(Struct, frozen=True):
 
     `opened` holds what was read and decoded, or at least what was asked for its size: of a file outside it, nothing but
     its name is known. `sidecar_faults`: files that do not match Spark's checksum beside them, if Spark looks at it.
+    `hadoop_faults`: those that do not match Hadoop's, if this release reads them by the class that looks at it.
     `lineage`: versions and ids that the changelog with `unique_id` goes back to; `ancestry`: those that it does not
     name, but the changelogs that it names do. `has_families`: a changelog holds the records of column families.
     `blocked`: a directory that has the name of the file which the next batch writes. `damage`: what was met when the
@@ -77,6 +82,7 @@ class StoreFiles(Struct, frozen=True):
     sizes: Mapping[str, int | None] = {}
     faults: Mapping[str, Fault] = {}
     sidecar_faults: Mapping[str, Fault] = {}
+    hadoop_faults: Mapping[str, Fault] = {}
     snapshots: Mapping[str, Snapshot] = {}
     lineage: tuple[tuple[int, str], ...] | None = None
     ancestry: tuple[tuple[int, str], ...] = ()
@@ -171,7 +177,7 @@ def is_found(store: StoreFiles, version: int, chain: Chain, most_changes: int) -
     as it may replay, or not at all."""
     begins = newest_lineage_begins(store, version)
     older = {one for one, _ in store.ancestry}
-    is_near = chain.incomplete or chain.base_version >= begins
+    is_near = chain.incomplete or store.lineage is None or chain.base_version >= begins
     return is_near or older.issuperset(range(max(1, version - most_changes), begins))
 
 

@@ -7,16 +7,25 @@ before 4.0.0 wrote a single `stateSchemaFilePath`.
 
 from __future__ import annotations
 
+from ckpttool.errors import MalformedFile
 from ckpttool.formats.envelope import parse_json_object, parse_lines, parse_version
 from ckpttool.formats.values import Fields
-from ckpttool.model import OperatorMetadata, StoreMetadata
+from ckpttool.model import OperatorMetadata, Position, SparkError, StoreMetadata
 
 NEWEST_VERSION = 2
 
 
-def parse_operator_metadata(data: bytes) -> OperatorMetadata:
+def parse_operator_metadata(data: bytes, wanted: int | None = None) -> OperatorMetadata:
+    """`wanted`: the version of the place where it lies, which Spark looks for before it reads on."""
     lines = parse_lines(data)
     version = parse_version(lines[0], NEWEST_VERSION)
+    if wanted not in (None, version):
+        raise MalformedFile(
+            f"it has version {version}, and lies where version {wanted} belongs",
+            expected=f"`v{wanted}`",
+            position=Position(line=1),
+            spark=SparkError("java.lang.IllegalArgumentException"),
+        )
     fields = Fields(parse_json_object("\n".join(lines[1:]), line=2), line=2)
     operator = fields.object("operatorInfo")
     return OperatorMetadata(

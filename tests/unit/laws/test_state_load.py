@@ -17,6 +17,7 @@ from ckpttool.releases import Release, parse_release
 from ckpttool.scene.scene import Doubt, Failure, Start
 from ckpttool.scene.state_chain import StateFiles
 from tests import state_builders as made
+from tests.encoders import encode_hadoop_crc
 from tests.unit.reading.loaded_state import load, sidecar, with_ids
 
 RELEASES = [parse_release(text) for text in ("3.3.4", "3.5.7", "4.0.4", "4.1.3", "4.2.0", "4.3.0")]
@@ -177,6 +178,29 @@ def test_an_older_base_is_found_by_a_lineage_that_is_known_to_its_beginning(tmp_
     assert error(root, "4.2.0", {REPLAY_CONF: "2"}) is None
 
 
+@pytest.mark.parametrize("left", [0, 10])
+def test_a_changelog_without_its_version_leads_nowhere(tmp_path: Path, left: int) -> None:
+    """4.0 takes it for one of version 1, which has no lineage; of an older one it asks for none."""
+    changelogs = with_ids((1, "a", ()), (2, "b", ((1, "a"),)), (3, "c", ((1, "a"), (2, "b"))))
+    root = made.checkpoint(tmp_path, changelogs, provider=made.ROCKSDB, unique_ids=["c"])
+    newest, older = (root / f"state/0/0/{name}.changelog" for name in ("3_c", "2_b"))
+    kept = newest.read_bytes()
+    newest.write_bytes(kept[:left])
+    assert error(root, "4.0.4") == ("AssertionError", f"{LOAD}UNCATEGORIZED")
+    assert error(root, "4.2.0") == ("EOFException", f"{LOAD}UNCATEGORIZED")
+    newest.write_bytes(kept)
+    older.write_bytes(b"")
+    assert error(root, "4.0.4") == ("EOFException", f"{LOAD}UNCATEGORIZED")
+
+
+def test_a_zip_with_an_id_was_read_by_the_class_that_checks(tmp_path: Path) -> None:
+    whole = {"0/0/3_c.zip": made.snapshot_zip(metadata=b'v1\n{"sstFiles":[],"numKeys":0}')}
+    stale = {"0/0/.3_c.zip.crc": encode_hadoop_crc(b"something else")}
+    root = made.checkpoint(tmp_path, whole | stale, provider=made.ROCKSDB, unique_ids=["c"])
+    assert error(root, "4.1.3") == ("ChecksumException", f"{LOAD}UNCATEGORIZED")
+    assert error(root, "4.2.0") is None
+
+
 def test_no_state_directory(tmp_path: Path) -> None:
     root = made.checkpoint(tmp_path, made.deltas(1, 2, 3))
     (root / "state").rename(root / "elsewhere")
@@ -203,6 +227,14 @@ def test_a_bad_schema(tmp_path: Path, schema: bytes, before: tuple[str, str], no
     root = made.checkpoint(tmp_path, made.deltas(1, 2, 3) | {"0/0/_metadata/schema": schema})
     assert error(root, "3.5.7") == before
     assert error(root, "4.2.0") == now
+
+
+def test_metadata_of_an_operator_has_the_version_of_its_place(tmp_path: Path) -> None:
+    body = b'{"operatorInfo":{"operatorId":0,"operatorName":"transformWithStateExec"},"stateStoreInfo":[]}'
+    beside = {"0/_stateSchema/default/0_a": b"", "0/_metadata/v2/0": b"v1\n" + body}
+    root = made.checkpoint(tmp_path, made.deltas(1, 2, 3) | beside)
+    assert error(root, "4.2.0") == ("IllegalArgumentException", None)
+    assert broken(root, "4.2.0") == ("state-file-corrupt", "state/0/_metadata/v2/0")
 
 
 def test_a_checksum_without_its_schema(tmp_path: Path) -> None:

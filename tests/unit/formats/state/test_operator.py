@@ -6,7 +6,7 @@ import pytest
 
 from ckpttool.errors import MalformedFile, UnsupportedVersion
 from ckpttool.formats.state.operator import parse_operator_metadata
-from ckpttool.model import OperatorMetadata, StoreMetadata
+from ckpttool.model import OperatorMetadata, SparkError, StoreMetadata
 
 V1 = (
     b'v1\n{"operatorInfo":{"operatorId":0,"operatorName":"dedupe"},'
@@ -99,3 +99,12 @@ def test_malformed_version_2(data: bytes) -> None:
 def test_a_newer_version_is_unsupported() -> None:
     with pytest.raises(UnsupportedVersion):
         parse_operator_metadata(V1.replace(b"v1", b"v3"))
+
+
+def test_the_version_is_that_of_the_place() -> None:
+    assert parse_operator_metadata(V1, 1) == parse_operator_metadata(V1)
+    with pytest.raises(MalformedFile) as raised:
+        parse_operator_metadata(V1, 2)
+    assert raised.value.spark == SparkError("java.lang.IllegalArgumentException")
+    with pytest.raises(MalformedFile, match="version 2"):
+        parse_operator_metadata(b"v2\nno JSON", 1)
