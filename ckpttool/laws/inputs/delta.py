@@ -51,9 +51,10 @@ def met(input: DeltaInput, scene: Scene) -> Iterator[Trouble]:
 def count_rows(input: DeltaInput, scene: Scene) -> int | None:
     """How many rows the batch reads that runs again, if each of its files tells."""
     table = SourceTable(input, scene)
+    if not scene.replays_as_logged or table.reads_changes or input.error or not input.exists:
+        return None
     asked = next(_requests(table))
-    unknown = asked.start.is_initial_snapshot and input.snapshot is None
-    if not scene.replays_as_logged or asked.end is None or unknown or table.reads_changes or input.error:
+    if asked.end is None or (asked.start.is_initial_snapshot and input.snapshot is None):
         return None
     files = _files_of(table, asked)
     excluded = table.excluded(files)

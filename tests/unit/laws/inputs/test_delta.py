@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from ckpttool.releases import Release
 from ckpttool.scene.inputs import DeltaInput
 from ckpttool.scene.scene import Doubt, Failure
 from ckpttool.storage.doors import Doors
+from tests.attacks import sized
 from tests.unit.laws.inputs.places import ID, Place, metadata, offset, schema, told
 
 OTHER = "11111111-2222-4333-8444-555555555555"
@@ -506,6 +508,15 @@ def test_rows_of_a_batch_that_runs_again_are_those_of_its_files(tmp_path: Path) 
     assert rows(place) is None, "one file does not tell"
     place.batch(1, offset(6))
     assert rows(place) is None, "it does not run again"
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_of_a_table_that_is_not_read_no_rows_are_counted(replay: Place, there: bool) -> None:
+    if there:
+        sized(replay.log / f"{4:020}.json")
+    else:
+        shutil.rmtree(replay.table)
+    assert rows(replay) is None
 
 
 def test_data_in_partitions_has_names_that_are_escaped(replay: Place) -> None:
