@@ -68,7 +68,9 @@ def _what_state_is_missing(scene: Scene, version: int) -> str | None:
         why = obstacle(scene.states, version, scene.start)
         return f"version {version} of the state: {why.why}" if why else None
     operators, files = scene.checkpoint.operators, listing(scene.states)
-    if files is None:
+    if not operators:
+        kept = False  # of state that is gone no version is left
+    elif files is None:
         kept = all(not operator.versions or version in operator.versions for operator in operators)
     else:
         kept = all(version in versions_everywhere(files, operator.id) for operator in operators)
