@@ -21,7 +21,8 @@ from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkView, SinkWrite
 from ckpttool.storage.urls import is_local
 from ckpttool.words import listed
 
-_QUIET = Condition("sink-quiet", "nobody else writes to the table meanwhile", "ckpt")
+QUIET = Condition("sink-quiet", "nobody else writes to the table meanwhile", "ckpt")
+DELTALAKE = Condition("deltalake-on-path", "python3 on the path has the package deltalake", "shell")
 _SET_ASIDE_AT_MOST = 10_000  # entries of a log: each is a step or two to be taken, and to be read before
 
 
@@ -83,11 +84,11 @@ def _rewound_delta(sink: SinkEvidence, batch: int, release: Release) -> Rewound 
         return f"its log does not show the batches above {batch} any more"
     steps: list[Step] = []
     beyond = sorted((sink.features or frozenset()) - WRITTEN_BY_DELTA_RS)
-    needed = [_QUIET]
+    needed = [QUIET]
     if beyond and sink.key_given:
         return f"only Spark can write it ({listed(beyond)}), and Spark cannot lower what it has recorded for {key}"
     if not beyond:
-        needed.append(Condition("deltalake-on-path", "python3 on the path has the package deltalake", "shell"))
+        needed.append(DELTALAKE)
     if remaining:
         if sink.is_append_only:
             return "it forbids that rows are removed: delta.appendOnly"
@@ -104,7 +105,7 @@ def _rewound_delta(sink: SinkEvidence, batch: int, release: Release) -> Rewound 
         needed.append(Condition("spark-sql-on-path", spark_sql, "shell"))
     if beyond:
         return Rewound(tuple(steps), (_without_rows(sink, batch),), tuple(needed), new_id=True)
-    steps.append(_lower(sink.path, key, batch))
+    steps.append(record(sink.path, key, batch))
     return Rewound(tuple(steps), (lowered(sink, batch),), tuple(needed))
 
 
@@ -156,7 +157,7 @@ def _spark_sql(release: Release) -> str:
     )
 
 
-def _lower(table: str, app_id: str, batch: int) -> DeltaTxn:
+def record(table: str, app_id: str, batch: int) -> DeltaTxn:
     """With a time: a record without one is forgotten at once where the table has a retention for records."""
     program = (
         "import time; from deltalake import CommitProperties, DeltaTable, Transaction; "
@@ -218,7 +219,7 @@ def _rewound_iceberg(sink: SinkEvidence, batch: int) -> Rewound | str:
         check=Check("iceberg", sink.path, write.version, sink.writes[-1].version),
         shell=_rolling_back(sink, write.version),
     )
-    return Rewound((step,), (lowered(sink, batch),), (_QUIET,))
+    return Rewound((step,), (lowered(sink, batch),), (QUIET,))
 
 
 def rollback_sql(table: str, snapshot: int, *, by_place: bool, procedure: str = "rollback_to_snapshot") -> str:

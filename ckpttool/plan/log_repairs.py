@@ -45,8 +45,8 @@ Proposals = Iterator[Repair | Refusal]
 
 def restore_query_id(scene: Scene) -> Proposals:
     for query_id, where in _remembered_ids(scene):
-        yield _with_id(scene, query_id, "restore-query-id", f"Give the query its id back: {query_id}, which {where}")
-    yield _with_id(
+        yield with_id(scene, query_id, "restore-query-id", f"Give the query its id back: {query_id}, which {where}")
+    yield with_id(
         scene,
         new_id(scene),
         "new-query-id",
@@ -55,10 +55,17 @@ def restore_query_id(scene: Scene) -> Proposals:
     )
 
 
-def _with_id(scene: Scene, query_id: str, id: str, title: str, trap: str | None = None) -> Repair:
+def with_id(
+    scene: Scene,
+    query_id: str,
+    id: str,
+    title: str,
+    trap: str | None = None,
+    conditions: tuple[Condition, ...] = (),
+) -> Repair:
     steps = id_steps(scene, query_id, "sinks recognise the query's batches by this id")
     sinks = tuple(known_as(sink, query_id) for sink in scene.sinks)
-    return Repair(id, title, steps, sinks=sinks, trap=trap)
+    return Repair(id, title, steps, sinks=sinks, conditions=conditions, trap=trap)
 
 
 def metadata_unwritable(scene: Scene) -> Proposals:
@@ -71,26 +78,31 @@ def metadata_unwritable(scene: Scene) -> Proposals:
 
 
 def _remembered_ids(scene: Scene) -> Iterator[tuple[str, str]]:
-    """What is left of the file itself, then the sinks' streaming queries that stand where this one does."""
+    """What is left of the file itself, then what sinks know."""
     raw = scene.checkpoint.raw.get("metadata", b"").decode("utf-8", "replace")
     if (left := _UUID.search(raw)) and scene.checkpoint.metadata is None:
         yield left[0].lower(), "is still to be read in the file"
+    yield from ids_in_sinks(scene)
+
+
+def ids_in_sinks(scene: Scene) -> Iterator[tuple[str, str]]:
+    """Of streaming queries that stand where this one does, and have another id."""
     heads = {scene.planned, scene.committed}
     seen = {scene.checkpoint.metadata.id if scene.checkpoint.metadata else None}
     for sink in scene.sinks:
         for entry in sink.ledger:
-            if entry.app_id in seen or not entry.native or entry.batch_id not in heads or not _is_uuid(entry.app_id):
+            if entry.app_id in seen or not entry.native or entry.batch_id not in heads or not is_uuid(entry.app_id):
                 continue
             seen.add(entry.app_id)
             yield str(entry.app_id), f"wrote batch {entry.batch_id} to {sink.path}"
 
 
-def _is_uuid(text: str | None) -> bool:
+def is_uuid(text: str | None) -> bool:
     return text is not None and _UUID.fullmatch(text) is not None
 
 
 def new_id_for_known_query(scene: Scene) -> Repair:
-    return _with_id(
+    return with_id(
         scene,
         new_id(scene),
         "new-query-id",
@@ -177,7 +189,7 @@ def _copy_as_previous(scene: Scene, source: int, planned: int, cost: Cost) -> Re
     return Repair(
         "copy-as-previous-offsets",
         f"Put a copy of offsets/{source} in the place of {path}",
-        _put(scene, path, entry, why),
+        put_offsets(scene, path, entry, why),
         cost=cost,
         trap=f"it is not what batch {planned - 1} read: do not rewind to that batch",
     )
@@ -195,7 +207,7 @@ def _start_earlier(scene: Scene, planned: int) -> Repair | Refusal:
     return replace(repair, id=id, title=title)
 
 
-def _put(scene: Scene, path: str, entry: OffsetLogEntry, why: str) -> tuple[Step, ...]:
+def put_offsets(scene: Scene, path: str, entry: OffsetLogEntry, why: str) -> tuple[Step, ...]:
     content = encode_offset_log(entry)
     if int(path.rpartition("/")[2]) in scene.checkpoint.offset_names.ids:
         return replace_file(scene.root, path, content, why)
@@ -232,7 +244,7 @@ def pinned_value(scene: Scene) -> Proposals:
         yield Repair(
             "restore-pinned-values",
             f"Let offsets/{planned} pin what offsets/{entry.batch_id - 1} pins: {spelled}",
-            _put(scene, layout.offsets(entry.batch_id), mended, why),
+            put_offsets(scene, layout.offsets(entry.batch_id), mended, why),
             conditions=(_NEVER_RAN,),
         )
 

@@ -26,7 +26,7 @@ from ckpttool.scene.scene import Failure, Scene
 from ckpttool.scene.sinks import SinkView
 from ckpttool.words import listed
 
-DROP_BATCH, SKIP_BATCH = "drop-planned-batch", "skip-batch"
+DROP_BATCH, SKIP_BATCH, RENUMBER = "drop-planned-batch", "skip-batch", "renumber-above-sink"
 _RENUMBERED_AT_MOST = 10_000
 
 # -- the sink's own log stops the batch --------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ def sink_ahead(scene: Scene) -> Proposals:
     ahead = [view.sink for view in scene.witnesses if view.skips(planned + 1)]
     if all(sink.kind not in ("file", "hudi") and not sink.key_given for sink in ahead):
         yield new_id_for_known_query(scene)
-    yield _count_from_above(scene, planned)
+    yield count_from_above(scene, planned)
 
 
 def _bring_sinks_down(scene: Scene, batch: int) -> Repair | Refusal:
@@ -97,14 +97,16 @@ def _bring_sinks_down(scene: Scene, batch: int) -> Repair | Refusal:
     return Repair(id, title, rewound.steps, rewound.sinks, conditions=rewound.conditions)
 
 
-def _count_from_above(scene: Scene, planned: int) -> Repair | Refusal:
+def count_from_above(scene: Scene, planned: int) -> Repair | Refusal:
     """The same position under a number that no sink has: the next batch is above them all."""
-    id = "renumber-above-sink"
+    id = RENUMBER
     if scene.is_stateful:
         return Refusal(id, "state is kept under the numbers of the batches")
     if scene.committed != planned or not scene.has_offsets(planned):
         return Refusal(id, f"batch {planned} is not finished: only the end of a finished batch can be renumbered")
-    top = max(view.recorded for view in scene.witnesses if view.recorded is not None)
+    top = max((view.recorded for view in scene.witnesses if view.recorded is not None), default=planned)
+    if top <= planned:
+        return Repair(id, f"Leave the number of the next batch: no sink has more than batch {planned}", ())
     entry, commit = scene.checkpoint.offsets[planned], _commit_like(scene, planned, top)
     if commit is None:
         return Refusal(id, f"commits/{top} cannot be written: its format names what only Spark knows")

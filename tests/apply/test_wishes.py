@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 
 from tests.apply.dying import System, on
 from tests.apply.stages import sampled, story, tree_of
+from tests.builders import EPOCH_MS, MINUTE_MS, QUERY_ID
 from tests.conftest import Outcome, run_ckpt
 
 QUIET = ("--yes", "--settle", "0s", "--accept", "query-stopped")
@@ -33,11 +36,61 @@ class Asked:
         return " ".join(self.words)
 
 
+FILES = "f0 c | f1 c | f2 c"
+TEMPORARY = "offsets/.2.6554e108-5af6-4130-8cbb-ae8efd57b47c.tmp"
+
+
+def taken_back(folder: Path) -> Path:
+    """The logs are those of a backup: the sink is two batches ahead."""
+    root = sampled(f"{COPIED}-sound")(folder)
+    for batch in (3, 4):
+        for path in (root / "commits" / str(batch), root / "offsets" / str(batch)):
+            path.unlink()
+            path.with_name(f".{path.name}.crc").unlink()
+    return root
+
+
+def told_and_torn(folder: Path) -> Path:
+    root = story(FILES)(folder)
+    (root / "offsets" / "2").write_bytes(b"v1\n{")
+    (folder / "progress.json").write_text(json.dumps(told_in_progress(2)))
+    return root
+
+
+def told_in_progress(batch: int) -> dict[str, Any]:
+    source = {"startOffset": {"logOffset": batch - 1}, "endOffset": {"logOffset": batch}}
+    planned = datetime.fromtimestamp((EPOCH_MS + batch * MINUTE_MS) / 1000, UTC).isoformat(timespec="milliseconds")
+    return {"id": QUERY_ID, "batchId": batch, "timestamp": planned, "durationMs": {"addBatch": 1}, "sources": [source]}
+
+
+def not_renamed(folder: Path) -> Path:
+    root = story(FILES)(folder)
+    (root / "offsets" / "2").rename(root / TEMPORARY)
+    return root
+
+
+def littered(folder: Path) -> Path:
+    root = story(FILES)(folder)
+    (root / TEMPORARY).write_bytes(b"v1")
+    os.utime(root / TEMPORARY, (1, 1))
+    return root
+
+
 ASKED = (
     Asked(("rewind", "--to-batch", "2"), sampled(f"{COPIED}-sound"), 3, "output"),
     Asked(("drop-batch",), story("f0 c | f1 c | f2"), 2),
     Asked(("skip-batch",), sampled(f"{COPIED}-crashed-after-sink-commit"), 3, "output"),
-)
+    Asked(("query-id", "--new"), sampled(f"{COPIED}-sound"), 5, "output"),
+    Asked(("query-id", "--set", "11111111-2222-4333-8444-555555555555"), story("f0 c | f1 c"), 2),
+    Asked(("renumber", "--above-sink"), taken_back, 5, "output", ("rows-twice",)),
+    Asked(("watermark", "--set", "2026-01-01T00:00:00Z"), sampled("4.2.0-windowed-agg-hdfs-sound"), 5, "noop",
+          ("rows-lost",)),
+    Asked(("watermark", "--set", "1999-01-01T00:00:00Z"), sampled("4.2.0-windowed-agg-hdfs-sound"), 5, "noop",
+          ("rows-twice", "windows-twice")),
+    Asked(("restore-offsets", "2", "--progress", "{folder}/progress.json"), told_and_torn, 3),
+    Asked(("rename-found",), not_renamed, 3),
+    Asked(("gc",), littered, 3),
+)  # fmt: skip
 
 
 def told(*words: str) -> dict[str, Any]:
@@ -52,7 +105,7 @@ def test_what_is_planned_is_carried_out_and_taken_back(asked: Asked, tmp_path: P
     checkpoint = asked.make(tmp_path / "at")
     sink = asked.sink if asked.sink == "noop" else str(checkpoint.parent / asked.sink)
     old, plan = tree_of(tmp_path / "at"), str(tmp_path / "plan.json")
-    verb, *rest = asked.words
+    verb, *rest = (word.format(folder=tmp_path / "at") for word in asked.words)
     planned = told("plan", verb, str(checkpoint), *rest, "--sink", sink, "--out", plan)
     assert (planned["exit"], planned["restart"]["batch_id"]) == (0, asked.batch), planned
     asks = [one["id"] for one in planned["option"]["conditions"] if one["who"] == "you"]
@@ -121,3 +174,22 @@ def test_nothing_is_wished_of_what_is_half_done(tmp_path: Path) -> None:
     done = told("plan", "drop-batch", str(checkpoint), "--sink", "noop")
     assert done["exit"] == 6
     assert "ckpt undo" in done["error"]["next_step"]
+
+
+@pytest.mark.extras
+def test_a_record_that_a_restore_left_high_is_lowered_and_raised_again(tmp_path: Path) -> None:
+    from deltalake import DeltaTable
+
+    checkpoint, plan = sampled("3.5.7-delta-to-delta-sound")(tmp_path), str(tmp_path / "plan.json")
+    path = str(checkpoint.parent / "table")
+    app_id = json.loads((checkpoint / "metadata").read_text())["id"]
+    lower = ("plan", "sink-ledger", str(checkpoint), "--sink", path, "--set", "1")
+    assert "has rows of batch 2" in told(*lower)["refused"][0]["why"]
+    DeltaTable(path).restore(1)
+    assert DeltaTable(path).transaction_version(app_id) == 3
+    assert told(*lower, "--out", plan)["exit"] in (0, 1), "rows of committed batches are missing, whatever the record"
+    done = told("apply", plan, *QUIET)
+    assert (done["exit"], done["state"]) == (0, "applied"), done
+    assert DeltaTable(path).transaction_version(app_id) == 1
+    assert told("undo", str(checkpoint), *QUIET)["exit"] == 0
+    assert DeltaTable(path).transaction_version(app_id) == 3

@@ -11,6 +11,31 @@ COMMANDS = {
     "rewind": ("ckpttool.cli.plan.batches:rewind", "Go back to the end of a batch, or to what was there at a time."),
     "drop-batch": ("ckpttool.cli.plan.batches:drop_batch", "Plan anew the batch that is planned and not committed."),
     "skip-batch": ("ckpttool.cli.plan.batches:skip_batch", "Go on after the batch that is planned and not committed."),
+    "query-id": (
+        "ckpttool.cli.plan.identity:query_id",
+        "Give the query another id, by which exactly-once sinks recognise its batches.",
+    ),
+    "renumber": (
+        "ckpttool.cli.plan.identity:renumber",
+        "Let the query go on from where it stands under a number that no sink has.",
+    ),
+    "sink-ledger": (
+        "ckpttool.cli.plan.identity:sink_ledger",
+        "Set what a Delta table has recorded as the query's last batch, and nothing else.",
+    ),
+    "watermark": ("ckpttool.cli.plan.logs:watermark", "Set the watermark that the next batch runs with."),
+    "restore-offsets": (
+        "ckpttool.cli.plan.logs:restore_offsets",
+        "Write the offsets of batch N again, from what the query told when it ran it.",
+    ),
+    "rename-found": (
+        "ckpttool.cli.plan.logs:rename_found",
+        "Give files of the logs that were written whole and never renamed the names that are missing.",
+    ),
+    "gc": (
+        "ckpttool.cli.plan.logs:gc",
+        "Set aside temporary files, and checksums of files that are gone, older than the newest commit.",
+    ),
 }
 
 

@@ -11,10 +11,35 @@ from typing import get_args
 
 from ckpttool.plan.wishes.base import Wish, verb_of
 from ckpttool.plan.wishes.batches import DropBatch, SkipBatch
+from ckpttool.plan.wishes.gc import Gc
 from ckpttool.plan.wishes.later import Later
+from ckpttool.plan.wishes.query_id import QueryId
+from ckpttool.plan.wishes.rename_found import RenameFound
+from ckpttool.plan.wishes.renumber import Renumber
+from ckpttool.plan.wishes.restore_offsets import RestoreOffsets
 from ckpttool.plan.wishes.rewind import Rewind
+from ckpttool.plan.wishes.sink_ledger import SetLedger
+from ckpttool.plan.wishes.watermark import Watermark
 
-__all__ = ["BY_VERB", "AnyWish", "DropBatch", "Later", "Rewind", "SkipBatch", "Wish", "verb_of"]
+__all__ = [
+    "BY_VERB",
+    "AnyWish",
+    "DropBatch",
+    "Gc",
+    "Later",
+    "QueryId",
+    "RenameFound",
+    "Renumber",
+    "RestoreOffsets",
+    "Rewind",
+    "SetLedger",
+    "SkipBatch",
+    "Watermark",
+    "Wish",
+    "verb_of",
+]
 
-AnyWish = Rewind | DropBatch | SkipBatch
+AnyWish = (
+    Rewind | DropBatch | SkipBatch | QueryId | Renumber | SetLedger | Watermark | RestoreOffsets | RenameFound | Gc
+)
 BY_VERB: Mapping[str, type[Wish]] = {verb_of(one): one for one in get_args(AnyWish)}

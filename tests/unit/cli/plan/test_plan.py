@@ -10,7 +10,7 @@ from ckpttool.plan.wishes import BY_VERB
 
 
 @pytest.mark.parametrize("verb", COMMANDS)
-def test_listed_as_they_say_themselves(verb: str) -> None:
+def test_listed_as_it_says_itself(verb: str) -> None:
     command = plan.get_command(click.Context(plan), verb)
     assert command is not None
     assert command.name == verb

@@ -1,0 +1,63 @@
+"""Another watermark: in both files that Spark takes the higher one from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ckpttool.plan import Write
+from ckpttool.plan.wishes import Watermark
+from tests.builders import build
+from tests.take_steps import take_steps, within_fence
+from tests.unit.plan.plans import KAFKA, look, paths, state_of
+from tests.unit.plan.wishes.asked import to_accept, why
+
+STORY = "k0-10 c5000 | k10-30 w5000 c9000"
+
+
+def stateful(root: Path, story: str = STORY) -> Path:
+    state_of(build(root, story), 1, 2)
+    return root
+
+
+def test_lowered_windows_may_be_told_twice(tmp_path: Path) -> None:
+    (way,) = look(stateful(tmp_path), KAFKA, wish=Watermark(7000))[0].options
+    assert paths(way) == ["-commits/1", "+commits/1", "-offsets/1", "+offsets/1"]
+    assert sorted(to_accept(way)) == ["rows-twice", "windows-twice"]
+    assert "exactly once" not in way.guarantee
+
+
+def test_raised_rows_are_late(tmp_path: Path) -> None:
+    (way,) = look(stateful(tmp_path), KAFKA, wish=Watermark(70_000))[0].options
+    assert to_accept(way) == ["rows-lost"]
+    assert "exactly once" not in way.guarantee
+
+
+@pytest.mark.parametrize("to_ms", [0, 4000, 7000, 70_000])
+def test_the_next_batch_runs_with_it(to_ms: int, tmp_path: Path) -> None:
+    (way,) = look(stateful(tmp_path), KAFKA, wish=Watermark(to_ms))[0].options
+    take_steps(tmp_path, way.steps)
+    _, restart = look(tmp_path, KAFKA)
+    assert (restart.outcome, restart.batch_id, restart.watermark_ms) == ("new_batch", 2, to_ms)
+
+
+def test_the_rest_of_both_files_stays(tmp_path: Path) -> None:
+    (way,) = look(stateful(tmp_path), KAFKA, wish=Watermark(7000))[0].options
+    offsets = (tmp_path / "offsets" / "1").read_text()
+    (commit, entry) = (step.content for step in within_fence(way.steps) if isinstance(step, Write))
+    assert entry == offsets.replace('"batchWatermarkMs":5000', '"batchWatermarkMs":7000')
+    assert commit == 'v1\n{"nextBatchWatermarkMs":7000}'
+
+
+@pytest.mark.parametrize(
+    ("story", "to_ms", "reason"),
+    [
+        (STORY, 9000, "stands there already"),
+        (STORY, -1, "never before 1970"),
+        ("k0-10 c5000 | k10-30 w5000", 7000, "runs again with the watermark that it has"),
+        ("", 7000, "no batch was planned"),
+    ],
+)
+def test_it_is_refused(story: str, to_ms: int, reason: str, tmp_path: Path) -> None:
+    assert reason in why(look(stateful(tmp_path, story), KAFKA, wish=Watermark(to_ms))[0])
