@@ -32,13 +32,16 @@ SWITCHES = frozenset(
         "spark.sql.dropDuplicates.deterministicKeyOrder.enabled",
     }
 )
+_JOIN = f"{_STREAMING}.join.stateFormatVersion"
 # What a session takes, whether the query has state or not.
 VALID: dict[str, tuple[str, ...]] = {
     f"{_STREAMING}.multipleWatermarkPolicy": ("min", "max"),
     f"{_STREAMING}.flatMapGroupsWithState.stateFormatVersion": ("1", "2"),
     f"{_STREAMING}.aggregation.stateFormatVersion": ("1", "2"),
-    f"{_STREAMING}.join.stateFormatVersion": ("1", "2", "3", "4"),
+    _JOIN: ("1", "2", "3", "4"),
 }
+# Those of them that releases before do not take.
+_NEWER: dict[tuple[str, str], Release] = {(_JOIN, "3"): since.JOIN_STATE_3, (_JOIN, "4"): since.JOIN_STATE_4}
 _ENCODING = f"{_STREAMING}.stateStore.encodingFormat"
 
 
@@ -54,11 +57,15 @@ def _pinned_values(scene: Scene) -> Failure | Doubt | None:
             return _invalid_value(scene, "TYPE_MISMATCH", f"{key} should be", why)
         if key == PARTITIONS and int(value) <= 0:
             return _invalid_value(scene, "REQUIREMENT", "must be positive", why)
-        if (known := VALID.get(key)) and value.strip().lower() not in known:
+        if (known := VALID.get(key)) and not _is_taken(key, value.strip().lower(), known, scene.release):
             return _invalid_value(scene, "REQUIREMENT", "is invalid", why)
         if key == _ENCODING and value not in ("unsaferow", "avro") and scene.is_stateful:
             return Doubt(f"{why}: nobody knows here what that does")
     return None
+
+
+def _is_taken(key: str, value: str, known: tuple[str, ...], release: Release) -> bool:
+    return value in known and release >= _NEWER.get((key, value), OLDEST)
 
 
 def _invalid_value(scene: Scene, condition: str, message: str, why: str) -> Failure:

@@ -12,10 +12,11 @@ from ckpttool.connectors.eventhubs import KIND as EVENT_HUBS
 from ckpttool.connectors.iceberg import KIND as ICEBERG
 from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.connectors.kafka import KafkaOffset, deserialize
+from ckpttool.connectors.rate_continuous import KIND as RATE_CONTINUOUS
 from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
-from ckpttool.formats.envelope import MAPPING, parse_json
-from ckpttool.laws.base import ASSERTION, RESTORE, Law, severity_by_age
+from ckpttool.formats.envelope import ILLEGAL_STATE, MAPPING, parse_json
+from ckpttool.laws.base import ASSERTION, REQUIREMENT, RESTORE, Law, severity_by_age
 from ckpttool.model import Finding, SparkError
 from ckpttool.releases import since
 from ckpttool.scene.batches import Batch, SourceProgress, beside
@@ -121,9 +122,26 @@ def _offset_texts(scene: Scene) -> Failure | Doubt | None:
                 continue
             if _has_laws_of_its_own(scene, source):
                 continue
+            if scene.kind_of(source) == RATE_CONTINUOUS and (refused := _no_epoch(source, batch_id or 0)):
+                return refused
             for problem in source.offset.problems() if source.offset else ():
                 return Doubt(f"source {source.key} in offsets/{batch_id}: {problem}")
     return _another_source(scene)
+
+
+def _no_epoch(source: SourceProgress, batch_id: int) -> Failure | None:
+    """What the rate source of continuous processing does not take for a value of each of its partitions."""
+    path, why = layout.offsets(batch_id), f"source {source.key} in offsets/{batch_id} has no value of any partition"
+    try:
+        value = parse_json(source.text or "")
+    except MalformedFile as error:
+        class_name = error.spark.class_name if error.spark else MAPPING
+        return Failure("init", class_name, None, error.message, f"{why}: {error.message}", path=path)
+    if value == {}:
+        return Failure("init", REQUIREMENT, None, "The previous run contained 0 partitions", why, path=path)
+    if value is None or isinstance(value, dict):
+        return None
+    return Failure("init", MAPPING, None, "Expected object", why, path=path)
 
 
 def _is_kafkas(scene: Scene, source: SourceProgress) -> bool:
@@ -146,6 +164,8 @@ def _another_source(scene: Scene) -> Failure | Doubt | None:
             continue
         if start and source.text and start.kind == "rate-micro-batch" and end and end.kind in ("python", "unknown"):
             return _no_position(scene, source)
+        if start and end and start.kind == "unknown" and end.kind == "python" and not scene.is_replay:
+            continue  # nobody asks it for a range that is committed
         if start and end and start.kind != end.kind and end.kind in ("python", "unknown"):
             where = f"offsets/{scene.previous} and offsets/{scene.planned}"
             return Doubt(f"source {source.key} is {start.kind} and {end.kind} in {where}")
@@ -153,9 +173,8 @@ def _another_source(scene: Scene) -> Failure | Doubt | None:
 
 
 def _no_position(scene: Scene, source: SourceProgress) -> Failure:
-    class_name = MAPPING
     try:
-        parse_json(source.text or "")
+        class_name = ILLEGAL_STATE if parse_json(source.text or "") is None else MAPPING  # null is taken for one
     except MalformedFile as error:
         class_name = error.spark.class_name if error.spark else MAPPING
     why = f"source {source.key} in offsets/{scene.planned} has no `offset` and `timestamp`"

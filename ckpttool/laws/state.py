@@ -190,6 +190,8 @@ def _directory_missing(scene: Scene) -> Failure | Doubt | None:
     checkpoint = scene.checkpoint
     if checkpoint.operators or scene.planned is None or scene.is_continuous:
         return None
+    if scene.release < since.STATE_DIRECTORY and not scene.asks_for_rows:
+        return None  # it is looked for where a task runs, and none does
     if not scene.is_stateful:
         moved = _watermark(scene) > 0
         return Doubt("a watermark moves, and there is no state: was it lost?") if moved else None

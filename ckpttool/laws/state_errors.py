@@ -173,4 +173,6 @@ def what_is_raised(fault: Fault, path: str, release: Release, met: str | None = 
     table = next((RAISED[key] for key in keys if key in RAISED), UNCATEGORIZED)
     raised = next(one for one in table if one.since <= release < one.until)
     class_name = raised.class_name or (fault.spark.class_name if fault.spark else IO)
-    return SparkError(class_name, raised.condition), raised.message or SAID.get(class_name, "")
+    own = fault.spark.condition if fault.spark and raised.class_name is None else None
+    condition = raised.condition or (own if release >= since.STATE_CONDITIONS else None)
+    return SparkError(class_name, condition), raised.message or SAID.get(class_name, "")

@@ -56,6 +56,8 @@ INVALID_CONF_VALUE: Release = (4, 1, 0)  # the condition of a configuration's im
 METADATA_WANTED: Release = (4, 2, 0)  # StreamingQueryCheckpointMetadata: no new id beside logs that hold batches
 LOGS_FIRST: Release = (4, 2, 0)  # the newest offsets and commit are read before the sources' own logs, not after them
 COMMITS_ALONE: Release = (4, 2, 0)  # CheckpointVersionManager: commits are read even where there are no offsets
+JOIN_STATE_3: Release = (4, 1, 0)  # SQLConf.scala: a session takes version 3 of the state of joins
+JOIN_STATE_4: Release = (4, 2, 0)  # and version 4
 REPARTITION: Release = (4, 2, 0)  # OfflineStateRepartitionUtils: an uncommitted batch is compared with the one before
 REPARTITION_OF_UNPINNED: Release = (4, 2, 1)  # and passes if one of them pins no number of partitions
 
@@ -95,6 +97,7 @@ SCHEMA_VERSIONS: dict[int, Release] = {1: (3, 1, 1), 2: (3, 2, 0), 3: (4, 0, 0)}
 
 SOURCE_NOT_FOUND: Release = (3, 4, 0)  # DATA_SOURCE_NOT_FOUND, of a source that nobody has
 SINK_LOG_CONDITION: Release = (3, 5, 0)  # BATCH_METADATA_NOT_FOUND, of a compaction of _spark_metadata
+MALFORMED_RECORD: Release = (3, 5, 0)  # MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION: JSON that is none
 SOURCE_LOG_ENTRY_OPENED: Release = (3, 4, 0)  # an entry of a source's log that only its name promises: file not found
 SOURCE_LOG_HOLE_OPENED: Release = (4, 2, 0)  # the same of an entry between others
 

@@ -39,8 +39,9 @@ class SinkWrite(Struct, frozen=True):
     """One write that the sink's log still shows. `app_id` and `batch_id` None: it carries no number.
 
     `place` is the table's version, the snapshot, or the file of the log. `rows_lost`: why its rows are there no longer;
-    `taken_by`: the version that took them; `rows_unsure`: why that cannot be told; `empty`: it added nothing that could
-    be lost."""
+    `unnoticed`: no reader fails for that; `taken_by`: the version that took them; `rows_unsure`: why that cannot be
+    told; `empty`: it added nothing that could be lost; `elsewhere`: the partition of another place in which its files
+    lie."""
 
     place: str
     timestamp_ms: int | None
@@ -51,7 +52,9 @@ class SinkWrite(Struct, frozen=True):
     rows: int | None = None
     empty: bool = False
     rows_lost: str | None = None
+    unnoticed: bool = False
     rows_unsure: str | None = None
+    elsewhere: str | None = None
     taken_by: int | None = None
 
 

@@ -2,7 +2,8 @@
 
 A request is one of: `query` (start the query of this sink, for one batch or for all that its input has), `sql` (with
 `{table}` for the sink), `write` (an ordinary write to the output, in this mode), `rows` (what a reader of the sink sees
-now). Each answer has the causes of what failed. Each begins without what Delta remembers of tables.
+now). `at` is where the output is. Each answer has the causes of what failed. Each begins without what Delta remembers
+of tables.
 """
 
 from __future__ import annotations
@@ -20,9 +21,8 @@ APP_ID = "my-job"
 FILES = {"file": "parquet", "partitioned": "parquet", "each-parquet": "parquet"}
 
 
-def writer_of(place: jobs.Place, sink: str, count: int) -> Any:
+def writer_of(place: jobs.Place, sink: str, count: int, path: str) -> Any:
     data = jobs.files(place, count).select("id", "name").coalesce(1)
-    path = place.path("sink")
     if sink in ("file", "delta"):
         return place.write(data, FILES.get(sink, sink), path=path)
     if sink == "partitioned":
@@ -36,29 +36,30 @@ def writer_of(place: jobs.Place, sink: str, count: int) -> Any:
 
 
 def run(place: jobs.Place, request: dict[str, Any]) -> None:
-    writer = writer_of(place, request["query"], request["count"])
+    writer = writer_of(place, request["query"], request["count"], place.path(request["at"]))
     writer.trigger(**({"once": True} if request["once"] else {"availableNow": True})).start().awaitTermination()
 
 
-def rows(place: jobs.Place, sink: str) -> list[int]:
+def rows(place: jobs.Place, sink: str, path: str) -> list[int]:
     reader = place.spark.read.format(FILES.get(sink, "delta"))
     if sink in FILES:
         reader = reader.schema("id LONG, name STRING")
-    return sorted(row.id for row in reader.load(place.path("sink")).select("id").collect())
+    return sorted(row.id for row in reader.load(path).select("id").collect())
 
 
 def answer(spark: SparkSession, request: dict[str, Any]) -> dict[str, Any]:
     place = jobs.Place(spark, Path(request["root"]), "checkpoint")
+    path = place.path(request["at"])
     jvm: Any = spark._jvm
     jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
     try:
         if "rows" in request:
-            return {"rows": rows(place, request["rows"]), "causes": []}
+            return {"rows": rows(place, request["rows"], path), "causes": []}
         if "sql" in request:
-            spark.sql(request["sql"].format(table=f"delta.`{place.path('sink')}`"))
+            spark.sql(request["sql"].format(table=f"delta.`{path}`"))
         elif "write" in request:
             data = spark.createDataFrame([(1000, "other")], "id LONG, name STRING").coalesce(1)
-            data.write.format(FILES.get(request["to"], "delta")).mode(request["write"]).save(place.path("sink"))
+            data.write.format(FILES.get(request["to"], "delta")).mode(request["write"]).save(path)
         else:
             run(place, request)
     except Exception as error:

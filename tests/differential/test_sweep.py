@@ -24,6 +24,7 @@ from tests.differential.sweep.accuracy import (
     judged_places,
     judged_sinks,
     judged_tables,
+    judged_twice,
     refreshed,
 )
 from tests.differential.sweep.bases import Sparks, bases
@@ -106,9 +107,10 @@ def test_of_iceberg_only_what_its_metadata_does_not_tell_is_promised_to_be_fine(
 def test_sinks_are_followed_over_ten_batches(version: str) -> None:
     told = score_sinks(judged_sinks(version))
     assert told.cases >= 100
-    assert min(told.failure, told.error, told.readers) >= 0.985 * told.cases
+    assert min(told.failure, told.error) >= 0.985 * told.cases
+    assert told.readers >= 0.98 * told.cases
     assert told.missing >= 0.92 * told.cases
-    assert told.unknown <= 0.05 * told.cases
+    assert told.unknown <= 0.07 * told.cases
     assert told.alarm == 0
     assert {one.case["id"] for one in judged_sinks(version) if one.silent} <= KNOWN_SILENT.keys()
 
@@ -116,6 +118,15 @@ def test_sinks_are_followed_over_ten_batches(version: str) -> None:
 def test_every_known_silence_is_still_one() -> None:
     silent = {one.case["id"] for version in recorded_versions("sinks") for one in judged_sinks(version) if one.silent}
     assert silent == KNOWN_SILENT.keys()
+
+
+@pytest.mark.parametrize("version", recorded_versions("twice"))
+def test_a_restart_on_what_the_one_before_has_left_is_predicted(version: str) -> None:
+    told = score(judged_twice(version))
+    assert told.cases >= 60
+    assert told.wrongly_fine == 0
+    assert min(told.outcome, told.batch, told.error) >= 0.985 * told.cases
+    assert (told.offsets, told.phase) == (told.cases, told.cases)
 
 
 @pytest.mark.parametrize("version", recorded_versions("places"))

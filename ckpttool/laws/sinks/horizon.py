@@ -35,6 +35,7 @@ from ckpttool.words import counted
 
 AHEAD = 10
 INTERVAL = "spark.sql.streaming.fileSink.log.compactInterval"
+_ADDS_NO_ROWS = ("OPTIMIZE", "RESTORE", "DELETE", "REORG", "CLUSTER BY", "VACUUM START", "VACUUM END")
 _DELIBERATE = ("DELETE", "MERGE", "UPDATE")
 
 
@@ -76,7 +77,7 @@ def _of_files(view: SinkView, seen: Horizon, release: Release, setting: int) -> 
         if failure:
             break
         names = with_entry(names, batch, interval)
-        unreadable = unreadable or _log_unreadable(view, names, interval, batch)
+        unreadable = unreadable or _log_unreadable(view, names, interval, batch) or _in_two_places(view, batch)
     return replace(seen, failure=failure, unreadable=unreadable, if_files=view.sink.kind != "file")
 
 
@@ -158,8 +159,16 @@ def _log_unreadable(view: SinkView, names: LogNames, interval: int, after: int |
         return Unreadable(f"{LOG}/{lacking[0]} doesn't exist", after)
     if damaged := _damaged(view, live_log_ids(newest, interval)):
         return Unreadable(f"{damaged.path}: {damaged.message}", after)
-    lost = next((write.rows_lost for write in view.sink.writes if write.rows_lost), None)
+    lost = next((write.rows_lost for write in view.sink.writes if write.rows_lost and not write.unnoticed), None)
     return Unreadable(lost, after) if lost else None
+
+
+def _in_two_places(view: SinkView, after: int) -> Unreadable | None:
+    """Readers take partitions of another place for what they are, until there are some of this place as well."""
+    there = next((write.elsewhere for write in view.sink.writes if write.elsewhere), None)
+    return (
+        Unreadable(f"entries name files in {there}/, and partitions of two places conflict", after) if there else None
+    )
 
 
 # -- a table -----------------------------------------------------------------------------------------------------------
@@ -246,6 +255,20 @@ def _why_taken(view: SinkView, batch: int) -> str | None:
     taker = takers[here[-1].taken_by]
     gone = taker.operation == "RESTORE" or _left_nothing(view, taker)
     return here[-1].rows_lost if gone else None
+
+
+def writes_per_batch(view: SinkView) -> int | None:
+    """How many writes came between two plans, if that was always the same."""
+    planned, seen = view.logs.planned_at, view.sink.seen_from_ms
+    spans = [(planned[one], planned[one + 1]) for one in view.logs.commits if one in planned and one + 1 in planned]
+    times = [write.timestamp_ms for write in view.sink.writes if may_hold(write, 0) and write.timestamp_ms is not None]
+    counts = {sum(begin <= time < end for time in times) for begin, end in spans if seen is not None and begin >= seen}
+    return counts.pop() if len(counts) == 1 and 0 not in counts else None
+
+
+def may_hold(write: SinkWrite, planned_ms: int) -> bool:
+    gone = write.empty or write.rows_lost or write.operation in _ADDS_NO_ROWS
+    return not gone and (write.timestamp_ms is None or write.timestamp_ms >= planned_ms)
 
 
 def _was_done_before_the_table(view: SinkView, batch: int) -> bool:

@@ -6,12 +6,17 @@ from collections.abc import Iterator
 
 from ckpttool.errors import MalformedFile, Unavailable
 from ckpttool.laws.sinks.base import REFILL, SinkLaw, said
-from ckpttool.laws.sinks.horizon import spell_missing, spell_unreadable
+from ckpttool.laws.sinks.horizon import spell_missing, spell_unreadable, writes_per_batch
 from ckpttool.model import Finding
+from ckpttool.releases import since
 from ckpttool.scene.horizon import Horizon
-from ckpttool.scene.scene import Doubt, Scene
+from ckpttool.scene.scene import Doubt, Failure, Scene
 from ckpttool.scene.sinks import SinkVerdict, SinkView
+from ckpttool.words import counted
 
+_COMPARE = "look for the batch's rows in the table; write with txnAppId and txnVersion, and the table tells"
+_JACKSON = "com.fasterxml.jackson."  # with which Delta reads its commits, through Spark's reader of JSON
+_NO_JSON = "MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION"
 _IS_IT_THE_SINK = f"is this the query's sink? if it is, {REFILL}"
 
 
@@ -29,10 +34,14 @@ def _unread(view: SinkView, finding: str) -> SinkVerdict:
     return said(view, "unknown", why, finding, view.sink.error.next_step)
 
 
-def _damaged(scene: Scene) -> Doubt | None:
+def _damaged(scene: Scene) -> Failure | Doubt | None:
     for sink in scene.sinks:
         if isinstance(sink.error, MalformedFile):
-            return Doubt(f"the log of the sink {sink.path} is damaged: {sink.error.message}")
+            why = f"the log of the sink {sink.path} is damaged: {sink.error.message}"
+            spark = sink.error.spark if sink.kind == "delta" else None
+            if scene.release < since.MALFORMED_RECORD or spark is None or not spark.class_name.startswith(_JACKSON):
+                return Doubt(why)
+            return Failure("batch", spark.class_name, _NO_JSON, "Unexpected", why, scene.next_id, path=sink.path)
     return None
 
 
@@ -42,6 +51,22 @@ def _behind(view: SinkView, _: SinkVerdict, seen: Horizon) -> Iterator[Finding]:
         also = f"; if a file sink writes here, {_of_files(seen)}" if seen.if_files and seen.failure else ""
         message = f"{spell_missing(missing)}{also}"
         yield Finding("sink-behind-checkpoint", "error", view.sink.path, message, next_step=_IS_IT_THE_SINK)
+
+
+def _left_out(view: SinkView, _: SinkVerdict, __: Horizon) -> Iterator[Finding]:
+    """A batch function writes no number, but it has its habits: the newest batch is not as those before it."""
+    logs, newest = view.logs, view.logs.committed
+    if newest is None or view.sink.ledger or view.sink.kind != "delta" or logs.rows_of.get(newest) == 0:
+        return
+    habit, planned_ms = writes_per_batch(view), logs.planned_at.get(newest)
+    if habit is None or planned_ms is None or view.sink.gap is not None:
+        return
+    if all(write.timestamp_ms is not None and write.timestamp_ms < planned_ms for write in view.sink.writes):
+        message = (
+            f"each batch before left {counted(habit, 'version')}, and since batch {newest} was planned there came none:"
+            " the batch function left it out, or its commit was taken away"
+        )
+        yield Finding("sink-behind-checkpoint", "warning", view.sink.path, message, next_step=_COMPARE)
 
 
 def _gap(view: SinkView, _: SinkVerdict, seen: Horizon) -> Iterator[Finding]:
@@ -55,6 +80,11 @@ def _of_files(seen: Horizon) -> str:
     told = [spell_unreadable(seen.unreadable)] if seen.unreadable else []
     told += [f"batch {seen.failure.batch_id} fails: {seen.failure.why}"] if seen.failure else []
     return ", and ".join(told)
+
+
+def _behind_or_left_out(view: SinkView, verdict: SinkVerdict, seen: Horizon) -> Iterator[Finding]:
+    yield from _behind(view, verdict, seen)
+    yield from _left_out(view, verdict, seen)
 
 
 UNREAD = (
@@ -78,6 +108,7 @@ LAWS = (
     SinkLaw(
         "sink-behind-checkpoint",
         "committed batches are not in the sink",
-        of_others=_behind,
+        severities=("error", "warning"),
+        of_others=_behind_or_left_out,
     ),
 )

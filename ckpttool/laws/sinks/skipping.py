@@ -12,6 +12,9 @@ from ckpttool.laws.sinks.horizon import spell_missing, spell_unreadable
 from ckpttool.model import Finding
 from ckpttool.scene.horizon import Horizon
 from ckpttool.scene.sinks import SinkVerdict, SinkView
+from ckpttool.words import counted
+
+_WRITES = ("WRITE", "CREATE OR REPLACE TABLE AS SELECT", "REPLACE TABLE AS SELECT")
 
 
 def _taken_out(view: SinkView) -> SinkVerdict | None:
@@ -25,6 +28,7 @@ def _taken_out(view: SinkView) -> SinkVerdict | None:
 def _taken_out_before(view: SinkView, verdict: SinkVerdict, seen: Horizon) -> Iterator[Finding]:
     """With all others it is loss; a few rows that somebody took out by name are told of the newest batch."""
     taken = [one for one in seen.missing if view.has_written(one.batches[0])]
+    yield from _overwritten(view)
     for missing in taken:
         reads = f"; {spell_unreadable(seen.unreadable)}" if seen.unreadable else ""
         message = f"{spell_missing(missing)}; the checkpoint goes on, and does not refill them{reads}"
@@ -39,6 +43,21 @@ def _taken_out_before(view: SinkView, verdict: SinkVerdict, seen: Horizon) -> It
     if write and write.rows_lost and not write.empty:
         message = f"{write.rows_lost}; the checkpoint goes on after batch {entry.batch_id}, and does not refill it"
         yield Finding("sink-table-changed-under-checkpoint", "warning", view.sink.path, message)
+
+
+def _overwritten(view: SinkView) -> Iterator[Finding]:
+    """A batch function may overwrite its table each time; one write alone that takes what several left is no habit."""
+    taken = [write for write in view.sink.writes if write.rows_lost and write.taken_by is not None]
+    takers = {write.taken_by for write in taken}
+    taker = next((write for write in view.sink.writes if write.version in takers), None)
+    if view.sink.ledger or len(takers) != 1 or len(taken) < 2 or taker is None or taker.operation not in _WRITES:
+        return
+    message = (
+        f"{taker.place} took out what {counted(len(taken), 'write')} before it had left, none of which took anything:"
+        " it is somebody else's, or the batch function was changed"
+    )
+    step = "if it is not the query's own, RESTORE the table to the version before it"
+    yield Finding("sink-table-changed-under-checkpoint", "warning", view.sink.path, message, next_step=step)
 
 
 def _passed(view: SinkView) -> SinkVerdict | None:

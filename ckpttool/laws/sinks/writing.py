@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ckpttool.laws.sinks.base import SinkLaw, said
+from ckpttool.laws.sinks.horizon import may_hold, writes_per_batch
 from ckpttool.scene.sinks import SinkVerdict, SinkView, SinkWrite
 from ckpttool.words import counted, listed
-
-_ADDS_NO_ROWS = ("OPTIMIZE", "RESTORE", "DELETE", "REORG", "CLUSTER BY", "VACUUM START", "VACUUM END")
 
 
 def _over(view: SinkView, earlier: SinkWrite, finding: str) -> SinkVerdict:
@@ -92,7 +91,7 @@ def _beside_ordinary_writes(view: SinkView) -> SinkVerdict | None:
         return _beside_what_is_done(view)
     if logs.planned_ms is None:
         return None
-    since = [write for write in sink.writes if _may_hold(write, logs.planned_ms)]
+    since = [write for write in sink.writes if may_hold(write, logs.planned_ms)]
     if not since:
         why = "the table's log does not reach back to when the batch was planned"
         return None if view.is_all_seen_since_planned else said(view, "unknown", why)
@@ -101,7 +100,7 @@ def _beside_ordinary_writes(view: SinkView) -> SinkVerdict | None:
     if logs.rows is not None and rows == logs.rows:
         why = f"{places} holds {counted(rows, 'row')}, as many as batch {logs.batch_id}, without a record to stop it"
         return said(view, "duplicated", why, "non-idempotent-sink-replay", step)
-    if logs.rows is None and len(since) == _writes_per_batch(view):
+    if logs.rows is None and len(since) == writes_per_batch(view):
         why = f"{places} came since batch {logs.batch_id} was planned, as after each batch before, and has no record"
         return said(view, "duplicated", why, "non-idempotent-sink-replay", step)
     why = f"{places} was written since batch {logs.batch_id} was planned, and does not say of which batch it is"
@@ -112,33 +111,19 @@ def _beside_what_is_done(view: SinkView) -> SinkVerdict | None:
     """More was written since the newest commit than a batch writes: then the checkpoint was rewound, or restored."""
     sink, logs = view.sink, view.logs
     if logs.committed is None:
-        if not any(_may_hold(write, 0) for write in sink.writes):
+        if not any(may_hold(write, 0) for write in sink.writes):
             return None
         why = "the table has rows, and no record of who wrote them: they may be those that are read now"
         return said(view, "unknown", why)
-    per_batch, planned_ms = _writes_per_batch(view), logs.planned_at.get(logs.committed)
+    per_batch, planned_ms = writes_per_batch(view), logs.planned_at.get(logs.committed)
     if per_batch is None or planned_ms is None:
         return None
-    later = [write for write in sink.writes if _may_hold(write, planned_ms)][per_batch:]
+    later = [write for write in sink.writes if may_hold(write, planned_ms)][per_batch:]
     if not later:
         return None
     why = f"{listed(write.place for write in later)} came after batch {logs.committed}, the newest that is committed"
     step = "is it of this query? then its rows come twice: restore the newer checkpoint, or take them out first"
     return said(view, "duplicated", why, "checkpoint-behind-sink", step)
-
-
-def _writes_per_batch(view: SinkView) -> int | None:
-    """How many writes came between two plans, if that was always the same."""
-    planned, seen = view.logs.planned_at, view.sink.seen_from_ms
-    spans = [(planned[one], planned[one + 1]) for one in view.logs.commits if one in planned and one + 1 in planned]
-    times = [write.timestamp_ms for write in view.sink.writes if _may_hold(write, 0) and write.timestamp_ms is not None]
-    counts = {sum(begin <= time < end for time in times) for begin, end in spans if seen is not None and begin >= seen}
-    return counts.pop() if len(counts) == 1 and 0 not in counts else None
-
-
-def _may_hold(write: SinkWrite, planned_ms: int) -> bool:
-    gone = write.empty or write.rows_lost or write.operation in _ADDS_NO_ROWS
-    return not gone and (write.timestamp_ms is None or write.timestamp_ms >= planned_ms)
 
 
 def _forgotten(view: SinkView) -> SinkVerdict | None:

@@ -58,7 +58,7 @@ def load_delta(store: Store, path: str, key: str | None, *, key_given: bool) -> 
     names = parse_delta_log_names(listed)
     if not names.commits and not names.checkpoints:
         return SinkEvidence("delta", path, exists=False, key=key, key_given=key_given, seen_from_ms=0)
-    window = list(load_window(store, names))
+    window = _load_in_force(store, names)
     known = {txn.app_id for commit in window for txn in commit.transactions}
     whole = bool(window) and window[0].version == 0
     metadata = next((one.metadata for one in reversed(window) if one.metadata), None)
@@ -107,10 +107,28 @@ def _version_of(path: str) -> int:
     return int(path.rpartition("/")[2][:20])
 
 
+def _load_in_force(store: Store, names: DeltaLogNames) -> list[DeltaCommit]:
+    """The window, from what is damaged in it behind the newest checkpoint: no Delta reads that any more."""
+    versions, newest = window_of(names), max(names.checkpoints, default=-1)
+    window: list[DeltaCommit] = []
+    for version, body in zip(versions, read_bodies(store, versions), strict=True):
+        try:
+            window.append(parse_commit(body, version))
+        except MalformedFile:
+            if version > newest:
+                raise
+            window = []
+    return window
+
+
 def load_window(store: Store, names: DeltaLogNames) -> Iterator[DeltaCommit]:
+    yield from read_commits(store, window_of(names))
+
+
+def window_of(names: DeltaLogNames) -> list[int]:
     """The newest commits without a gap, oldest first: as far back as the newest checkpoint, and some more."""
     if not names.commits:
-        return
+        return []
     newest = names.commits[-1]
     oldest = min([newest - _COMMITS_READ + 1, *list(names.checkpoints)[-1:]])
     wanted: list[int] = []
@@ -118,7 +136,7 @@ def load_window(store: Store, names: DeltaLogNames) -> Iterator[DeltaCommit]:
         if version < oldest or (wanted and version != wanted[-1] - 1):
             break
         wanted.append(version)
-    yield from read_commits(store, wanted[::-1])
+    return wanted[::-1]
 
 
 def read_commits(store: Store, versions: Sequence[int]) -> Iterator[DeltaCommit]:

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from urllib.parse import unquote
 
+from msgspec.structs import replace
+
 from ckpttool.errors import CkptError, MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.file_log import parse_sink_log
@@ -23,6 +25,8 @@ from ckpttool.words import quote
 _PART = re.compile(r"part-[0-9]{5}-[0-9a-f-]{36}[-.].*")
 _PARTITION = re.compile(r"[^=]+=.*")
 _SUCCESS = "_SUCCESS"
+# The first task of a batch makes a file, whether it has rows or not; only in partitions it does not.
+_NAMES_NOTHING = "its entry names no file, and each batch makes one"
 _BATCHES_READ = 200  # twice what a checkpoint keeps by default: all that can be replayed
 
 
@@ -64,6 +68,7 @@ def _load_writes(store: Store, names: LogNames, output: Collection[str], faults:
     room = Room()
     listed: set[str] | None = set()  # the files of all batches so far; None: some are not known
     next_batch = 0
+    is_flat = any(map(_PART.fullmatch, output)) and not any(map(_PARTITION.fullmatch, output))
     for batch, (name, body) in zip(newest, bodies, strict=True):
         entries = _entries(name, body, room, faults)
         if batch != next_batch or entries is None:
@@ -74,7 +79,14 @@ def _load_writes(store: Store, names: LogNames, output: Collection[str], faults:
         compact = batch in names.compact_ids
         own = [entry for entry in entries if entry.path not in listed] if compact and listed is not None else entries
         written_ms = _log_time(store, name) if not own or (compact and listed is None) else None
-        yield _write(batch, name, own, written_ms, None if compact else _missing_file(store, own, output))
+        write = _write(batch, name, own, written_ms, None if compact else _missing_file(store, own, output))
+        unseen = _NAMES_NOTHING if is_flat and not own and not compact else None
+        there = next(_other_places(store, own), None)
+        if there and _PARTITION.fullmatch(_last(there)):
+            write = replace(write, elsewhere=there)
+        elif there:
+            unseen = f"its entry names files in {there}/, of which readers here see nothing"
+        yield replace(write, rows_lost=unseen, unnoticed=True, empty=False) if unseen else write
         if compact:
             listed = set()
         if listed is not None:
@@ -117,9 +129,19 @@ def _log_time(store: Store, name: str) -> int | None:
     return found.modified_ms if found else None
 
 
+def _other_places(store: Store, own: Iterable[SinkFileEntry]) -> Iterator[str]:
+    """Directories of entries, which are whole URLs, that do not lie below this output, as far as its name tells."""
+    here = _last(store.url)
+    return (path.rpartition("/")[0] for entry in own if f"/{here}/" not in (path := unquote(entry.path)))
+
+
+def _last(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
+
+
 def _missing_file(store: Store, own: Iterable[SinkFileEntry], output: Collection[str]) -> str | None:
     """Looked for where one listing tells, directly in this output; on the local disk in its partitions too."""
-    here = store.url.rstrip("/").rpartition("/")[2]
+    here = _last(store.url)
     for entry in own:
         _, in_it, name = unquote(entry.path).rpartition(f"/{here}/")
         if not in_it or ("/" in name and not is_local(store.url)):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.differential.sweep.judge import Score, Verdict, judge, judge_iceberg, judge_kafka, score
 from tests.differential.sweep.judge_sinks import SinkVerdict, judge_sinks, score_sinks
-from tests.differential.sweep.load import recorded_versions
+from tests.differential.sweep.load import Json, recorded_versions
 
 PAGE = Path(__file__).parents[3] / "docs" / "accuracy.md"
 BEGIN, END = "<!-- figures -->\n", "<!-- /figures -->"
@@ -54,12 +54,7 @@ def judged(version: str) -> tuple[Verdict, ...]:
 
 
 # Cases in which rows are missing without a word, with the reason why no file tells.
-KNOWN_SILENT = {
-    "sinks-file/an-entry-lists-nothing": "an entry of a file sink's log lists no file, as of a batch without rows",
-    "sinks-file-long/an-entry-lists-nothing": "the same",
-    "sinks-delta-plain/overwritten": "a batch function may overwrite its table each time",
-    "sinks-delta-plain/newest-commit-removed": "a batch function may leave a batch out, and writes no number",
-}
+KNOWN_SILENT: dict[str, str] = {}
 
 
 @cache
@@ -138,10 +133,15 @@ def sink_figures() -> str:
     for version in recorded_versions("sinks"):
         groups: dict[str, list[SinkVerdict]] = defaultdict(list)
         for verdict in judged_sinks(version):
-            groups[verdict.case["group"].partition("/")[2]].append(verdict)
+            groups[_sink_of(verdict.case)].append(verdict)
         lines.append(_sink_row(f"**{version}**", "all", judged_sinks(version)))
         lines.extend(_sink_row("", group, groups[group]) for group in sorted(groups))
     return "\n".join(lines) + "\n"
+
+
+def _sink_of(case: Json) -> str:
+    sink = str(case["group"]).partition("/")[2]
+    return sink if case.get("to", "sink") == "sink" else f"{sink}, elsewhere"
 
 
 def _sink_row(version: str, group: str, verdicts: Sequence[SinkVerdict]) -> str:
@@ -152,6 +152,29 @@ def _sink_row(version: str, group: str, verdicts: Sequence[SinkVerdict]) -> str:
 def table_figures() -> str:
     """The same of restarts of Delta sources."""
     return _by_group("changed", recorded_versions("tables"), judged_tables, changed_in, CHANGED)
+
+
+@cache
+def judged_twice(version: str) -> tuple[Verdict, ...]:
+    return tuple(judge(version, "twice"))
+
+
+FIRST_ENDED = {
+    "start": "failed at the start",
+    "init": "failed in init",
+    "batch": "failed in its batch",
+    None: "went on",
+}
+
+
+def twice_figures() -> str:
+    """The same of restarts after a restart, by how the first one ended."""
+
+    def first(verdict: Verdict) -> str:
+        return FIRST_ENDED[verdict.case["first"]["phase"]]
+
+    versions = recorded_versions("twice")
+    return _by_group("the first restart", versions, judged_twice, first, list(FIRST_ENDED.values()))
 
 
 @cache
@@ -201,6 +224,7 @@ def refreshed(page: str) -> str:
         ("<!-- sinks -->\n", "<!-- /sinks -->", sink_figures),
         ("<!-- tables -->\n", "<!-- /tables -->", table_figures),
         ("<!-- places -->\n", "<!-- /places -->", place_figures),
+        ("<!-- twice -->\n", "<!-- /twice -->", twice_figures),
     )
     for begin, end, told in made:
         before, _, rest = page.partition(begin)

@@ -169,7 +169,8 @@ def judge_sinks(version: str) -> Iterator[SinkVerdict]:
 
 def asked(version: str, case: Json, root: Path, path: Path) -> tuple[Diagnosis, Plan]:
     numbered = APP_ID if case["group"] == "sinks/delta-numbered" else None
-    given = Restarted(parse_release(version), conf=case["conf"], sinks=[str(root / "sink")], txn_app_id=numbered)
+    to = str(root / case.get("to", "sink"))
+    given = Restarted(parse_release(version), conf=case["conf"], sinks=[to], txn_app_id=numbered)
     return plan_restart(str(path), given, now_ms=NOW_MS)
 
 

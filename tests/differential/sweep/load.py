@@ -23,7 +23,7 @@ from tests.differential.sweep.surgery import Edit, apply
 
 Json = dict[str, Any]
 CASES = "cases"  # the suite of what is done to checkpoints; the others have other sources
-SUITES = (CASES, "tables", "places", "kafka", "iceberg")
+SUITES = (CASES, "tables", "places", "twice", "kafka", "iceberg")
 
 
 def load_cases(spark: str, suite: str = CASES) -> Iterator[tuple[Json, Callable[[Path], Path]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections import Counter
@@ -26,6 +27,30 @@ def source_lines(checkpoint: Path, batch: int) -> list[str] | None:
         return (checkpoint / "offsets" / str(batch)).read_text(errors="replace").split("\n")[2:]
     except OSError:
         return None
+
+
+def contents(root: Path) -> Json:
+    """Every file below it: as text, or else in base64. An empty directory is None."""
+    found: Json = {}
+    for path in sorted(root.rglob("*")):
+        if path.is_file():
+            found[str(path.relative_to(root))] = _spelt(path.read_bytes())
+        elif not any(path.iterdir()):
+            found[str(path.relative_to(root))] = None
+    return found
+
+
+def _spelt(data: bytes) -> Json | str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
+
+
+def unlike(files: Json, base: Json) -> Json:
+    """What is otherwise than in the base; False for what is not there."""
+    gone = dict.fromkeys(base.keys() - files.keys(), False)
+    return {name: what for name, what in files.items() if name not in base or base[name] != what} | gone
 
 
 def sink(kind: str, output: Path) -> Json:

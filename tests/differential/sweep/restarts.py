@@ -13,13 +13,14 @@ import re
 import select
 import shutil
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from tests.differential.sweep import observe
 from tests.differential.sweep.bases import Base, Sparks, request
 from tests.differential.sweep.load import materialise
-from tests.differential.sweep.surgery import Surgery
+from tests.differential.sweep.surgery import Edit, Surgery
 from tests.samples.process import SparkDied, SparkProcess
 
 Json = dict[str, Any]
@@ -73,17 +74,8 @@ class Restarter:
         return None
 
     def case(self, base: Base, surgery: Surgery, change: Json | None = None) -> Json:
-        root = base.root(self.spark)
-        shutil.rmtree(root, ignore_errors=True)
-        try:
-            materialise(self.spark, base.name, list(surgery.edits), root)
-        except (OSError, LookupError, ValueError, TypeError) as error:
-            raise Inapplicable(f"{type(error).__name__}: {error}") from None
+        root = self.lay_out(base, surgery.edits)
         truth = self.restart(base, change)
-        if truth["phase"] == "batch" and not base.is_ahead:
-            again = self.restart(base, change)
-            told = {key: again[key] for key in ("outcome", "batch_id", "phase", "error", "ran")}
-            truth["second"] = None if again["outcome"] == "timeout" else told
         given: Json = {"reader": reader_of(base, change), "root": str(root)} if base.suite in GIVEN else {}
         if path := given.get("reader", {}).get("path"):
             given["there"] = Path(path.replace("{root}", str(root)).removeprefix("file:")).exists()
@@ -98,6 +90,15 @@ class Restarter:
             "restart": {"trigger": base.drive, "more_files": base.more, "conf": base.conf, **given},
             "truth": truth,
         }
+
+    def lay_out(self, base: Base, edits: Iterable[Edit]) -> Path:
+        root = base.root(self.spark)
+        shutil.rmtree(root, ignore_errors=True)
+        try:
+            materialise(self.spark, base.name, list(edits), root)
+        except (OSError, LookupError, ValueError, TypeError) as error:
+            raise Inapplicable(f"{type(error).__name__}: {error}") from None
+        return root
 
     def restart(self, base: Base, change: Json | None = None) -> Json:
         root = base.root(self.spark)

@@ -76,7 +76,7 @@ def _capped(chosen: list[tuple[str, Surgery]]) -> Iterator[tuple[str, Surgery]]:
             yield name, surgery
 
 
-def sweep(spark: str, sparks: Sparks, only: str, suite: str, limit: int, seed: int) -> None:
+def sweep(spark: str, sparks: Sparks, only: str, suite: str, limit: int, seed: int, until: float) -> None:
     made = {base.name: base for base in bases(spark) if base.suite == suite and archive(spark, base.name).exists()}
     kept = read(spark, suite)
     chosen = chosen_cases(spark, list(made.values()), limit, seed)
@@ -86,6 +86,8 @@ def sweep(spark: str, sparks: Sparks, only: str, suite: str, limit: int, seed: i
     began, outcomes = time.monotonic(), Counter[str]()
     with Restarter(spark, sparks) as restarter, cases_file(spark, suite).open("a") as out:
         for count, (base, surgery, change) in enumerate(_by_connector(todo.values()), 1):
+            if time.monotonic() > until:
+                break
             try:
                 case = restarter.case(base, surgery, change)
             except Inapplicable as reason:
@@ -159,6 +161,7 @@ def main() -> None:
     parser.add_argument("--spark", required=True)
     parser.add_argument("--limit", type=int, default=500, help="how many cases there shall be")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no case after them")
     parser.add_argument("--only", default="", metavar="GROUP", help="only bases with this in their name")
     parser.add_argument("--suite", default=CASES, choices=(CASES, "tables", "places"))
     parser.add_argument("--bases", action="store_true", help="only make the bases")
@@ -171,7 +174,8 @@ def main() -> None:
             return
         make_missing(options.spark, sparks, options.only, options.suite)
         if not options.bases:
-            sweep(options.spark, sparks, options.only, options.suite, options.limit, options.seed)
+            until = time.monotonic() + options.seconds
+            sweep(options.spark, sparks, options.only, options.suite, options.limit, options.seed, until)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from typing import Any
 from ckpttool.formats.names import parse_long
 from tests.differential.sweep.bases import ROOT
 from tests.differential.sweep.load import cases_file
+from tests.differential.sweep.observe import unlike
 from tests.differential.sweep.restarts import Inapplicable, error_of
 from tests.differential.sweep.run import flatten, read, write
 from tests.samples.process import JOBS, SparkProcess
@@ -53,9 +54,12 @@ class SinkBase:
 
 @dataclass(frozen=True)
 class SinkCase:
+    """`to`: where the query writes when it is started again."""
+
     base: SinkBase
     what: str
     steps: tuple[Step, ...] = ()
+    to: str = "sink"
 
     @property
     def id(self) -> str:
@@ -79,9 +83,44 @@ def cases() -> Iterator[SinkCase]:
     yield from (*_damaged_output(LONG), *_logs_of_files(LONG))
     yield from _damaged_output(BATCH_FILES)
     yield from (*_log_gone(COMPACTED), *_entries_gone(COMPACTED), *_damaged_output(COMPACTED))
-    yield from (*_changed_tables(PLAIN), *_any_sink(PLAIN))
-    yield from (*_changed_tables(NUMBERED), *_damaged_output(NUMBERED))
-    yield from (*_changed_tables(DELTA), *_any_sink(DELTA), *_tables(DELTA))
+    for base in (FILE, LONG, PARTITIONED, BATCH_FILES):
+        yield from _elsewhere(base)
+    for base in (NUMBERED, DELTA, PLAIN):
+        yield from _elsewhere(base)
+        yield from (*_changed_tables(base), *_any_sink(base))
+    yield from (*_tables(DELTA), *_tables(NUMBERED))
+
+
+NEW = "elsewhere"
+
+
+def _elsewhere(base: SinkBase) -> Iterator[SinkCase]:
+    """Another place of output, and what is there."""
+    copied = ("copy", "sink", NEW)
+    is_table = base.sink.startswith("delta")
+    log = f"{NEW}/_delta_log" if is_table else f"{NEW}/_spark_metadata"
+    newest = [f"{base.last:020}.json", f"{base.last:020}.crc"] if is_table else [str(base.last)]
+    older = (copied, *(("remove", f"{log}/{name}") for name in newest))
+    found: dict[str, tuple[Step, ...]] = {
+        "": (),
+        "crash": (("uncommit",),),
+        "empty directory": (("folder", NEW),),
+        "a copy": (copied,),
+        "a copy, crash": (copied, ("uncommit",)),
+        "moved": (copied, ("remove", "sink")),
+        "moved, crash": (copied, ("remove", "sink"), ("uncommit",)),
+        "written by others": (("write", "append", NEW),),
+        "written by others, crash": (("write", "append", NEW), ("uncommit",)),
+        "checkpoint removed, a copy": (copied, ("remove", "checkpoint")),
+    }
+    if base.sink != "each-parquet":
+        found |= {
+            "an older copy": older,
+            "an older copy, crash": (*older, ("uncommit",)),
+            "a copy without its log": (copied, ("remove", log)),
+        }
+    for told, steps in found.items():
+        yield SinkCase(base, f"elsewhere, {told}" if told else "elsewhere", steps, to=NEW)
 
 
 def _any_sink(base: SinkBase) -> Iterator[SinkCase]:
@@ -172,14 +211,15 @@ def _tables(base: SinkBase) -> Iterator[SinkCase]:
 
 
 class Place:
-    """A checkpoint and its sink on the disk, and the Spark that works on them."""
+    """A checkpoint and its sink on the disk, and the Spark that works on them. `to`: where the sink is."""
 
     def __init__(self, running: SparkProcess, root: Path, base: SinkBase) -> None:
         self.running, self.root, self.base = running, root, base
+        self.to = "sink"
 
     def ask(self, **request: Any) -> Json:
         conf = self.base.conf | {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
-        answer = self.running.run({"root": str(self.root), "conf": conf, "workload": "", **request})
+        answer = self.running.run({"root": str(self.root), "conf": conf, "workload": "", "at": self.to, **request})
         assert answer["error"] is None, answer
         return answer
 
@@ -198,6 +238,8 @@ class Place:
         kind, *given = step
         if kind in ("sql", "write"):
             asked = {"sql": given[0]} if kind == "sql" else {"write": given[0], "to": self.base.sink}
+            if given[1:]:
+                asked["at"] = given[1]
             if causes := self.ask(**asked)["causes"]:
                 raise Inapplicable(f"{step}: {causes[-1]['message']}")
         else:
@@ -240,6 +282,7 @@ class Place:
 STEPS: dict[str, Any] = {
     "remove": lambda place, name: place.drop(place.root / name),
     "folder": lambda place, name: (place.root / name).mkdir(parents=True),
+    "copy": lambda place, name, to: shutil.copytree(place.root / name, place.root / to),
     "put": Place.put,
     "cut": lambda place, name: place.put(name, (place.root / name).read_text()[:-20]),
     "data": Place.data,
@@ -258,7 +301,8 @@ def shortened(error: Json) -> Json:
 def files_of(root: Path) -> Json:
     """What is read of a checkpoint and a sink, as text; of the rest the size. An empty directory is None."""
     found: Json = {}
-    for path in sorted((*root.glob("checkpoint/**/*"), *root.glob("sink/**/*"), root / "sink", root / "checkpoint")):
+    tops = [root / name for name in ("checkpoint", "sink", NEW)]
+    for path in sorted(one for top in tops for one in (top, *top.glob("**/*"))):
         name = str(path.relative_to(root))
         if path.is_dir():
             if not any(path.iterdir()):
@@ -268,12 +312,6 @@ def files_of(root: Path) -> Json:
         elif path.exists():
             found[name] = path.stat().st_size
     return found
-
-
-def unlike(files: Json, base: Json) -> Json:
-    """What is otherwise than in the base; False for what is not there."""
-    gone = dict.fromkeys(base.keys() - files.keys(), False)
-    return {name: what for name, what in files.items() if name not in base or base[name] != what} | gone
 
 
 def truth_of(place: Place) -> Json:
@@ -308,6 +346,7 @@ class Stage:
             shutil.copytree(kept, self.root)
         for step in case.steps:
             place.take(step)
+        place.to = case.to
         files = files_of(self.root)
         like, base = self.whole.get(case.base.name, (None, {}))
         self.whole.setdefault(case.base.name, (case.id, files))
@@ -320,6 +359,7 @@ class Stage:
             "conf": case.base.conf,
             "like": like,
             "files": unlike(files, base),
+            "to": case.to,
             "truth": truth_of(place),
         }
 
@@ -327,10 +367,11 @@ class Stage:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--spark", required=True)
-    parser.add_argument("--only", default="", help="bases with this in their name")
+    parser.add_argument("--only", default="", help="cases with this in their id")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no case after them")
     options = parser.parse_args()
     target, kept = cases_file(options.spark, "sinks"), read(options.spark, "sinks")
-    todo = [case for case in cases() if options.only in case.base.name and case.id not in kept]
+    todo = [case for case in cases() if options.only in case.id and case.id not in kept]
     began, outcomes = time.monotonic(), Counter[str]()
     with (
         tempfile.TemporaryDirectory(prefix="ckpttool-sinks-") as folder,
@@ -339,6 +380,8 @@ def main() -> None:
     ):
         stage = Stage(options.spark, running, Path(folder))
         for count, case in enumerate(todo, 1):
+            if time.monotonic() > began + options.seconds:
+                break
             try:
                 done_case = stage.case(case)
             except Inapplicable as reason:

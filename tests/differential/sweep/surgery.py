@@ -7,6 +7,7 @@ Everything here is pure: the same edits of the same files make the same files.
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 import re
@@ -116,6 +117,19 @@ def _make_directory(checkpoint: Path, edit: Edit, _: Other) -> None:
     _drop_side_file(path, edit)
 
 
+def _left(checkpoint: Path, edit: Edit, _: Other) -> None:
+    """What a restart has left, by `observe.unlike`: also of input and output."""
+    root = checkpoint.parent
+    for name in (name for name, what in edit["files"].items() if what is False):
+        shutil.rmtree(root / name) if (root / name).is_dir() else (root / name).unlink()
+    for name, what in edit["files"].items():
+        if what is None:
+            (root / name).mkdir(parents=True)
+        elif what is not False:
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_bytes(what.encode() if isinstance(what, str) else base64.b64decode(what["base64"]))
+
+
 def _orphan_side_file(checkpoint: Path, edit: Edit, _: Other) -> None:
     """A side file of a file that is not there."""
     path = checkpoint / edit["path"]
@@ -184,6 +198,7 @@ OPERATIONS: dict[str, Callable[[Path, Edit, Other], None]] = {
     "clear directory": _clear,
     "make directory": _make_directory,
     "orphan crc": _orphan_side_file,
+    "left": _left,
 }
 
 

@@ -107,3 +107,20 @@ def test_databricks_has_a_provider_of_its_own(tmp_path: Path) -> None:
     elsewhere = diagnose(replace(found.scene, start=replace(found.scene.start, is_named=True)))
     assert elsewhere.prediction.outcome == "error"
     assert any("com.databricks.sql.Provider" in why for why in elsewhere.prediction.why)
+
+
+@pytest.mark.parametrize(
+    ("release", "value", "outcome"),
+    [
+        ((3, 5, 7), "2", "new_batch"),
+        ((3, 5, 7), "3", "error"),
+        ((4, 0, 4), "3", "error"),
+        ((4, 1, 3), "3", "new_batch"),
+        ((4, 1, 3), "4", "error"),
+        ((4, 2, 0), "4", "new_batch"),
+    ],
+)
+def test_a_version_of_joins_that_came_later_is_none_for_older_releases(
+    tmp_path: Path, release: Release, value: str, outcome: str
+) -> None:
+    assert pinned(tmp_path, JOIN, value, release).prediction.outcome == outcome

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.builders import build
 from tests.unit.laws.scenes import SOUND, findings, next_batch
+
+Sample = Callable[[str], Path]
 
 
 def test_a_sentinel_of_kafka_is_no_position(tmp_path: Path) -> None:
@@ -53,3 +57,48 @@ def test_a_partition_that_is_not_named_any_more_begins_with_its_earliest_row(tmp
     before = tmp_path / "offsets" / "2"
     before.write_text(before.read_text().replace('{"0":30}', '{"0":30,"1":5}'))
     assert "comes a second time" in findings(tmp_path)["partitions-gone"].message
+
+
+def with_lines(root: Path, *lines: str, story: str = "k0-10 c | k10-20 c") -> Path:
+    """The source's line of each batch."""
+    build(root, story)
+    for batch, line in enumerate(lines):
+        offsets = root / "offsets" / str(batch)
+        offsets.write_text("\n".join([*offsets.read_text().split("\n")[:2], line]))
+    shutil.rmtree(root / "sources")
+    return root
+
+
+@pytest.mark.parametrize(
+    ("line", "class_name"),
+    [("null", "java.lang.IllegalStateException"), ('{"a":1}', "org.json4s.MappingException")],
+)
+def test_what_the_counting_source_does_not_take_for_its_own(tmp_path: Path, line: str, class_name: str) -> None:
+    error = next_batch(with_lines(tmp_path, '{"offset":3,"timestamp":1000}', line)).error
+    assert error is not None
+    assert (error.phase, error.class_name) == ("batch", class_name)
+
+
+def test_nobody_asks_a_python_source_for_a_range_that_is_committed(tmp_path: Path) -> None:
+    lines = ("{}", '{"number": 8}')
+    assert next_batch(with_lines(tmp_path / "new", *lines)).outcome == "new_batch"
+    assert next_batch(with_lines(tmp_path / "again", *lines, story="k0-10 c | k10-20")).outcome == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("line", "class_name"),
+    [
+        ("{", "com.fasterxml.jackson.core.io.JsonEOFException"),
+        ("7", "org.json4s.MappingException"),
+        ("{}", "java.lang.IllegalArgumentException"),
+    ],
+)
+def test_continuous_processing_needs_a_value_of_each_partition(
+    tmp_path: Path, sample: Sample, line: str, class_name: str
+) -> None:
+    root = Path(shutil.copytree(sample("3.5.7-continuous-to-noop-sound") / "checkpoint", tmp_path / "checkpoint"))
+    newest = root / "offsets" / str(max(int(one.name) for one in (root / "commits").glob("[0-9]*")))
+    newest.write_text("\n".join([*newest.read_text().split("\n")[:2], line]))
+    error = next_batch(root).error
+    assert error is not None
+    assert (error.phase, error.class_name, error.path) == ("init", class_name, f"offsets/{newest.name}")

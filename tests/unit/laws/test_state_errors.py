@@ -62,3 +62,10 @@ def test_where_spark_has_no_words_the_library_below_is_heard() -> None:
 def test_what_spark_meets_may_be_another_thing_than_what_is_wrong() -> None:
     met = what_is_raised(NO_FILE, "state/0/0/2_a.changelog", (4, 1, 3), "no-base")[0]
     assert met.condition == f"{LOAD}CANNOT_FIND_BASE_SNAPSHOT_CHECKPOINT"
+
+
+def test_what_is_wrong_with_a_file_of_the_driver_keeps_the_condition_that_it_has() -> None:
+    malformed = SparkError("org.apache.spark.SparkIllegalStateException", "MALFORMED_LOG_FILE")
+    fault = Fault("stream", "no version", spark=malformed)
+    assert what_is_raised(fault, "state/0/_metadata/v2/0", NEW, "metadata")[0] == malformed
+    assert what_is_raised(fault, "state/0/0/2.delta", NEW)[0].condition == f"{LOAD}UNCATEGORIZED"

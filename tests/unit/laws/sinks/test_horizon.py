@@ -203,3 +203,17 @@ def test_the_sessions_interval(given: str, taken: int, tmp_path: Path) -> None:
     conf = {"spark.sql.streaming.fileSink.log.compactInterval": given}
     evidence = gather_evidence(open_checkpoint(str(build(tmp_path, "k0-1 c"))))
     assert interval_set(Scene(evidence, Start(NEWEST, conf=conf))) == taken
+
+
+def test_readers_take_partitions_of_two_places_for_a_conflict_once_there_are_some_in_both() -> None:
+    there = replace(output(*map(str, range(6))), writes=(write(0, elsewhere="file:/old/name=ash"),))
+    found = seen(there, at(6)).unreadable
+    assert (found and found.after, found and "file:/old/name=ash/" in found.why) == (6, True)
+
+
+def test_rows_that_readers_do_not_miss_are_missing_all_the_same() -> None:
+    lost = write(4, None, None, rows_lost="its entry names no file", unnoticed=True)
+    sink = replace(output(*map(str, range(5))), writes=(lost,))
+    found = seen(sink, DONE)
+    assert found.unreadable is None
+    assert [one.batches for one in found.missing] == [(4,)]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from ckpttool.laws.sinks.verdict import judge_sink
-from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkView
+from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkView, SinkWrite
 from tests.unit.laws.sinks.tables import FRESH, NEXT, REPLAY, said, table, write
 
 
@@ -69,3 +71,22 @@ def test_hudis_sink_knows_no_query_unless_it_was_given_an_identifier() -> None:
     mine = replace(hudi, key="mine", key_given=True, ledger=(LedgerEntry("mine", 8, 1),))
     assert said(mine, FRESH) == ("skipped_rows_lost", ["constant-txnAppId-after-reset error"])
     assert said(replace(mine, key="default_single_writer", key_given=False), REPLAY)[0] == "unknown"
+
+
+def overwritten(*takers: int) -> SinkEvidence:
+    """A table without numbers, whose version n was taken out by the nth of these (0: by nobody)."""
+    writes = [
+        SinkWrite(f"version {one}", one, version=one, operation="WRITE", **_taken(taker))
+        for one, taker in enumerate(takers)
+    ]
+    return table(None, *writes)
+
+
+def _taken(taker: int) -> dict[str, Any]:
+    return {"rows_lost": f"WRITE in version {taker} took its rows out", "taken_by": taker} if taker else {}
+
+
+def test_one_write_that_takes_what_several_left_is_not_what_a_function_does_each_time() -> None:
+    assert said(overwritten(3, 3, 3, 0), NEXT)[1] == ["sink-table-changed-under-checkpoint warning"]
+    assert said(overwritten(1, 2, 3, 0), NEXT)[1] == [], "it overwrites its table each time"
+    assert said(overwritten(1, 0), NEXT)[1] == []

@@ -279,3 +279,12 @@ def test_or_in_what_lies_before_them(table: Table) -> None:
 def test_a_table_may_forbid_removals(table: Table, value: str | None, expected: bool) -> None:
     table.commit(1, batch(1), {"metaData": {"configuration": {"delta.appendOnly": value} if value else {}}})
     assert table.load().is_append_only is expected
+
+
+def test_what_is_damaged_behind_a_checkpoint_is_read_by_nobody(tmp_path: Path) -> None:
+    table = Table(tmp_path / "t", 4)
+    (table.log / f"{1:020}.json").write_text('{"add":')
+    assert table.load().error
+    table.file(f"{2:020}.checkpoint.parquet", *({"metaData": {"configuration": {}}}, batch(2)))
+    found = table.load()
+    assert (found.error, [one.version for one in found.writes]) == (None, [2, 3])

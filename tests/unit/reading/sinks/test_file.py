@@ -55,10 +55,31 @@ def test_an_empty_batch_has_the_time_of_its_log_file(tmp_path: Path) -> None:
 
 def test_data_files_that_are_gone(tmp_path: Path) -> None:
     assert output(tmp_path / "out", {"0": [0]}, files=False).writes[0].rows_lost == "its file `part 0` is gone"
-    moved = shutil.copytree(tmp_path / "out", tmp_path / "elsewhere")
-    assert not load_sink(str(moved), query_id=Q).writes[0].rows_lost, "its entries do not lead here"
     (tmp_path / "out/part 0").touch()
     assert "size" in str(load_sink(str(tmp_path / "out"), query_id=Q).writes[0].rows_lost)
+
+
+def test_an_output_that_was_moved_shows_nothing_of_what_was_written_before(tmp_path: Path) -> None:
+    output(tmp_path / "out", {"0": [0]})
+    moved = load_sink(str(shutil.copytree(tmp_path / "out", tmp_path / "elsewhere")), query_id=Q).writes[0]
+    assert (moved.rows_lost, moved.unnoticed) == (
+        f"its entry names files in file://{tmp_path}/out/, of which readers here see nothing",
+        True,
+    )
+    entry = SinkFileEntry(f"file://{tmp_path}/out/name=ash/part-0", 1, 1)
+    (tmp_path / "elsewhere/_spark_metadata/0").write_bytes(encode_sink_log([entry]))
+    parted = load_sink(str(tmp_path / "elsewhere"), query_id=Q).writes[0]
+    assert (parted.rows_lost, parted.elsewhere) == (None, f"file://{tmp_path}/out/name=ash")
+
+
+def test_an_entry_without_a_file_was_never_written_but_in_partitions(tmp_path: Path) -> None:
+    output(tmp_path / "out", {"0": [0], "1": []})
+    part = f"part-00000-{'0' * 8}-0000-0000-0000-{'0' * 12}-c000.parquet"
+    (tmp_path / "out" / part).touch()
+    flat = load_sink(str(tmp_path / "out"), query_id=Q).writes[1]
+    assert (flat.empty, flat.unnoticed, "names no file" in str(flat.rows_lost)) == (False, True, True)
+    (tmp_path / "out" / "name=ash").mkdir()
+    assert load_sink(str(tmp_path / "out"), query_id=Q).writes[1].empty
 
 
 def test_any_name_that_spark_counts_counts(tmp_path: Path) -> None:
