@@ -65,7 +65,7 @@ def _next_batch(options: Mapping[str, str]) -> Gate:
         assert load_checkpoint(store, batches=ONLY_OPENED).last_commit_batch == LONG - 1
 
     def listed() -> None:
-        fs = _plain("s3", options)
+        fs = plain("s3", options)
         assert all(len(fs.ls(f"{BUCKET}/long/{log}")) == LONG for log in ("offsets", "commits"))
 
     taken = median(_seconds(planned) for _ in range(5))
@@ -78,7 +78,7 @@ def _small_files(protocol: str, url: str, options: Mapping[str, str], times: int
         assert sum(isinstance(body, bytes) for _, body in store.read_all(store.list())) == SMALL
 
     def one_by_one() -> None:
-        fs = _plain(protocol, options)
+        fs = plain(protocol, options)
         for path in fs.ls(url, detail=False):
             with fs.open(path) as file:
                 assert file.read()
@@ -97,7 +97,7 @@ def _fleet(options: Mapping[str, str]) -> Gate:
     return Gate(f"ckpt scan of {FLEET:,} checkpoints, {DELAY_MS} ms a request", _seconds(scan), 60, "s")
 
 
-def _plain(protocol: str, options: Mapping[str, str]) -> Any:
+def plain(protocol: str, options: Mapping[str, str]) -> Any:
     return fsspec.filesystem(protocol, use_listings_cache=False, skip_instance_cache=True, **options)
 
 

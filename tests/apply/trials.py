@@ -74,9 +74,9 @@ class Trouble:
 class StoredTrial:
     """A checkpoint in a place of its own, and a plan for it. `options` lead through the proxy, `directly` past it."""
 
-    def __init__(self, stage: Stage, server: ObjectServer, proxy: Proxy, folder: Path) -> None:
+    def __init__(self, stage: Stage, server: ObjectServer, proxy: Proxy | None, folder: Path) -> None:
         user = {"user": getpass.getuser()} if isinstance(server, HdfsServer) else {}
-        self.directly, self.options = {**server.options, **user}, {**proxy.options, **user}
+        self.directly, self.options = {**server.options, **user}, {**(proxy or server).options, **user}
         self.proxy = proxy
         root = stage.set_up(folder / uuid4().hex)
         for checksum in root.parent.rglob("*.crc"):  # which no store of objects has
@@ -104,6 +104,7 @@ class StoredTrial:
     @contextmanager
     def troubled(self, trouble: Trouble) -> Iterator[None]:
         """In the end what was given up has arrived too."""
+        assert self.proxy
         self.proxy.instead = trouble.instead()
         try:
             yield
@@ -152,7 +153,7 @@ class StoredTrial:
     def kept(self) -> str:
         """Everything that is ours, as one text."""
         tree = open_tree(self.url, places.STAGING, self.directly)
-        return json.dumps([b"".join(tree.pieces(path)).decode() for path in tree.sizes_below("_ckpt")])
+        return json.dumps([b"".join(tree.pieces(path)).decode("latin-1") for path in tree.sizes_below("_ckpt")])
 
     def is_fenced(self) -> bool:
         return self.contents().get(f"{self.url}/metadata") in FENCES

@@ -1,12 +1,14 @@
 """The local disk. Each file appears, changes or goes in one operation, and is on the disk before the next one begins.
 
-A new file is written beside, flushed, and linked to its name, which fails if there is one; a file is replaced by a
+A new file is written beside, flushed, and linked to its name, which fails if there is one; where the file system has no
+links, it is renamed on that condition; a file is replaced by a
 rename. Directories are opened one by one from the top, and links are not followed, so what was checked is what is
 changed whatever is renamed meanwhile.
 """
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import hashlib
 import os
@@ -17,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
+from ckpttool.apply.outcome import NotApplied, WhyNot
 from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, OwnerDiffers, WritableStore
 from ckpttool.errors import CkptError, Refused, Unavailable
 from ckpttool.storage.store import Store, open_store
@@ -26,6 +29,9 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _PRIVATE = 0o600
+_NOREPLACE = 1  # a flag of renameat2(2)
+_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)  # of a file system that does not know them
+_NOT_EXCLUSIVE = WhyNot("no-exclusive-create", "this file system lets two write the same new file: no lock holds here")
 
 
 class LocalDisk(WritableStore):
@@ -98,10 +104,9 @@ class LocalDisk(WritableStore):
         folder, name = _split(path)
         with _telling(path), self._directory(folder, make=True) as directory, self._staged(body, bearing) as staged:
             try:
-                os.link(staged[0], name, src_dir_fd=staged[1], dst_dir_fd=directory, follow_symlinks=False)
+                _give_name(staged, name, directory)
             except FileExistsError:
                 raise AlreadyThere(f"{path} is there already") from None
-            os.unlink(staged[0], dir_fd=staged[1])
             os.fsync(directory)
 
     def copy(self, path: str, target: str, found: Found) -> None:
@@ -250,6 +255,28 @@ def _split(path: str) -> tuple[str, str]:
     if not name or name in (".", "..") or "\0" in path:
         raise Refused(f"{path!r} names no file")
     return folder, name
+
+
+def _give_name(staged: tuple[str, int], name: str, directory: int) -> None:
+    """Where nothing has it; raises FileExistsError."""
+    try:
+        os.link(staged[0], name, src_dir_fd=staged[1], dst_dir_fd=directory, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        _rename_exclusively(staged, name, directory)
+    else:
+        os.unlink(staged[0], dir_fd=staged[1])
+
+
+def _rename_exclusively(staged: tuple[str, int], name: str, directory: int) -> None:
+    """On a file system without links: Linux can, unless the file system does not let it."""
+    library = ctypes.CDLL(None, use_errno=True)
+    if not hasattr(library, "renameat2"):
+        raise NotApplied(_NOT_EXCLUSIVE)
+    if library.renameat2(staged[1], os.fsencode(staged[0]), directory, os.fsencode(name), _NOREPLACE):
+        number = ctypes.get_errno()
+        raise NotApplied(_NOT_EXCLUSIVE) if number in _NO_LINKS else OSError(number, os.strerror(number))
 
 
 def _entered(name: str, directory: int, make: bool) -> int:

@@ -11,6 +11,7 @@ import random
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from typing import Any, Protocol, TypeVar
 
@@ -22,11 +23,11 @@ from ckpttool.errors import Refused
 from ckpttool.storage.bodies import TooLong
 from ckpttool.storage.buckets import TRIES, Bucket, Entry
 from ckpttool.storage.objects import ObjectStore
-from ckpttool.storage.remote import Backend
+from ckpttool.storage.remote import PATIENCE_S, Backend
 from ckpttool.storage.remote_errors import remote_error
 from ckpttool.storage.store import Store
 
-_AT_ONCE = 64
+AT_ONCE = 64
 _FIRST_PAUSE_S = 0.1
 
 T = TypeVar("T")
@@ -60,7 +61,7 @@ class ObjectTree(WritableStore):
     """Everything below `segments` in a bucket."""
 
     settle_s = 10.0
-    at_once = _AT_ONCE
+    at_once = AT_ONCE
     has_owners = False
     keeps_times = False
 
@@ -242,11 +243,12 @@ class ObjectTree(WritableStore):
         if pieces is None:
             self._seen.doubt()
             raise FileNotFoundError(path)
-        if len(pieces) > 1:
+        now = self._seen.known(entry.key) or entry
+        if self._seen.digest(now.key, now.version) is None:
             digest = sha256()
             for piece in pieces:
                 digest.update(piece)
-            self._seen.note_digest(entry.key, entry.version, digest.hexdigest())
+            self._seen.note_digest(now.key, now.version, digest.hexdigest())
         return pieces
 
     def _put(self, path: str, body: bytes, version: str | None) -> None:
@@ -264,7 +266,8 @@ class ObjectTree(WritableStore):
         self._seen.note_gone(key)
 
     async def _placed(self, key: str, body: bytes, version: str | None) -> str:
-        return await self._settled(lambda: self._bucket.put(key, body, version), lambda: self._is_ours(key, body))
+        put, is_ours = partial(self._bucket.put, key, body, version), partial(self._is_ours, key, body, version)
+        return await self._settled(put, is_ours)
 
     async def _deleted(self, key: str, version: str) -> None:
         async def attempt() -> bool:
@@ -296,8 +299,11 @@ class ObjectTree(WritableStore):
             await asyncio.sleep(random.uniform(0.5, 1) * _FIRST_PAUSE_S * 2**number)
         raise failed
 
-    async def _is_ours(self, key: str, body: bytes) -> str | None:
-        """The version of what is there, if it has our bytes."""
+    async def _is_ours(self, key: str, body: bytes, replaces: str | None) -> str | None:
+        """The version of what is there, if it has our bytes; what was there before a file was new is not ours."""
+        known = self._seen.known(key) if replaces is None else None
+        if known is not None and self._seen.digest(key, known.version) != sha256(body).hexdigest():
+            return None
         self.requests["read"] += 1
         try:
             found, version = await self._bucket.get(key, len(body))
@@ -329,7 +335,7 @@ class ObjectTree(WritableStore):
         from fsspec.asyn import sync
 
         try:
-            return self._backend.ask(lambda: sync(self._bucket.loop, call, *arguments))  # type: ignore[no-any-return]
+            return sync(self._bucket.loop, call, *arguments, timeout=PATIENCE_S)  # type: ignore[no-any-return]
         except Exception as error:
             if doing != "read":  # it may have been done all the same
                 self._seen.doubt()
@@ -343,7 +349,7 @@ async def _never() -> None:
 
 
 async def _together(call: Callable[[Entry], Awaitable[None]], entries: Sequence[Entry]) -> None:
-    few = asyncio.Semaphore(_AT_ONCE)
+    few = asyncio.Semaphore(AT_ONCE)
 
     async def one(entry: Entry) -> None:
         async with few:

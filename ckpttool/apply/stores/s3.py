@@ -50,18 +50,23 @@ class WritableS3(S3Bucket, WritableBucket):
     async def delete(self, key: str, version: str) -> None:
         """Not every store looks at the condition. Whether this one does is found out at the first object that is as
         it is expected to be: by a condition that it does not meet."""
+        if self._is_obeyed is None:
+            async with self._finding_out:
+                if self._is_obeyed is None and await self._is_gone_all_the_same(key, version):
+                    return
         if not self._is_obeyed:
-            found = await self.head(key)
-            if found is None or found.version != version:
-                raise Otherwise
-        async with self._finding_out:
-            if self._is_obeyed is None and await self._is_gone_all_the_same(key):
-                return
+            await self._expect(key, version)
         condition = {"IfMatch": version} if self._is_obeyed else {}
         await self._conditionally("delete_object", Key=key, **condition)
 
-    async def _is_gone_all_the_same(self, key: str) -> bool:
+    async def _expect(self, key: str, version: str) -> None:
+        found = await self.head(key)
+        if found is None or found.version != version:
+            raise Otherwise
+
+    async def _is_gone_all_the_same(self, key: str, version: str) -> bool:
         """Whether a DELETE took it although its condition was not met."""
+        await self._expect(key, version)
         try:
             await self._conditionally("delete_object", Key=key, IfMatch=_NONE)
         except Otherwise:

@@ -1,0 +1,107 @@
+"""Plans in stores of objects: what they cost, and what is particular there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from ckpttool.apply.look import seconds_quiet
+from ckpttool.apply.run import exit_code_of
+from ckpttool.apply.stores.opening import open_tree
+from ckpttool.apply.work import ApplySettings
+from tests.apply.stages import STAGES, Stage
+from tests.apply.trials import StoredTrial, before
+from tests.conftest import run_ckpt
+from tests.parts.proxy import Proxy
+from tests.parts.stores import ObjectServer
+
+Server = Callable[[str], ObjectServer]
+WITHOUT_FILE_SINK = [stage for stage in STAGES if stage.sinks == ("noop",)]
+
+
+@pytest.mark.parametrize("stage", WITHOUT_FILE_SINK, ids=str)
+def test_a_plan_costs_four_requests_for_each_file_and_some(object_server: Server, stage: Stage, tmp_path: Path) -> None:
+    """And one for each that is only read: those of the restart that it promises."""
+    server = object_server("s3")
+    with before(server) as proxy:
+        trial = StoredTrial(stage, server, proxy, tmp_path)
+        outcome = trial.carry_out()
+        assert outcome.state == "applied", outcome.reasons
+        steps = {step.path for step in trial.plan.steps if step.path}
+        kept = outcome.backup["files"] if outcome.backup else 0
+        touched = max(len(steps | {"metadata"}), kept) + len(trial.plan.wires)
+        read = [mark.path for mark in trial.plan.relies_on.files if mark.sha256 and mark.path not in steps]
+        assert len(proxy.requests) <= 4 * touched + len(read) + 25
+        assert sum(outcome.requests.values()) == pytest.approx(len(proxy.requests), abs=4)
+
+
+def test_a_checkpoint_alone_in_its_bucket_is_listed_at_most_six_times(object_server: Server, tmp_path: Path) -> None:
+    server = object_server("s3")
+    with before(server) as proxy:
+        trial = StoredTrial(STAGES[0], server, proxy, tmp_path)
+        trial.carry_out()
+        assert proxy.kinds()["LIST"] <= 6
+
+
+def test_a_store_that_looks_at_no_condition_is_refused(object_server: Server, tmp_path: Path) -> None:
+    """The emulator of Google's takes an exclusive create twice."""
+    server = object_server("gcs")
+    trial = StoredTrial(STAGES[0], server, None, tmp_path)
+    outcome = trial.carry_out()
+    assert [reason.id for reason in outcome.reasons] == ["no-exclusive-create"]
+    assert exit_code_of(outcome) == 6
+    assert trial.contents() == trial.old
+
+
+@pytest.mark.parametrize("kind", ["s3", "azure"])
+def test_whether_it_is_alive_is_told_by_the_clock_of_the_store(
+    object_server: Server, kind: str, tmp_path: Path
+) -> None:
+    trial = StoredTrial(STAGES[0], object_server(kind), None, tmp_path)
+    store = open_tree(trial.url, "_ckpt/staging", trial.options)
+    with patch("time.time", return_value=10**9):  # this machine's is years off
+        quiet = seconds_quiet(store)
+    assert quiet is not None
+    assert 0 <= quiet + 2 < 300
+
+
+def test_between_two_looks_a_store_of_objects_is_given_more_time(object_server: Server, tmp_path: Path) -> None:
+    trial = StoredTrial(STAGES[0], object_server("s3"), None, tmp_path)
+    assert ApplySettings().settle is None
+    assert open_tree(trial.url, "s", trial.options).settle_s == 10
+    assert open_tree(str(tmp_path), "s", {}).settle_s == 2
+
+
+def test_all_commands_take_the_storage_options(object_server: Server, tmp_path: Path) -> None:
+    server = object_server("s3")
+    trial = StoredTrial(STAGES[0], server, None, tmp_path)
+    given = [part for pair in trial.options.items() for part in ("--storage-option", "=".join(pair))]
+    plan = tmp_path / "plan.json"
+    looked = run_ckpt("plan-recovery", trial.url, "--sink", "noop", "--to-batch", "1", "--out", str(plan), *given)
+    assert looked.code == 0, looked.err
+    common = ("--yes", "--settle", "0s", *given)
+    applied = run_ckpt("apply", str(plan), "--accept", "query-stopped", *common)
+    assert applied.code == 0, applied.err
+    listed = run_ckpt("undo", trial.url, "--list", *given)
+    assert "applied" in listed.out
+    assert run_ckpt("apply", "--resume", trial.url, *common).code == 4
+    assert run_ckpt("unlock", trial.url, "nobody", *given).code == 4
+    undone = run_ckpt("undo", trial.url, *common)
+    assert undone.code == 0, undone.err
+    assert trial.contents() == trial.old
+    plan_id = json.loads(plan.read_text())["id"]
+    assert run_ckpt("undo", trial.url, "--forget", plan_id, *given).code == 0
+    assert trial.kept() == "[]"
+
+
+def test_nothing_is_done_behind_a_proxy_that_answers_nothing(object_server: Server, tmp_path: Path) -> None:
+    server = object_server("s3")
+    with Proxy(server) as proxy:
+        trial = StoredTrial(STAGES[0], server, proxy, tmp_path)
+    outcome = trial.carry_out()
+    assert (outcome.state, exit_code_of(outcome)) == ("refused", 6)
+    assert trial.contents() == trial.old
