@@ -34,6 +34,9 @@ WRITER = "default_single_writer"  # of a query that has no identifier of its own
 _ACTIONS = ("commit", "deltacommit", "replacecommit")
 _INSTANT = re.compile(rf"([0-9]{{14,17}})(?:_([0-9]{{14,17}}))?\.({'|'.join(_ACTIONS)})")
 
+# From version 8 on: the first and the last instant, when they were requested.
+_ARCHIVE = re.compile(r"[0-9]{14,17}_([0-9]{14,17})_[0-9]+\.parquet")
+
 
 class HudiInstant(Struct, frozen=True):
     """`name`: of its file. `time`: when it was requested, as text that sorts by time."""
@@ -62,11 +65,13 @@ def parse_timeline(names: Iterable[str]) -> tuple[HudiInstant, ...]:
 
 
 class HudiTimeline(Struct, frozen=True):
-    """As a source sees it. `instants`: those that wrote rows, ascending, as an offset of this table names them."""
+    """As a source sees it. `instants`: those that wrote rows, ascending, as an offset of this table names them.
+    `archived_to`: the last one of any kind that an archive's name has, where names have them."""
 
     version: int | None
     instants: tuple[str, ...] = ()
     archived: bool = False
+    archived_to: str | None = None
 
     @property
     def first(self) -> str | None:
@@ -98,7 +103,9 @@ def seen_by_source(version: int | None, names: Iterable[str], archived: Iterable
     by_completion = version is not None and version >= LAYOUT_2
     done = [one for one in parse_timeline(names) if not by_completion or "_" in one.name]
     instants = {one.completed if by_completion else one.time for one in done}
-    return HudiTimeline(version, tuple(sorted(instants)), any(not name.startswith(".") for name in archived))
+    kept = [name for name in archived if not name.startswith(".")]
+    last = max((found[1] for name in kept if (found := _ARCHIVE.fullmatch(name))), default=None)
+    return HudiTimeline(version, tuple(sorted(instants)), bool(kept), last)
 
 
 class HudiCommit(Struct, frozen=True):

@@ -10,7 +10,7 @@ from ckpttool.formats import layout
 from ckpttool.laws.base import Law
 from ckpttool.model import Finding
 from ckpttool.releases import FOREVER, OLDEST, Release, parse_release, spell_release
-from ckpttool.releases.bugs import BUGS, CONNECTOR_BUGS, Bug
+from ckpttool.releases.bugs import BUGS, CONNECTOR_BUGS, Bug, ConnectorBug
 from ckpttool.scene.scene import Scene
 from ckpttool.words import enumerated
 
@@ -54,8 +54,7 @@ def look(scene: Scene) -> Iterator[Finding]:
     if newest is None:
         return
     for bug in CONNECTOR_BUGS:
-        given = scene.start.option(bug.option)
-        if bug.kind in scene.kinds and given is not None and (not bug.values or given.strip().lower() in bug.values):
+        if bug.kind in scene.kinds and _is_met(bug, scene):
             yield Finding(
                 id="known-bug",
                 severity="warning",
@@ -63,6 +62,13 @@ def look(scene: Scene) -> Iterator[Finding]:
                 message=f"{bug.issue}: {bug.what}",
                 next_step=bug.next_step,
             )
+
+
+def _is_met(bug: ConnectorBug, scene: Scene) -> bool:
+    given = scene.start.option(bug.option)
+    if given is None:
+        return bool(bug.unless) and all(scene.start.option(one) is None for one in bug.unless)
+    return not bug.values or given.strip().lower() in bug.values
 
 
 LAWS = (Law("known-bug", "a connector's bug that this restart meets", look=look, severities=("warning",)),)

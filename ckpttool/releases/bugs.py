@@ -108,7 +108,8 @@ BUGS: tuple[Bug, ...] = (
 
 class ConnectorBug(Struct, frozen=True):
     """One that a source's restart meets, whatever the files look like; no file says which release of the connector
-    there is. `option`: given with one of these `values`; any, if there are none. `mended`: in words."""
+    there is. `option`: given with one of these `values`; any, if there are none. `unless`: where the bug is met without
+    the option too, what has to be given not to meet it. `mended`: in words."""
 
     issue: str
     what: str
@@ -117,6 +118,7 @@ class ConnectorBug(Struct, frozen=True):
     values: tuple[str, ...]
     mended: str
     next_step: str
+    unless: tuple[str, ...] = ()
 
 
 CONNECTOR_BUGS: tuple[ConnectorBug, ...] = (
@@ -137,5 +139,6 @@ CONNECTOR_BUGS: tuple[ConnectorBug, ...] = (
         ("latest-full", "full", "compacted-full", "default"),
         "2.0.0",
         "start with Paimon 2.0.0 or newer",
+        unless=("scan.snapshot-id", "scan.timestamp-millis", "scan.timestamp", "scan.tag-name"),
     ),
 )

@@ -10,11 +10,13 @@ from ckpttool.formats.hudi import HudiTimeline
 
 
 class HudiInput(Struct, frozen=True):
-    """A Hudi table. `start`: behind which instant the next batch reads; None: from where the source began."""
+    """A Hudi table. `since`, `until`: of the newest batch, which the source is asked for at every start; `since` None:
+    from where it began."""
 
     source: str
     path: str
-    start: HudiOffset | None
+    since: HudiOffset | None
+    until: HudiOffset
     timeline: HudiTimeline = HudiTimeline(None)
     exists: bool = True
     error: CkptError | None = None

@@ -17,18 +17,18 @@ from ckpttool.storage.urls import redact_url
 
 def load_hudi_tables(scene: Scene, url: str, doors: Doors) -> Iterator[HudiInput]:
     for one in last_ranges(scene, HudiOffset):
-        yield _load(one, url, doors, is_replay=scene.is_replay)
+        yield _load(one, url, doors)
 
 
-def _load(one: LastRange[HudiOffset], url: str, doors: Doors, *, is_replay: bool) -> HudiInput:
-    path, start = redact_url(url), one.start if is_replay else one.end
+def _load(one: LastRange[HudiOffset], url: str, doors: Doors) -> HudiInput:
+    asked = one.source, redact_url(url), one.start, one.end
     try:
         store = doors.open(url)
         if PROPERTIES not in _names(store, HOODIE):
-            return HudiInput(one.source, path, start, exists=False)
-        return HudiInput(one.source, path, start, _timeline(store))
+            return HudiInput(*asked, exists=False)
+        return HudiInput(*asked, _timeline(store))
     except CkptError as error:
-        return HudiInput(one.source, path, start, error=error)
+        return HudiInput(*asked, error=error)
 
 
 def _timeline(store: Store) -> HudiTimeline:

@@ -84,6 +84,8 @@ def test_of_other_bugs_the_release_counts_that_starts(release: Release, is_cause
         ('{"version":1,"snapshot_id":7,"position":0,"scan_all_files":false}', {"branch": "x"}, False),
         ('{"snapshotId":3,"index":20,"scanSnapshot":false}', {"scan.mode": "latest-full"}, True),
         ('{"snapshotId":3,"index":20,"scanSnapshot":false}', {"scan.mode": "latest"}, False),
+        ('{"snapshotId":3,"index":20,"scanSnapshot":false}', {}, True),
+        ('{"snapshotId":3,"index":20,"scanSnapshot":false}', {"scan.snapshot-id": "3"}, False),
         ('{"logOffset":3}', {"stream-from-timestamp": "5"}, False),
     ],
 )
