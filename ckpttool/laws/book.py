@@ -27,6 +27,7 @@ from ckpttool.laws import (
     socket,
     sources,
     state,
+    two_queries,
 )
 from ckpttool.laws.base import Check, Law
 from ckpttool.laws.inputs import delta_lines, iceberg_lines
@@ -56,6 +57,7 @@ TELLING = (
     *offsets.BOTH,
     *logs.FIRST_BATCH,
     *sources.OFFSETS,
+    *two_queries.LAWS,
     *delta_lines.TOLD,
     *sources.BEGINNINGS,
     *file_log.ENTRIES,

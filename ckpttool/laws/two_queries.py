@@ -1,0 +1,86 @@
+"""Two queries that take turns on one checkpoint: what a source reads becomes something else, and comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from ckpttool.formats import layout
+from ckpttool.laws.base import Law
+from ckpttool.laws.sinks.horizon import spell_batches
+from ckpttool.model import Finding
+from ckpttool.scene.batches import SourceProgress
+from ckpttool.scene.scene import Scene
+from ckpttool.words import listed, shown
+
+_OF_MANY = ("integer", "python", "unknown", "socket-continuous")  # what sources of several kinds write
+
+
+class _Turn(Struct):
+    """Batches that have something in common with each other, one after the other."""
+
+    reads: frozenset[str]
+    batches: list[int]
+
+
+def _reads(source: SourceProgress) -> frozenset[str]:
+    """By name, else by kind; empty where the offset does not tell."""
+    if source.offset is None or source.offset.kind in _OF_MANY or source.offset.problems():
+        return frozenset()
+    return frozenset(source.offset.reads()) or frozenset([f"a {source.offset.kind} source"])
+
+
+def _turns(scene: Scene, key: str) -> list[_Turn]:
+    turns: list[_Turn] = []
+    for batch in scene.evidence.batches:
+        reads = next((_reads(source) for source in batch.sources if source.key == key), frozenset[str]())
+        if not reads:
+            continue
+        if turns and turns[-1].reads & reads:
+            turns[-1].reads |= reads
+            turns[-1].batches.append(batch.id)
+        else:
+            turns.append(_Turn(reads, [batch.id]))
+    return turns
+
+
+def _look(scene: Scene) -> Iterator[Finding]:
+    newest = scene.evidence.newest
+    for source in newest.sources if newest else ():
+        turns = _turns(scene, source.key)
+        back = next((turn for turn in turns if any(turn.reads & other.reads for other in _apart(turns, turn))), None)
+        if back is None:
+            continue
+        mine = [turn for turn in turns if turn.reads & back.reads]
+        others = [turn for turn in turns if not turn.reads & back.reads]
+        yield Finding(
+            id="foreign-query",
+            severity="error",
+            path=layout.offsets(others[-1].batches[-1]),
+            message=f"two queries have used this checkpoint in turn: {_spell(mine)}, {_spell(others)}",
+            expected="a checkpoint for each query",
+            next_step="stop both; keep this checkpoint for one of them, rewound to before the first batch of the other,"
+            " and give the other a checkpointLocation of its own",
+        )
+
+
+def _apart(turns: list[_Turn], turn: _Turn) -> list[_Turn]:
+    """Later turns that others lie before."""
+    return turns[turns.index(turn) + 2 :]
+
+
+def _spell(turns: list[_Turn]) -> str:
+    batches = sorted(batch for turn in turns for batch in turn.batches)
+    verb = "reads" if len(batches) == 1 else "read"
+    reads = listed(sorted(map(shown, frozenset().union(*(turn.reads for turn in turns)))))
+    return f"{spell_batches(batches)} {verb} {reads}"
+
+
+LAWS = (
+    Law(
+        "foreign-query",
+        "what a source reads changes to something else and back: two queries share the checkpoint",
+        look=_look,
+    ),
+)
