@@ -90,8 +90,8 @@ SIDECARS_WITH_IDS: Release = (4, 2, 0)  # state/StateStoreConf.scala: only where
 REPAIR: Release = (4, 2, 0)  # state/AutoSnapshotLoader.scala; its configuration claims 4.1, where nothing reads it
 STATE_DIRECTORY: Release = (4, 2, 0)  # runtime/IncrementalExecution.scala, checkOperatorValidWithMetadata
 
-# Version of a state schema file → the first release that writes it. 3.1.0 was withdrawn.
-SCHEMA_VERSIONS: dict[int, Release] = {1: (3, 1, 1), 2: (3, 2, 0), 3: (4, 0, 0)}
+# Version of a state schema file → the first release that writes it.
+SCHEMA_VERSIONS: dict[int, Release] = {1: (3, 1, 0), 2: (3, 2, 0), 3: (4, 0, 0)}
 
 # -- sources and sinks -------------------------------------------------------------------------------------------------
 
