@@ -10,11 +10,45 @@ from ckpttool.laws import state_load
 from ckpttool.laws.base import REQUIREMENT, SPARK_EXCEPTION, SPARK_RUNTIME, Law, in_a_task, no_directory
 from ckpttool.laws.pinned import FOR_STATE, PARTITIONS, PROVIDERS
 from ckpttool.laws.state_errors import NO_SUCH_ELEMENT
-from ckpttool.model import Finding
+from ckpttool.model import Finding, Operator
 from ckpttool.releases import since
 from ckpttool.scene.evidence import partition_count
 from ckpttool.scene.scene import Doubt, Failure, Scene
 from ckpttool.words import counted, spell_gaps
+
+
+def _never_committed(scene: Scene) -> Iterator[Operator]:
+    files = scene.needed_state
+    new = files.never_committed if files else ()
+    return (operator for operator in scene.checkpoint.operators if operator.id in new)
+
+
+def _not_in_the_query(scene: Scene) -> Failure | None:
+    """The code that has written the checkpoint has no such operator; what an operator is was not compared before."""
+    for operator in _never_committed(scene) if scene.release >= since.OPERATOR_METADATA else ():
+        if operator.metadata:
+            path = layout.operator(operator.id)
+            why = f"{path} is of an operator that never committed, and the query that did has none of that number"
+            condition = "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"
+            message = "Streaming stateful operator name does not match"
+            return Failure("batch", SPARK_RUNTIME, condition, message, why, scene.next_id, path=path)
+    return None
+
+
+def check_never_committed(scene: Scene) -> Iterator[Finding]:
+    stopped = _not_in_the_query(scene)
+    for operator in _never_committed(scene):
+        yield Finding(
+            id="operator-never-committed",
+            severity="error" if stopped else "warning",
+            path=layout.operator(operator.id),
+            message="it says what it keeps and has not one version, while the others went on: the query was changed,"
+            " and its start failed",
+            expected="the operators of the query that has written this checkpoint",
+            next_step=f"put the old code back{', and set the directory aside' if stopped else ''}: nothing of it is"
+            " lost; the new code wants a checkpoint of its own",
+            spark=stopped.spark if stopped else None,
+        )
 
 
 def _repartition(scene: Scene) -> Failure | None:
@@ -259,7 +293,19 @@ def _unnamed(scene: Scene) -> Failure | None:
 
 _WITH_IDS = 2
 _NO_IDS = (f"{PROVIDERS}.StateStoreCheckpointIdsNotSupported", "STATE_STORE_CHECKPOINT_IDS_NOT_SUPPORTED")
+_NEVER_COMMITTED = Law(
+    "operator-never-committed",
+    "Every operator that has metadata must be one of the query's, also one that a failed start has left.",
+    "IncrementalExecution.checkOperatorValidWithMetadata",
+    _not_in_the_query,
+    since=since.OPERATOR_METADATA,
+    symptom="an operator has a schema and no version, while the others have: a changed query failed to start",
+    look=check_never_committed,
+    severities=("error", "warning"),
+    needs="state",
+)
 LOADED = (
+    _NEVER_COMMITTED,
     Law(
         "state-no-directory",
         "A file in the place of `state/` stops the first task that opens a store.",
@@ -281,5 +327,5 @@ LOADED = (
     _MISSING,
 )
 
-FILES = (*state_load.LOADED, *state_load.STALE)
+FILES = (_NEVER_COMMITTED, *state_load.LOADED, *state_load.STALE)
 OF_ROWS = state_load.OF_ROWS

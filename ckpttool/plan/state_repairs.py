@@ -24,6 +24,7 @@ _BACKUP = "restore-from-backup"
 _SAME_OPERATORS = Condition(
     "same-operators", "the query's stateful operators are the same: this once, nothing compares them"
 )
+_OLD_CODE = Condition("old-code", "the query that is started is the one that has written the committed batches")
 _UNREAD = Condition("state-unread", "those changes can be read: only names were looked at")
 _NOT_RUN_SINCE = Condition(
     "not-run-since", "the query did not run since the logs were taken back: else it may have read them already"
@@ -47,6 +48,15 @@ def damaged(scene: Scene) -> Proposals:
         yield _newest_sound_version(scene)
     if predict_restart(scene).outcome == "error":
         yield from start_over(scene, "the state is in no backup")
+
+
+def never_committed(scene: Scene) -> Iterator[Repair]:
+    """The query that has written the checkpoint has no such operator, and misses nothing of it."""
+    files = scene.needed_state
+    paths = [layout.operator(operator) for operator in files.never_committed] if files else []
+    steps = [step for path in paths for step in set_aside_alone(scene.root, path, "no batch of it was ever committed")]
+    title = "Set aside what a failed start of changed code has left, and start the old code"
+    yield Repair("set-aside-new-operator", title, tuple(steps), conditions=(_OLD_CODE,))
 
 
 def _leftovers(scene: Scene) -> Iterator[Repair]:

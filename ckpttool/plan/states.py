@@ -40,7 +40,9 @@ def _without(files: StateFiles, gone: Collection[str]) -> StateFiles:
         )
         for operator in files.operators
     )
-    return replace(files, operators=operators, stores=tuple(_store_without(store, gone) for store in files.stores))
+    stores = tuple(_store_without(store, gone) for store in files.stores)
+    never_committed = tuple(one for one in files.never_committed if layout.operator(one) not in gone)
+    return replace(files, operators=operators, stores=stores, never_committed=never_committed)
 
 
 def _store_without(store: StoreFiles, gone: Collection[str]) -> StoreFiles:

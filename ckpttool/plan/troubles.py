@@ -71,6 +71,7 @@ BY_LAW: Mapping[str, tuple[Proposer, ...]] = {
     "metadata-line-empty": (file_repairs.no_edit_helps,),
     "state-no-directory": (log_repairs.file_for_directory, state_repairs.damaged),
     "pinned-for-state": (log_repairs.pinned_value, log_repairs.newest_offsets),
+    "operator-never-committed": (state_repairs.never_committed,),
     "state-unreadable": (state_repairs.damaged,),
     "state-file-missing": (state_repairs.damaged,),
     "state-file-corrupt": (state_repairs.damaged,),

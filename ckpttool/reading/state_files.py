@@ -13,7 +13,7 @@ from ckpttool.errors import MalformedFile, NotFound, Unavailable
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE, SPARK_ILLEGAL_STATE
 from ckpttool.formats.state.datatypes import is_struct_type
-from ckpttool.formats.state.names import LOG_DIRECTORY, SST_DIRECTORY, provider_by_conf
+from ckpttool.formats.state.names import LOG_DIRECTORY, SST_DIRECTORY, parse_state_versions, provider_by_conf
 from ckpttool.model import Checkpoint, ColumnFamilySchema, Finding, Json, Operator
 from ckpttool.scene.state_chain import (
     NO_FILE,
@@ -53,6 +53,8 @@ def load_state_files(
     stores, of all if it does not say. `jobs`: stores at a time; a single one asks for the files of all at once."""
     loader = StateLoader(store, checkpoint, version, mode)
     listed = loader.list_stores(partitions, unique_ids or {})
+    never_committed = loader.never_committed(listed)
+    listed = [store for store in listed if store.operator not in never_committed]
     stores = [loader.sized(one) for one in listed if chosen is None or chosen(one)]
     if mode == "full":
         stores = loader.opened(stores, jobs)
@@ -60,8 +62,9 @@ def load_state_files(
         version=version,
         mode=mode,
         stores=tuple(stores),
-        operators=tuple(loader.load_operators()),
+        operators=tuple(one for one in loader.load_operators() if one.id not in never_committed),
         entries=loader.count_entries(),
+        never_committed=never_committed,
         unreachable=tuple(loader.unreachable),
     )
 
@@ -94,6 +97,14 @@ class StateLoader:
                     unique_id = of_partition[number] if len(of_partition) == len(names) else None
                     found.append(self.list_store(operator.id, partition, name, unique_id))
         return found
+
+    def never_committed(self, stores: Sequence[StoreFiles]) -> tuple[int, ...]:
+        """The operators of a changed query whose start failed: it left what describes them, and not one version."""
+        if self.version <= 0 or self.unreachable or self.checkpoint.last_commit_batch is None:
+            return ()
+        written = {store.operator for store in stores if parse_state_versions(store.names)}
+        described = (one for one in self.checkpoint.operators if one.metadata or any(s.schema for s in one.stores))
+        return tuple(one.id for one in described if written and one.id not in written)
 
     def list_store(self, operator: int, partition: int, name: str, unique_id: str | None) -> StoreFiles:
         """Which tables a RocksDB needs stands in its snapshots: without opening these, their names tell nothing."""

@@ -108,6 +108,7 @@ class OperatorFiles(Struct, frozen=True):
 class StateFiles(Struct, frozen=True):
     """The files that `version` of the state needs. `entries`: how many names are in `state/`, None if it is not there.
 
+    `never_committed`: operators that have a schema and no version, while others have: no store of theirs is here.
     `unreachable`: directories that could not be listed.
     `tables_read`: those of RocksDB were read through."""
 
@@ -116,6 +117,7 @@ class StateFiles(Struct, frozen=True):
     stores: tuple[StoreFiles, ...] = ()
     operators: tuple[OperatorFiles, ...] = ()
     entries: int | None = None
+    never_committed: tuple[int, ...] = ()
     unreachable: tuple[str, ...] = ()
     tables_read: bool = False
 

@@ -11,9 +11,11 @@ import pytest
 from ckpttool.api import Restarted, plan_restart
 from ckpttool.releases import Release
 from tests.builders import build
+from tests.samples.place import place_sample
 from tests.unit.laws.scenes import SOUND, findings, next_batch
 
 Sample = Callable[[str], Path]
+NOW = 1_800_000_000_000
 
 
 def test_commits_that_name_state_which_is_not_there(tmp_path: Path) -> None:
@@ -84,3 +86,34 @@ def test_a_commit_of_version_2_that_names_no_state(
     error = diagnosis.prediction.error
     assert (error and error.condition) == condition
     assert diagnosis.prediction.outcome == ("error" if condition else "new_batch")
+
+
+def leave_operator(root: Path) -> None:
+    """What a failed start of changed code leaves: all that describes an operator, and no version of it."""
+    for described in (root / "state" / "0").rglob("_metadata"):
+        copytree(described, root / "state" / "1" / described.relative_to(root / "state" / "0"))
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome", "severity"),
+    [("3.5.7-dedup-hdfs-sound", "new_batch", "warning"), ("4.2.0-dedup-rocksdb-sound", "error", "error")],
+)
+def test_an_operator_that_never_committed(tmp_path: Path, name: str, outcome: str, severity: str) -> None:
+    root = place_sample(name, tmp_path)
+    leave_operator(root)
+    said = plan_restart(str(root), Restarted(), now_ms=NOW)[0]
+    assert said.prediction.outcome == outcome
+    assert [(one.id, one.severity) for one in said.findings if one.severity != "info"] == [
+        ("operator-never-committed", severity)
+    ]
+
+
+def test_an_operator_that_lost_its_versions_in_one_partition_did_commit(tmp_path: Path) -> None:
+    root = place_sample("3.5.7-dedup-hdfs-sound", tmp_path)
+    copytree(root / "state" / "0", root / "state" / "1")
+    for path in (root / "state" / "1" / "0").iterdir():
+        if path.is_file():
+            path.unlink()
+    told = {one.id for one in plan_restart(str(root), Restarted(), now_ms=NOW)[0].findings}
+    assert "state-file-missing" in told
+    assert "operator-never-committed" not in told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from ckpttool.plan import plan_recovery
 from ckpttool.releases import Release
 from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.scene import Scene, Start
+from tests.samples.place import place_sample
 from tests.state_builders import DELTA
 from tests.take_steps import look_at_states
 from tests.unit.plan.plans import (
@@ -117,3 +119,14 @@ def test_a_broken_schema_is_left_to_the_query_to_write(tmp_path: Path) -> None:
     assert plan.options[0].id == "set-aside-state-schema"
     assert any("operators are the same" in one for one in plan.options[0].preconditions)
     assert not mended_state(tmp_path, delta(0, 1, 2)).options
+
+
+def test_what_a_failed_start_has_left_is_set_aside_and_nothing_else(tmp_path: Path) -> None:
+    root = place_sample("4.2.0-dedup-rocksdb-sound", tmp_path)
+    for described in (root / "state" / "0").rglob("_metadata"):
+        copytree(described, root / "state" / "1" / described.relative_to(root / "state" / "0"))
+    plan, restart = look_at_state(root)
+    assert restart.outcome == "error"
+    assert (ids(plan), paths(plan.options[0])) == (["set-aside-new-operator"], ["-state/1"])
+    assert rows(plan.options[0]) == (0, 0, 0)
+    assert not mended_state(root).options
