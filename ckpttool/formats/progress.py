@@ -7,6 +7,7 @@ that found nothing tells of the batch to come, with the offsets of the one befor
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
@@ -19,6 +20,7 @@ from ckpttool.words import counted, shown
 
 _EXPECTED = "the JSON of a StreamingQueryProgress, a list of them, or an event log, one JSON per line"
 _RAN = "addBatch"
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -84,13 +86,14 @@ def _has_run(fields: Mapping[str, Json]) -> bool:
 
 def _parse(fields: Mapping[str, Json]) -> BatchProgress:
     query_id, batch_id, sources = fields.get("id"), fields.get("batchId"), fields.get("sources")
-    if not isinstance(query_id, str) or not isinstance(batch_id, int) or not isinstance(sources, list):
+    is_query = isinstance(query_id, str) and _UUID.fullmatch(query_id.lower())
+    if not is_query or type(batch_id) is not int or not isinstance(sources, list):
         raise MalformedFile("a progress without `id`, `batchId` or `sources`", expected=_EXPECTED)
     every = [source for source in sources if isinstance(source, dict)]
     times = fields.get("eventTime")
     watermark = times.get("watermark") if isinstance(times, dict) else None
     return BatchProgress(
-        query_id.lower(),
+        str(query_id).lower(),
         batch_id,
         _milliseconds(fields.get("timestamp"), "timestamp"),
         0 if watermark is None else _milliseconds(watermark, "eventTime.watermark"),
@@ -106,6 +109,8 @@ def _offset(value: Json) -> str | None:
     text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     if "\n" in text or "\r" in text:
         raise MalformedFile(f"an offset of several lines: `{shown(text)}`", expected="an offset in one line")
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        raise MalformedFile("an offset with half a character", expected="text that can be written as UTF-8")
     return text
 
 

@@ -27,7 +27,7 @@ from tests.samples.place import about, place_sample, sample_names
 EXPECTED = Path(__file__).parent / "expected"
 KNOWN_BAD = Path(__file__).parents[1] / "known_bad"
 CRASH_TESTS, SCAN = "crash-test-report", "scan"
-APPLY, PLAN = "apply", "plan.json"
+APPLY, PLAN, WISHES = "apply", "plan.json", "plan"
 # Their state is in RocksDB's tables alone, which RocksDB reads.
 IN_TABLES = ("3.5.7-dedup-rocksdb-sound", "4.2.0-dedup-rocksdb-sound")
 SAMPLES = [pytest.param(name, marks=[pytest.mark.extras] * (name in IN_TABLES)) for name in sample_names()]
@@ -150,6 +150,49 @@ def test_what_is_carried_out_and_taken_back_is_as_reviewed(form: str, suffix: st
     compare(EXPECTED / f"{APPLY}.{suffix}", actual)
 
 
+COPIED, TEMPORARY = "4.2.0-file-to-parquet", "{}/.4.6554e108-5af6-4130-8cbb-ae8efd57b47c.tmp"
+# Each of one sample, with what the sink is that is looked at beside it.
+WISHED = (
+    (f"{COPIED}-sound", "output", ("rewind", "--to-batch", "2")),
+    (f"{COPIED}-crashed-after-offset-log", "output", ("drop-batch",)),
+    (f"{COPIED}-crashed-after-sink-commit", "output", ("skip-batch",)),
+    (f"{COPIED}-sound", "output", ("query-id", "--set", "11111111-2222-4333-8444-555555555555")),
+    (f"{COPIED}-sound", "output", ("renumber", "--above-sink")),
+    ("3.5.7-delta-to-delta-sound", "table", ("sink-ledger", "--set", "1")),
+    ("4.2.0-windowed-agg-hdfs-sound", "noop", ("watermark", "--set", "2026-01-01T00:00:00Z")),
+    (f"{COPIED}-offset-file-cut", "output", ("restore-offsets", "4", "--progress", "progress.json")),
+    (f"{COPIED}-sound", "output", ("rename-found",)),
+    (f"{COPIED}-sound", "output", ("gc",)),
+    (f"{COPIED}-sound", "output", ("reset-state",)),
+)
+
+
+def before_wish(verb: str, name: str, root: Path) -> None:
+    """What the wish is there for, where no sample has it."""
+    checkpoint = place_sample(name, root)
+    if verb == "restore-offsets":
+        told = [{"id": json.loads((checkpoint / "metadata").read_text())["id"], "durationMs": {"addBatch": 1}, **one}
+                for one in about(name)["progress"]]  # fmt: skip
+        (root / "progress.json").write_text(json.dumps(told))
+    if verb == "rename-found":
+        (checkpoint / "offsets" / "4").rename(checkpoint / TEMPORARY.format("offsets"))
+    if verb == "gc":
+        (checkpoint / TEMPORARY.format("commits")).write_bytes(b"v1")
+        os.utime(checkpoint / TEMPORARY.format("commits"), (1, 1))
+
+
+@pytest.mark.parametrize(("form", "suffix"), [("text", "txt"), ("json", "json")])
+def test_every_wish_is_as_reviewed(form: str, suffix: str, tmp_path: Path) -> None:
+    said = []
+    for number, (name, sink, (verb, *rest)) in enumerate(WISHED):
+        before_wish(verb, name, tmp_path / str(number))
+        words = ("plan", verb, "checkpoint", *rest, "--sink", sink, "--spark-version", "4.2.0")
+        outcome = run_ckpt(*words, "--format", form, cwd=tmp_path / str(number))
+        said.append(f"$ ckpt {' '.join(words)}\n{outcome.out}{outcome.err}(exit status {outcome.code})\n")
+    actual = "\n".join(said).replace(f'"ckpt_version": "{ckpttool.__version__}"', '"ckpt_version": "X"')
+    compare(EXPECTED / f"{WISHES}.{suffix}", actual)
+
+
 def compare(path: Path, actual: str) -> None:
     if os.environ.get("REWRITE_GOLDEN"):
         path.parent.mkdir(exist_ok=True)
@@ -159,4 +202,4 @@ def compare(path: Path, actual: str) -> None:
 
 
 def test_no_golden_file_outlives_its_sample() -> None:
-    assert {path.stem for path in EXPECTED.iterdir()} == {*sample_names(), CRASH_TESTS, SCAN, APPLY}
+    assert {path.stem for path in EXPECTED.iterdir()} == {*sample_names(), CRASH_TESTS, SCAN, APPLY, WISHES}

@@ -84,12 +84,19 @@ def test_without_event_time_there_is_no_watermark() -> None:
         (json.dumps(told(4, timestamp="yesterday")).encode(), "no time"),
         (json.dumps(told(4, timestamp="2026-11-18T14:00:00")).encode(), "no time"),
         (json.dumps(told(4, id=7)).encode(), "without `id`"),
+        (json.dumps(told(4, id="orders")).encode(), "without `id`"),
+        (json.dumps(told(4, sources=[{"endOffset": "\ud800"}])).encode(), "half a character"),
         (json.dumps(told(4, sources=[{"endOffset": "1\n2"}])).encode(), "several lines"),
     ],
 )
 def test_what_is_none_is_refused(body: bytes, message: str) -> None:
     with pytest.raises(MalformedFile, match=message):
         parse_progress(body, 4)
+
+
+def test_a_truth_is_no_number() -> None:
+    with pytest.raises(MalformedFile, match="without `id`"):
+        parse_progress(json.dumps(told(True)).encode(), 1)
 
 
 @given(st.binary(max_size=200) | st.text(alphabet='{}[]",:0123 \n"batchIdsourcesend', max_size=200).map(str.encode))
