@@ -173,12 +173,20 @@ def _tried(before: Scene, proposal: Repair | Refusal, refused: list[Refusal]) ->
     if not proposal.steps:
         refused.append(Refusal(proposal.id, "the checkpoint stands there already"))
         return None
-    chains = _chains(proposal.apply(before), _REPAIRS_IN_A_ROW, refused)
-    ways = [_way_out(before, (proposal, *chain), after) for chain, after in chains]
-    best = _cheapest_first(ways)
+    chains = list(_chains(proposal.apply(before), _REPAIRS_IN_A_ROW, refused))
+    kept = [found for found in chains if not _undo(proposal, found[0])]
+    best = _cheapest_first([_way_out(before, (proposal, *chain), after) for chain, after in kept])
     if not best:
-        refused.append(Refusal(proposal.id, "the restart after it would not go on"))
+        why = "what the restart needs besides would undo it: mend that first, with ckpt plan-recovery"
+        refused.append(Refusal(proposal.id, why if chains else "the restart after it would not go on"))
     return best[0] if best else None
+
+
+def _undo(proposal: Repair, chain: Sequence[Repair]) -> bool:
+    """Whether repairs that follow take out, or write anew, what this one has written."""
+    written = [step.path for step in proposal.steps if isinstance(step, Write)]
+    later = [step.path for repair in chain for step in repair.steps if isinstance(step, SetAside | Write)]
+    return any(f"{path}/".startswith(f"{one}/") for path in written for one in later)
 
 
 def _way_out(before: Scene, chain: Sequence[Repair], after: Scene) -> WayOut:

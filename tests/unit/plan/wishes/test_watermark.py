@@ -50,6 +50,14 @@ def test_the_rest_of_both_files_stays(tmp_path: Path) -> None:
     assert commit == 'v1\n{"nextBatchWatermarkMs":7000}'
 
 
+def test_what_the_restart_needs_besides_may_not_undo_it(tmp_path: Path) -> None:
+    """No offset is below zero: the batch that had it is planned anew, and with it go the files with the watermark."""
+    path = stateful(tmp_path) / "offsets" / "1"
+    path.write_text(path.read_text().replace('"0":30', '"0":-1'))
+    assert look(tmp_path, KAFKA)[0].options, "there is a way out"
+    assert "would undo it" in why(look(tmp_path, KAFKA, wish=Watermark(7000))[0])
+
+
 @pytest.mark.parametrize(
     ("story", "to_ms", "reason"),
     [
