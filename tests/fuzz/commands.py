@@ -45,6 +45,22 @@ KNOWN_BAD = Path(__file__).resolve().parents[1] / "known_bad"
 # {} is the checkpoint, {sink} what lies beside it, {new} a directory that is not there yet.
 FORMS = ("", "--format json", "--format text --color always")
 ROW_FORMS = (*FORMS, "--format csv", "--format jsonl", "--format table", "--format csv --no-csv-safe")
+WISHES = (
+    "rewind {} --to-batch 1",
+    "drop-batch {}",
+    "skip-batch {}",
+    "query-id {} --new",
+    "query-id {} --from-sink",
+    "query-id {} --set 11111111-2222-4333-8444-555555555555",
+    "renumber {} --above-sink",
+    "gc {}",
+    "sink-ledger {} --set 1",
+    "watermark {} --set 2026-01-01T00:00:00Z",
+    "rename-found {}",
+    "reset-state {}",
+    "restore-offsets {} 1 --progress {}/metadata",
+    "restore-offsets {} 1 --progress {}/offsets/1",
+)
 COMMANDS: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
     ("inspect {}", FORMS, (
         "--timeline", "--batch 1", "--batches all", "--batches 1", "--listing full", "--read-limit other=1",
@@ -55,6 +71,13 @@ COMMANDS: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
         "--sink kafka", "--option startingOffsets=earliest", "--conf spark.sql.shuffle.partitions=3", "--txn-app-id x",
         "--known-topic-ids {}/metadata", "--trigger continuous --spark-version 4.1",
     )),
+    *(
+        (f"plan {wish}", FORMS, (
+            "--sink {sink}", "--spark-version 4.2", "--spark-version 3.5.7", "--state quick", "--sink kafka",
+            "--txn-app-id x", "--trigger once",
+        ))
+        for wish in WISHES
+    ),
     ("log {}", (*FORMS, "--format jsonl"), ("--batches all", "--batches 2")),
     ("files {} 0.json", (*FORMS, "--format jsonl"), ()),
     ("scan {}/..", (*FORMS, "--format jsonl"), ("--depth 1",)),
