@@ -127,7 +127,8 @@ def _lies_apart(log: SourceLog, asked: range) -> Doubt | None:
     usual = {_folder(entry) for number, entry in entries if number not in asked}
     for number, entry in entries if len(usual) == 1 else ():
         if number in asked and _is_elsewhere(_folder(entry), *usual):
-            return Doubt(f"sources/{log.name}/{number} lists a file that lies apart from the others: {entry.path}")
+            why = f"sources/{log.name}/{number} lists a file that lies apart from the others: {entry.path}"
+            return Doubt(f"{why} (--option path=, as the query has it, decides)")
     return None
 
 

@@ -172,8 +172,10 @@ def _previous_offsets(scene: Scene) -> Failure | Doubt | None:
     if scene.is_async:
         return None if scene.previous is None else _offsets_file(scene, scene.previous)
     if planned - 1 not in scene.checkpoint.offset_names.ids:
-        if scene.committed is None and scene.previous_on_disk is not None and not scene.is_stateful:
-            return Doubt(f"offsets/{planned - 1} is not there, as with asynchronous progress, and no commit is either")
+        unsaid = scene.start.async_progress is None and scene.previous_on_disk is not None
+        if scene.committed is None and unsaid and not scene.is_stateful:
+            why = f"offsets/{planned - 1} is not there, as with asynchronous progress, and no commit is either"
+            return Doubt(f"{why} (--option asyncProgressTrackingEnabled= decides)")
         return Failure(
             "init",
             ILLEGAL_STATE,

@@ -23,6 +23,7 @@ from ckpttool.scene.evidence import Evidence
 from ckpttool.scene.scene import Doubt, Failure, Scene
 from ckpttool.scene.source_logs import can_be_called
 
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 GOES_ON = ("replay", "new_batch", "fresh_start")
 Outcome = Literal["replay", "new_batch", "fresh_start", "error", "unknown"]
 Choice = Literal["given", "inferred", "default", "any"]
@@ -177,10 +178,23 @@ def _as_json(source: SourceProgress | None) -> Json:
     return offset_json(source.text) if source else None
 
 
+def _provider_of_no_state(scene: Scene) -> str | None:
+    """Of a query that shows no state: the provider that somebody chose for it. Who lost all of it shows none either."""
+    entry = scene.entry(scene.planned)
+    pinned = entry.metadata.conf if entry and entry.metadata else {}
+    name = pinned.get(PROVIDER, "").rpartition(".")[2]
+    is_chosen = name.startswith("RocksDB") and not scene.is_stateful and not scene.checkpoint.operators
+    return name if is_chosen else None
+
+
 def _assumptions(scene: Scene) -> tuple[str, ...]:
     said = ["the same query: the same sources in the same order, the same operators"]
     if not scene.start.conf:
         said.append("the session's configuration as it was, or Spark's defaults")
+    if provider := _provider_of_no_state(scene):
+        said.append(
+            f"the query has no state: there is no state/, though offsets/{scene.planned} pins {provider} for it"
+        )
     if scene.start.trigger is None:
         said.append(f"the trigger that the files show: {scene.evidence.mode}")
     if scene.evidence.databricks:

@@ -228,7 +228,7 @@ def _directory_missing(scene: Scene) -> Failure | Doubt | None:
         return None  # it is looked for where a task runs, and none does
     if not scene.is_stateful:
         moved = _watermark(scene) > 0
-        return Doubt("a watermark moves, and there is no state: was it lost?") if moved else None
+        return Doubt(_MAY_BE_LOST) if moved else None
     if scene.release < since.STATE_DIRECTORY:
         return Doubt("the query is stateful, and its state is gone")
     return Failure(
@@ -240,6 +240,9 @@ def _directory_missing(scene: Scene) -> Failure | Doubt | None:
         scene.next_id,
         path=layout.STATE,
     )
+
+
+_MAY_BE_LOST = "a watermark moves, and there is no state/: was it lost? the query's progress names its `stateOperators`"
 
 
 def _watermark(scene: Scene) -> int:

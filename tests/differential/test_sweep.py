@@ -3,14 +3,20 @@ part of the restarts again with it."""
 
 from __future__ import annotations
 
+import json
 import random
+import re
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from ckpttool.diagnosis import KAFKA_NOT_ASKED
+from ckpttool.diagnosis import KAFKA_NOT_ASKED, diagnose
+from ckpttool.reading.inputs import load_inputs
+from ckpttool.releases import spell_release
+from ckpttool.storage.doors import Doors
 from tests.differential.sweep.accuracy import (
     ICEBERG_WRONGLY_FINE,
     KNOWN_SILENT,
@@ -28,12 +34,13 @@ from tests.differential.sweep.accuracy import (
     refreshed,
 )
 from tests.differential.sweep.bases import Sparks, bases
-from tests.differential.sweep.judge import Verdict, score
+from tests.differential.sweep.judge import Verdict, as_recorded, score
 from tests.differential.sweep.judge_sinks import score_sinks
-from tests.differential.sweep.load import recorded_versions
+from tests.differential.sweep.load import checkpoint_of, read_cases, recorded_versions
 from tests.differential.sweep.restarts import Restarter
 from tests.differential.sweep.run import Json, in_one_process, read, verdict
 from tests.differential.sweep.surgery import Surgery
+from tests.differential.sweep.twice import again_of
 
 REQUIRED_CASES = {"3.3.4": 100, "3.4.4": 100}
 AGAIN = 150
@@ -129,6 +136,46 @@ def test_a_restart_on_what_the_one_before_has_left_is_predicted(version: str) ->
     assert (told.offsets, told.phase) == (told.cases, told.cases)
 
 
+@pytest.mark.parametrize("version", recorded_versions("twice"))
+def test_the_first_restart_leaves_what_was_said_of_it(version: str) -> None:
+    """A failure before any batch plans none; one in a batch plans that at most, and commits none."""
+    said = {again_of(one.case["id"]): one.said for one in judged(version)}
+    wrong = []
+    for case in read_cases(version, "twice"):
+        first, left = said[case["id"]], case["surgery"][-1]["files"]
+        planned, committed = ({*_batches(left, log)} for log in ("offsets", "commits"))
+        if first.outcome == "error":
+            is_right = committed == set() and planned <= {first.batch_id}
+        else:
+            is_right = first.outcome == "unknown" or first.batch_id in committed
+        if not is_right:
+            wrong.append((case["id"], first.outcome, first.batch_id, planned, committed))
+    assert wrong == []
+
+
+def _batches(left: Json, log: str) -> Iterator[int]:
+    """Whose files the restart wrote in a log."""
+    for name, what in left.items():
+        if what is not False and (found := re.fullmatch(rf"\w+/{log}/(\d+)", name)):
+            yield int(found[1])
+
+
+STATEFUL, STATELESS = "count-hdfs-each", "file-each"
+
+
+@pytest.mark.parametrize("version", recorded_versions())
+def test_without_its_state_a_query_looks_like_one_that_never_had_any(version: str) -> None:
+    """Why no file tells that all of it is lost: the names are the same, and what the newest offsets pin."""
+
+    def shown(base: str) -> tuple[set[str], Json]:
+        checkpoint = checkpoint_of(version, base)
+        names = {str(path.relative_to(checkpoint)) for path in checkpoint.rglob("*") if path.is_file()}
+        newest = json.loads((checkpoint / "offsets" / "3").read_text().split("\n")[1])
+        return {name for name in names if not name.startswith("state/")}, newest["conf"]
+
+    assert shown(STATEFUL) == shown(STATELESS)
+
+
 @pytest.mark.parametrize("version", recorded_versions("places"))
 def test_restarts_of_file_sources_at_other_places_are_predicted(version: str) -> None:
     told = score(judged_places(version))
@@ -153,6 +200,55 @@ def test_a_sound_table_is_no_alarm(version: str) -> None:
     alarmed = {one.case["id"] for one in sound if any(said.severity == "error" for said in one.outlook.findings)}
     assert sound
     assert alarmed == set()
+
+
+# -- what is not known -------------------------------------------------------------------------------------------------
+
+# Names of files of a checkpoint or of a table, and options.
+DECIDERS = re.compile(r"\b(offsets|commits|sources|state|metadata|_delta_log)/|/source\b|--[a-z-]+")
+# The option that decides, where one does: `{base}` is where the query ran.
+GIVEN = {
+    "input-out-of-place": {"path": "{base}/input"},
+    "previous-offset-missing": {"asyncProgressTrackingEnabled": "true"},
+}
+
+
+def unknown_restarts() -> Iterator[Verdict]:
+    for suite, judged_of in (("cases", judged), ("twice", judged_twice), ("tables", judged_tables)):
+        for version in recorded_versions(suite):
+            yield from (one for one in judged_of(version) if one.unknown)
+    for version in recorded_versions("kafka"):
+        yield from (one for one in judged_kafka(version, asked=False) if one.unknown)
+
+
+def decided(one: Verdict, given: dict[str, str]) -> Verdict:
+    """The same restart with these options too, and what they name is there."""
+    scene = one.outlook.scene
+    base = f"/tmp/ckpttool-sweep/{spell_release(scene.release)}/{one.case['base']}"
+    options = {key: value.replace("{base}", base) for key, value in given.items()}
+    scene = replace(scene, start=replace(scene.start, options={**scene.start.options, **options}))
+    there = {"restart": {"there": True}}
+    inputs = tuple(as_recorded(there, found) for found in load_inputs(scene, Doors([scene.checkpoint.url])))
+    return Verdict(one.case, diagnose(replace(scene, inputs=inputs)))
+
+
+def test_what_is_not_known_names_the_file_or_the_option_that_decides() -> None:
+    told = {one.case["id"]: " ".join(one.said.why) for one in unknown_restarts()}
+    assert [(key, why) for key, why in told.items() if not DECIDERS.search(why)] == []
+
+
+def test_the_option_that_decides_does_decide() -> None:
+    laws = {one.case["id"]: (one, one.said.law.id if one.said.law else "") for one in unknown_restarts()}
+    asked = [decided(one, GIVEN[law]) for one, law in laws.values() if law in GIVEN]
+    assert len(asked) >= 5
+    assert [one.case["id"] for one in asked if not (one.right_outcome and one.right_error)] == []
+
+
+@pytest.mark.parametrize("version", recorded_versions("sinks"))
+def test_what_is_not_known_of_a_sink_names_the_sink_and_says_why(version: str) -> None:
+    unknown = [sink for one in judged_sinks(version) for sink in one.said.sinks if sink.verdict == "unknown"]
+    assert unknown
+    assert all(sink.path and sink.why for sink in unknown)
 
 
 def test_the_page_has_the_figures_of_now() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ckpttool.formats import layout
 from ckpttool.laws.kafka.base import DOUBTED, PLAN, Source, names_are, only_stops, where
 from ckpttool.scene.scene import Trouble
 
@@ -29,7 +30,7 @@ def _unanswered(source: Source) -> Iterator[Trouble]:
 
 def _beginning_unknown(source: Source) -> Iterator[Trouble]:
     if source.view.is_replay and not source.view.has_start:
-        why = "where the source begins is not in the checkpoint"
+        why = f"where the source begins is not in {layout.source_entry(str(source.view.index), 0)}"
         why += "" if source.view.subscription.is_given else ", and not in the options that were given"
         step = "name the broker, and give the source's subscription and `startingOffsets`"
         yield source.doubts(PLAN, "source-not-looked-at", why, step)

@@ -146,7 +146,8 @@ def _cannot_write(view: SinkView, names: LogNames, batch: int, interval: int, re
         return Failure("batch", ILLEGAL_STATE, None, message, f"{path} is a directory", batch, path=path)
     crc = layout.hadoop_crc(name)
     if crc in names.orphan_crcs and is_local(view.sink.path):
-        return rename_refused(f"{LOG}/{crc}", release, "batch", batch)
+        refused = rename_refused(f"{LOG}/{crc}", release, "batch", batch)
+        return replace(refused, sink_written_first=True)  # the entry is in place when its checksum is refused
     return None
 
 

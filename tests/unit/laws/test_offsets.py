@@ -53,3 +53,14 @@ def test_a_number_over_a_long_is_no_batch_and_is_told(tmp_path: Path, name: str)
     (root / "offsets" / name).write_text("v1\n")
     assert next_batch(root).batch_id == 2
     assert findings(root)["foreign-file"].path == f"offsets/{name}"
+
+
+@pytest.mark.parametrize(("said", "outcome"), [(None, "unknown"), ("true", "replay"), ("false", "error")])
+def test_whether_progress_is_asynchronous_decides_what_a_hole_is_without_any_commit(
+    tmp_path: Path, said: str | None, outcome: str
+) -> None:
+    root = build(tmp_path, "k0-10 | b5 k20-30")
+    start = Start((4, 1, 3), options={} if said is None else {ASYNC_OPTION: said})
+    found = diagnose(Scene(gather_evidence(open_checkpoint(str(root))), start)).prediction
+    assert found.outcome == outcome
+    assert said is not None or "--option asyncProgressTrackingEnabled=" in found.why[0]

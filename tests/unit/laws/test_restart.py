@@ -42,6 +42,15 @@ def test_asynchronous_progress_goes_on_across_its_gaps(tmp_path: Path) -> None:
     assert (predicted.outcome, predicted.batch_id) == ("new_batch", 10)
 
 
+def test_that_a_query_for_whose_state_a_provider_was_chosen_has_none_is_taken_for_granted(tmp_path: Path) -> None:
+    newest = build(tmp_path, "k0-10 c | k10-20 c") / "offsets" / "1"
+    assert not any("no state" in one for one in next_batch(tmp_path).assumes)
+    newest.write_text(newest.read_text().replace("HDFSBackedStateStoreProvider", "RocksDBStateStoreProvider"))
+    assert "the query has no state: there is no state/, though offsets/1 pins RocksDBStateStoreProvider for it" in (
+        next_batch(tmp_path).assumes
+    )
+
+
 def test_asynchronous_replay_covers_the_gap(tmp_path: Path) -> None:
     predicted = next_batch(build(tmp_path, "b0 k0-10 c | b5 k10-60 c | b9 k60-90"))
     assert (predicted.outcome, predicted.batch_id) == ("replay", 9)

@@ -59,6 +59,15 @@ def test_what_lies_in_the_place_of_the_entry_stops_the_batch() -> None:
         assert stopped(replace(left, path="s3://bucket/out"), batch) is None, "only local file systems keep them"
 
 
+def test_an_entry_is_in_place_when_its_checksum_is_refused() -> None:
+    log = output("0", "1")
+    assert log.names
+    left = replace(log, names=replace(log.names, orphan_crcs=(".2.crc",)))
+    failure = what_stops(SinkView(left, at(2)), NEWEST)
+    assert failure is not None
+    assert failure.sink_written_first
+
+
 def test_no_number_is_left_after_the_highest() -> None:
     assert stopped(output(str(LONG_MAX)), 1) == "java.lang.IllegalArgumentException"
 
