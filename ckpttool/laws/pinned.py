@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ckpttool.formats import layout
 from ckpttool.formats.names import parse_long
 from ckpttool.laws.base import REQUIREMENT, Law
+from ckpttool.model import Json, Operator
 from ckpttool.releases import OLDEST, Release, since
 from ckpttool.scene.scene import Doubt, Failure, Scene
 
@@ -98,10 +101,33 @@ NO_SUCH_CODEC: tuple[tuple[Release, tuple[str, str | None]], ...] = (
 )
 _PLATFORM = "com.databricks."  # there where it was written, and nowhere else
 # The layouts of state that are taken where no version is pinned, and the operators that have them.
+_AGGREGATION = "stateStoreSave"
 UNPINNED: dict[str, str] = {
-    f"{_STREAMING}.aggregation.stateFormatVersion": "stateStoreSave",
+    f"{_STREAMING}.aggregation.stateFormatVersion": _AGGREGATION,
     f"{_STREAMING}.join.stateFormatVersion": "symmetricHashJoin",
 }
+_NOT_OF_BUFFERS = {"__dummy__", "groupState", "timeoutTimestamp", "expiresAtMicros"}
+
+
+def _operator_names(scene: Scene) -> set[str | None]:
+    """Before 4.0 none is kept. A schema tells an aggregation: its rows are buffers, without the columns of the key."""
+    aggregates = any(_is_aggregation(operator) for operator in scene.checkpoint.operators)
+    return scene.operator_names | ({_AGGREGATION} if aggregates else set())
+
+
+def _is_aggregation(operator: Operator) -> bool:
+    schemas = [store.schema for store in operator.stores if store.schema] if operator.name is None else []
+    if len(schemas) != 1 or len(schemas[0].column_families) != 1:
+        return False
+    keys, values = (_names_in(one) for one in (schemas[0].column_families[0].key, schemas[0].column_families[0].value))
+    apart = not values & (keys | _NOT_OF_BUFFERS) and "sessionStartTime" not in keys
+    return bool(keys and values) and apart
+
+
+def _names_in(schema: Mapping[str, Json]) -> set[str]:
+    fields = schema.get("fields")
+    named = [one.get("name") for one in fields if isinstance(one, dict)] if isinstance(fields, list) else []
+    return {name for name in named if isinstance(name, str)}
 
 
 def _state_settings(scene: Scene) -> Failure | Doubt | None:
@@ -118,7 +144,7 @@ def _state_settings(scene: Scene) -> Failure | Doubt | None:
     for key, operator in UNPINNED.items():
         before = scene.batch(scene.previous)
         earlier = before.entry.metadata.conf if before and before.entry and before.entry.metadata else {}
-        if entry and key not in pinned and earlier.get(key, "1") != "1" and operator in scene.operator_names:
+        if entry and key not in pinned and earlier.get(key, "1") != "1" and operator in _operator_names(scene):
             return _other_layout(scene, key)
     if scene.is_stateful and "." not in codec and codec.lower() not in CODECS:
         why = f"offsets/{scene.planned} pins the codec {codec} for the state"
@@ -127,14 +153,14 @@ def _state_settings(scene: Scene) -> Failure | Doubt | None:
     return None
 
 
-def _other_layout(scene: Scene, key: str) -> Failure | Doubt:
+def _other_layout(scene: Scene, key: str) -> Failure:
     """Where offsets pin no version of a layout, Spark takes the first one, and the state on the disk has another."""
     why = f"offsets/{scene.planned} does not pin {key}, so the state is taken for version 1"
-    if scene.release < since.VALUE_SCHEMA_CONDITION:
-        return Doubt(why)
-    class_name = f"{PROVIDERS}.StateStoreValueSchemaNotCompatible"
     path = layout.offsets(scene.planned or 0)
-    condition = "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE"
+    class_name, condition = f"{PROVIDERS}.StateSchemaNotCompatible", None  # of partition 0; others may come first
+    if scene.release >= since.VALUE_SCHEMA_CONDITION:
+        class_name = f"{PROVIDERS}.StateStoreValueSchemaNotCompatible"
+        condition = "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE"
     return Failure(
         "batch", class_name, condition, "Provided value schema does not match", why, scene.next_id, path=path
     )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from ckpttool.diagnosis import Diagnosis, diagnose
-from ckpttool.releases import Release
+from ckpttool.releases import Release, parse_release
 from tests.builders import build
+from tests.samples.place import place_sample
 from tests.unit.laws.scenes import diagnosed
 
 STREAMING = "spark.sql.streaming"
@@ -124,3 +126,28 @@ def test_a_version_of_joins_that_came_later_is_none_for_older_releases(
     tmp_path: Path, release: Release, value: str, outcome: str
 ) -> None:
     assert pinned(tmp_path, JOIN, value, release).prediction.outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("sample", "key", "error"),
+    [
+        ("3.5.7-windowed-agg-hdfs-sound", "aggregation", "StateSchemaNotCompatible"),
+        ("3.5.7-join-hdfs-sound", "join", "StateSchemaNotCompatible"),
+        ("4.2.0-join-hdfs-sound", "join", "StateStoreValueSchemaNotCompatible"),
+        ("3.5.7-dedup-hdfs-sound", "aggregation", None),
+        ("3.5.7-session-window-hdfs-sound", "aggregation", None),
+    ],
+)
+def test_a_layout_that_is_not_pinned_is_taken_for_the_first(
+    tmp_path: Path, sample: str, key: str, error: str | None
+) -> None:
+    root = place_sample(sample, tmp_path)
+    newest = max(int(one.name) for one in (root / "offsets").iterdir() if one.name.isdecimal())
+    path = root / "offsets" / f"{newest}"
+    lines = path.read_text().split("\n")
+    head = json.loads(lines[1])
+    assert head["conf"].pop(f"{STREAMING}.{key}.stateFormatVersion") == "2"
+    path.write_text("\n".join((lines[0], json.dumps(head), *lines[2:])))
+    path.with_name(f".{newest}.crc").unlink(missing_ok=True)
+    failure = diagnosed(root, parse_release(sample.partition("-")[0])).prediction.error
+    assert (failure.class_name.rpartition(".")[2] if failure else None) == error
