@@ -15,7 +15,7 @@ class Layer:
     pure: bool = False
 
 
-PURE_OF_KAFKA = ("base", "diff", "earlier", "moments", "positions", "settings", "starting", "when")
+PURE_OF_KAFKA = ("base", "diff", "earlier", "mirrored", "moments", "moves", "positions", "settings", "starting", "when")
 PURE_OF_STATE = ("decoding", "joined", "replay", "tables")
 PURE_OF_HARNESS = ("fold", "history", "judge", "junit", "reading", "report", "shrink")
 

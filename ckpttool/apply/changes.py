@@ -16,13 +16,15 @@ from ckpttool.formats import layout
 
 
 class Change(Struct, frozen=True):
-    """`n`: the step it belongs to. `tree`: 0 the checkpoint, then the sinks. `old`, `new`: SHA-256, None: no file."""
+    """`n`: the step it belongs to. `tree`: 0 the checkpoint, then the sinks. `old`, `new`: SHA-256, None: no file.
+    `origin`: the file that is moved here, by its path before the plan."""
 
     n: int
     tree: int
     path: str
     old: str | None
     new: str | None
+    origin: str | None = None
 
 
 class FileChanges(Struct, frozen=True, dict=True):
@@ -89,7 +91,8 @@ class FileChanges(Struct, frozen=True, dict=True):
     def made_directories(self) -> tuple[str, ...]:
         """Those that have to be made for what is written, the deepest first."""
         absent = {mark.path for mark in self.plan.relies_on.files if mark.absent}
-        folders = {one for path in self.bodies for one in _above(path) if one in absent}
+        moved = [change.path for change in self.every if change.origin]
+        folders = {one for path in (*self.bodies, *moved) for one in _above(path) if one in absent}
         return tuple(sorted(folders, key=lambda one: (-one.count("/"), one)))
 
     @cached_property
@@ -114,6 +117,10 @@ class FileChanges(Struct, frozen=True, dict=True):
         elif step.kind == "write":
             digest = sha256((step.content or "").encode()).hexdigest()
             yield Change(step.n, 0, step.path, self._marks.get(step.path), digest)
+        elif step.kind == "move" and step.to:
+            for path in self._files_of(step.path):
+                target = f"{step.to}{path.removeprefix(step.path)}"
+                yield Change(step.n, 0, target, self._marks.get(target), self._marks[path], path)
         else:
             for path in self._files_of(step.path):
                 yield Change(step.n, 0, path, self._marks[path], None)

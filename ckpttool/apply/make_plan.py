@@ -43,7 +43,7 @@ from ckpttool.apply.plan_file import (
 from ckpttool.diagnosis import Diagnosis, diagnose
 from ckpttool.errors import Refused
 from ckpttool.formats import layout
-from ckpttool.plan import Conf, DeltaRestore, DeltaTxn, Manual, Plan, SetAside, Spark, Step, WayOut, Write
+from ckpttool.plan import Conf, DeltaRestore, DeltaTxn, Manual, Move, Plan, SetAside, Spark, Step, WayOut, Write
 from ckpttool.plan.conditions import Condition
 from ckpttool.plan.fence import within_fence
 from ckpttool.plan.steps import is_outside, plain
@@ -171,6 +171,8 @@ def _planned(n: int, step: Step) -> PlannedStep:
         case SetAside():
             path = absolute(step.path) if is_outside(step.path) else step.path
             return PlannedStep(n, "set_aside", _target(step.path), step.why, True, path=path)
+        case Move():
+            return PlannedStep(n, "move", _target(step.to), step.why, True, path=step.path, to=step.to)
         case Write():
             target = _target(step.path)
             return PlannedStep(
@@ -205,7 +207,7 @@ def _target(path: str) -> Target:
 
 def what_it_does(step: PlannedStep) -> tuple[object, ...]:
     """By which two steps are the same, however their reasons are worded."""
-    does = step.kind, step.path, step.content, step.table, step.version, step.app_id, step.k, step.v
+    does = step.kind, step.path, step.to, step.content, step.table, step.version, step.app_id, step.k, step.v
     return (*does, step.program, step.check)
 
 
@@ -232,6 +234,9 @@ def _relied_on(
         else:
             touched.add(path)
             names.update(_folders(path))
+    targets = [target for step in steps if step.to for target in _moved_to(store, step)]
+    touched.update(targets)
+    names.update(folder for target in targets for folder in _folders(target))
     unread = state_files(after) - touched
     there = {one for one in names if not one or is_directory(store, one)}
     read = (touched | opened(before, after) | (names - there)) - unread
@@ -242,6 +247,12 @@ def _relied_on(
         sinks=[mark_sink(sink) for sink in before.sinks],
         kafka=[],
     )
+
+
+def _moved_to(store: Store, step: PlannedStep) -> Iterator[str]:
+    """Where the files of a directory come to lie."""
+    old, new = step.path or "", step.to or ""
+    return (f"{new}{path.removeprefix(old)}" for path in files_below(store, old))
 
 
 def _folders(path: str) -> Iterator[str]:

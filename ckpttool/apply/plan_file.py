@@ -33,11 +33,12 @@ class PlannedStep(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     """The fields of its kind, as in docs/cli.md, and what a reviewer asks first. `reversible`: `undo` takes it back."""
 
     n: int
-    kind: Literal["set_aside", "write", "delta_restore", "delta_txn", "conf", "manual", "spark"]
+    kind: Literal["set_aside", "write", "move", "delta_restore", "delta_txn", "conf", "manual", "spark"]
     target: Target
     why: str
     reversible: bool
     path: str | None = None
+    to: str | None = None
     content: str | None = None
     sha256: str | None = None
     table: str | None = None
@@ -211,8 +212,9 @@ def _digest(fields: Mapping[str, Any]) -> str:
 def _paths(plan: PlanFile) -> list[str]:
     """Of the checkpoint's own files: those of sinks are looked for below the sinks that the plan names."""
     of_steps = [step.path for step in plan.steps if step.path is not None and not is_of_sink(step.path)]
+    moved = [step.to for step in plan.steps if step.to is not None]
     marked = [mark.path for mark in plan.relies_on.files if not is_of_sink(mark.path)]
-    return [*of_steps, *marked, *plan.wires, *(mark.path for mark in plan.relies_on.names if mark.path)]
+    return [*of_steps, *moved, *marked, *plan.wires, *(mark.path for mark in plan.relies_on.names if mark.path)]
 
 
 def is_of_sink(path: str) -> bool:

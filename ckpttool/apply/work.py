@@ -317,13 +317,17 @@ class Work:
         return self.journal.says_by_hand(one.n, towards) or (towards == "old" and not self.journal.came_to(one.n))
 
     def new_bearing(self, change: Change) -> Bearing:
-        """Of the file that is replaced, else of its newest sibling, else of the directory around it."""
-        kept = next((one for one in self.inventory() or () if (one.tree, one.path) == (change.tree, change.path)), None)
+        """Of the file that is moved here, with its time; else of the one that is replaced, of its newest sibling, or of
+        the directory around it."""
+        from_where = change.origin or change.path
+        kept = next((one for one in self.inventory() or () if (one.tree, one.path) == (change.tree, from_where)), None)
         if kept is not None:
-            return _anew(kept.bearing)
+            return kept.bearing if change.origin else _anew(kept.bearing)
         return like_siblings(self.trees[change.tree], change.path)
 
     def new_content(self, change: Change) -> Iterator[bytes]:
+        if change.origin is not None:
+            return self.checkpoint.pieces(places.backup_of(self.plan.id, change.tree, change.origin))
         return self.checkpoint.pieces(places.new_of(self.plan.id, change.tree, change.path))
 
     def old_content(self, change: Change) -> Iterator[bytes]:

@@ -196,16 +196,12 @@ def time_option(name: str, meaning: str) -> Callable[[Command], Command]:
 
 
 def _milliseconds(_: click.Context, option: click.Parameter, text: str | None) -> int | None:
-    from datetime import UTC, datetime, timedelta
+    from ckpttool.formats.times import parse_time
 
-    if text is None:
-        return None
     try:
-        time_given = datetime.fromisoformat(text)
+        return None if text is None else parse_time(text)
     except ValueError:
         raise click.BadParameter("expected a time such as 2026-11-18T14:00:00Z", param_hint=option.opts[0]) from None
-    moment = time_given if time_given.tzinfo else time_given.replace(tzinfo=UTC)
-    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
 
 
 def open_given(path: str, errors: str | None = None) -> TextIO:

@@ -89,13 +89,15 @@ class Subscription(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """What to ask one cluster for one source. `newer_than_ms`: for the first record from then on, if given."""
+    """What to ask one cluster for one source. `newer_than_ms`: for the first record from then on, if given; `since_ms`:
+    the same, partition by partition."""
 
     index: int
     topics: tuple[str, ...]
     pattern: str | None = None
     newer_than_ms: int | None = None
     isolation: Isolation = "read_uncommitted"
+    since_ms: Mapping[tuple[str, int], int] = {}
 
 
 # -- the broker's side -------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -224,20 +224,21 @@ class Call:
         from confluent_kafka import admin
 
         spec: Any = admin.OffsetSpec
-        specs = [spec.earliest(), spec.latest()]
-        if question.newer_than_ms is not None:
-            specs.append(spec.for_timestamp(question.newer_than_ms))
-        sent = [self._list_offsets(wanted, spec, question.isolation) for spec in specs]
-        told = [self._settle(futures, spec, question.isolation) for futures, spec in zip(sent, specs, strict=True)]
-        earliest, latest, newer = told if len(told) == 3 else (*told, {})
+        times = {one: question.since_ms.get(one, question.newer_than_ms) for one in wanted}
+        asked = [
+            dict.fromkeys(wanted, spec.earliest()),
+            dict.fromkeys(wanted, spec.latest()),
+            {one: spec.for_timestamp(time_ms) for one, time_ms in times.items() if time_ms is not None},
+        ]
+        sent = [self._list_offsets(specs, question.isolation) for specs in asked]
+        told = [self._settle(futures, specs, question.isolation) for futures, specs in zip(sent, asked, strict=True)]
+        earliest, latest, newer = told
         return {one: _answer(earliest[one], latest[one], newer.get(one)) for one in wanted}
 
-    def _list_offsets(
-        self, wanted: Iterable[Partition], spec: Any, isolation: Isolation
-    ) -> dict[Partition, Future[Any]]:
+    def _list_offsets(self, specs: Mapping[Partition, Any], isolation: Isolation) -> dict[Partition, Future[Any]]:
         from confluent_kafka import IsolationLevel, TopicPartition
 
-        asked = {TopicPartition(topic, number): spec for topic, number in wanted}
+        asked = {TopicPartition(*one): spec for one, spec in specs.items()}
         if not asked:
             return {}
         level = IsolationLevel.READ_COMMITTED if isolation == "read_committed" else IsolationLevel.READ_UNCOMMITTED
@@ -245,7 +246,7 @@ class Call:
         return {(one.topic, one.partition): future for one, future in futures.items()}
 
     def _settle(
-        self, futures: dict[Partition, Future[Any]], spec: Any, isolation: Isolation
+        self, futures: dict[Partition, Future[Any]], specs: Mapping[Partition, Any], isolation: Isolation
     ) -> dict[Partition, int | BrokerFault]:
         """The offsets; what failed for reasons that pass is asked again, all of it together, some times."""
         told = self.results(futures)
@@ -254,7 +255,7 @@ class Call:
             if not again or self.left <= _PAUSE_S:
                 break
             time.sleep(_PAUSE_S)
-            told |= self.results(self._list_offsets(again, spec, isolation))
+            told |= self.results(self._list_offsets({one: specs[one] for one in again}, isolation))
         return {one: _offset(result) for one, result in told.items()}
 
     # -- waiting ------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
@@ -16,7 +16,7 @@ from ckpttool.kafka.settings import Settings, translate
 from ckpttool.scene.scene import Scene
 
 if TYPE_CHECKING:
-    from ckpttool.kafka.moments import Samples, TimesAnswer
+    from ckpttool.kafka.moments import Samples, Spot, TimesAnswer
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
@@ -50,6 +50,12 @@ def look_at_kafka(
     asked = tuple(question for question in asked if only in (None, question.index))
     if since_ms is not None:
         asked = tuple(replace(question, newer_than_ms=since_ms) for question in asked)
+    return KafkaEvidence(ask_each(scene, brokers, asked), brokers.renamed, brokers.known_ids)
+
+
+def ask_each(scene: Scene, brokers: Brokers, asked: Sequence[Question]) -> dict[int, BrokerAnswer]:
+    """By source, what its cluster says. Never raises."""
+    settings = load_settings(brokers, scene.start.options)
 
     def answer(question: Question) -> BrokerAnswer:
         reached = connection_to(brokers, settings, question.index)
@@ -57,15 +63,15 @@ def look_at_kafka(
             return BrokerAnswer(brokers.clusters.of(question.index) or "", fault=reached)
         return ask(reached, question)
 
-    answers = {one.index: told for one, told in zip(asked, _at_once(answer, asked), strict=True)}
-    return KafkaEvidence(answers, brokers.renamed, brokers.known_ids)
+    return {one.index: told for one, told in zip(asked, _at_once(answer, asked), strict=True)}
 
 
-def look_at_times(views: Sequence[SourceView], scene: Scene, brokers: Brokers) -> list[TimesAnswer]:
-    """When the records were made that these views speak of, source by source. Never raises."""
+def look_at_records(
+    views: Sequence[SourceView], scene: Scene, brokers: Brokers, spots: Callable[[SourceView], Iterable[Spot]]
+) -> list[TimesAnswer]:
+    """When the records at these spots were made, source by source, and how their topics are set. Never raises."""
     from ckpttool.kafka.moments import TimesAnswer
     from ckpttool.kafka.times import ask_times
-    from ckpttool.kafka.when import spots_of
 
     settings = load_settings(brokers, scene.start.options)
 
@@ -74,9 +80,16 @@ def look_at_times(views: Sequence[SourceView], scene: Scene, brokers: Brokers) -
         if isinstance(reached, BrokerFault):
             return TimesAnswer(fault=reached)
         topics = dict.fromkeys(topic.read_as for topic in view.topics if topic.exists and not topic.fault)
-        return ask_times(reached, spots_of(view), topics, view.isolation)
+        return ask_times(reached, spots(view), topics, view.isolation)
 
     return _at_once(answer, views)
+
+
+def look_at_times(views: Sequence[SourceView], scene: Scene, brokers: Brokers) -> list[TimesAnswer]:
+    """When the records were made that these views speak of, source by source. Never raises."""
+    from ckpttool.kafka.when import spots_of
+
+    return look_at_records(views, scene, brokers, spots_of)
 
 
 def _at_once(answer: Callable[[Asked], Answer], asked: Sequence[Asked]) -> list[Answer]:

@@ -24,7 +24,19 @@ from ckpttool.plan.log_repairs import START_OVER
 from ckpttool.plan.reach import Reach, reach_of, versions_to_look_at
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.sink_repairs import drop_batch, refill, rows_of_a_lost_checkpoint, rows_written_twice, skip_batch
-from ckpttool.plan.steps import Conf, DeltaRestore, DeltaTxn, Manual, SetAside, Spark, Step, Write, is_outside, plain
+from ckpttool.plan.steps import (
+    Conf,
+    DeltaRestore,
+    DeltaTxn,
+    Manual,
+    Move,
+    SetAside,
+    Spark,
+    Step,
+    Write,
+    is_outside,
+    plain,
+)
 from ckpttool.plan.troubles import first_trouble, repairs_of
 from ckpttool.plan.wishes import Rewind, Wish
 from ckpttool.scene.scene import Scene
@@ -34,6 +46,7 @@ __all__ = [
     "DeltaRestore",
     "DeltaTxn",
     "Manual",
+    "Move",
     "Plan",
     "Reach",
     "Refusal",

@@ -17,11 +17,12 @@ from ckpttool.formats.names import parse_log_names
 from ckpttool.formats.offsets import parse_offset_log
 from ckpttool.model import Checkpoint, LogNames, SourceLog
 from ckpttool.plan.states import without
-from ckpttool.plan.steps import Conf, SetAside, Step, Write
+from ckpttool.plan.steps import Conf, Move, SetAside, Step, Write
 from ckpttool.scene.batches import decode_batches
 from ckpttool.scene.scene import Scene, Start
 
 Entry = TypeVar("Entry")
+Known = TypeVar("Known")
 
 
 def after_steps(scene: Scene, steps: Iterable[Step]) -> Scene:
@@ -34,7 +35,9 @@ def after_steps(scene: Scene, steps: Iterable[Step]) -> Scene:
             checkpoint = _without(checkpoint, gone)
             states = without(states, gone)
         for step in several:
-            if isinstance(step, Write):
+            if isinstance(step, Move):
+                checkpoint = _moved(checkpoint, scene.checkpoint, step.path, step.to)
+            elif isinstance(step, Write):
                 checkpoint = _with(checkpoint, step.path, step.content.encode())
             elif isinstance(step, Conf):
                 start = _under(start, step)
@@ -60,11 +63,16 @@ def _without(checkpoint: Checkpoint, paths: Collection[str]) -> Checkpoint:
         checkpoint,
         faults=tuple(fault for fault in checkpoint.faults if not _is_in(fault.path, paths)),
         modified_ms={path: time for path, time in checkpoint.modified_ms.items() if not _is_in(path, paths)},
+        raw={path: body for path, body in checkpoint.raw.items() if not _is_in(path, paths)},
         offset_names=_renamed(checkpoint.offset_names, offsets),
         offsets=_lacking(checkpoint.offsets, offsets),
         commit_names=_renamed(checkpoint.commit_names, commits),
         commits=_lacking(checkpoint.commits, commits),
-        source_logs=tuple(_without_entries(log, gone.get(layout.source(log.name))) for log in checkpoint.source_logs),
+        source_logs=tuple(
+            _without_entries(log, gone.get(layout.source(log.name)))
+            for log in checkpoint.source_logs
+            if log.name not in gone.get(layout.SOURCES, ())
+        ),
     )
     for name in gone.get("", ()):
         checkpoint = _without_root_name(checkpoint, name)
@@ -89,6 +97,25 @@ def _without_entries(log: SourceLog, gone: set[str] | None) -> SourceLog:
     stems = {name.removesuffix(layout.COMPACT_SUFFIX) for name in gone}
     initial = None if "0" in gone else log.initial
     return replace(log, names=_renamed(log.names, gone), initial=initial, entries=_lacking(log.entries, stems))
+
+
+def _moved(checkpoint: Checkpoint, before: Checkpoint, path: str, to: str) -> Checkpoint:
+    """A source's own directory, as it was before anything was set aside."""
+    old, new = layout.source_of(path), layout.source_of(to)
+    if old is None or new is None:
+        raise MalformedFile(f"{path} is not moved by any repair", expected="a source's directory")
+    added = [replace(log, name=new) for log in before.source_logs if log.name == old]
+    logs = [log for log in checkpoint.source_logs if log.name != new]
+    return replace(
+        checkpoint,
+        source_logs=tuple(sorted((*logs, *added), key=lambda log: log.name)),
+        raw={**checkpoint.raw, **_renamed_paths(before.raw, path, to)},
+        modified_ms={**checkpoint.modified_ms, **_renamed_paths(before.modified_ms, path, to)},
+    )
+
+
+def _renamed_paths(known: Mapping[str, Known], path: str, to: str) -> dict[str, Known]:
+    return {f"{to}{one.removeprefix(path)}": value for one, value in known.items() if one.startswith(f"{path}/")}
 
 
 def _with(checkpoint: Checkpoint, path: str, content: bytes) -> Checkpoint:

@@ -43,6 +43,14 @@ class SetAside(Step, frozen=True, kw_only=True):
     path: str
 
 
+class Move(Step, frozen=True, kw_only=True):
+    """Put what a step before has set aside back under another name: so two may change places."""
+
+    kind: Literal["move"] = "move"
+    path: str
+    to: str
+
+
 class Write(Step, frozen=True, kw_only=True):
     """Put a file where none is: one that is there is set aside by a step before. Its directory is made if need be.
     `replaces`: in the place of the one that is there, in one go, with no moment without any."""
@@ -97,6 +105,8 @@ def spell(step: Step) -> str:
     match step:
         case SetAside():
             return f"set aside {step.path}"
+        case Move():
+            return f"move {step.path} to {step.to}"
         case Write(replaces=True):
             return f"replace {step.path} by {step.content}"
         case Write():
@@ -144,6 +154,12 @@ def set_aside_checksum(root: str, path: str, why: str) -> tuple[SetAside, ...]:
 def set_aside_alone(root: str, path: str, why: str) -> tuple[SetAside, ...]:
     """A directory, or a file whose checksum has a step of its own."""
     return (SetAside(path=path, why=why, shell=_move(root, path)),)
+
+
+def move(root: str, path: str, to: str, why: str) -> Move:
+    """In the checkpoint, of what was set aside."""
+    old, new = spelled(root, f"{plain(root)}{SET_ASIDE}/{path}"), spelled(root, f"{plain(root)}/{to}")
+    return Move(path=path, to=to, why=why, shell=f"{'mv -T --' if is_local(root) else 'hadoop fs -mv'} {old} {new}")
 
 
 def write(root: str, path: str, content: bytes, why: str) -> Write:

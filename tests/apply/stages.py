@@ -16,7 +16,8 @@ from ckpttool.apply.plan_file import PlanFile, encode_plan, parse_plan
 from ckpttool.apply.run import apply_plan, plan_to_resume, plan_to_undo, take_back_plan
 from ckpttool.apply.work import ApplySettings
 from ckpttool.formats.metadata import APPLY_FENCE, UNDO_FENCE
-from ckpttool.plan import Rewind
+from ckpttool.plan import Rewind, Wish
+from ckpttool.plan.wishes import ChangeSources
 from tests.builders import build
 from tests.samples.place import about, place_sample
 
@@ -34,6 +35,7 @@ class Stage:
     take: str
     to_batch: int | None = None
     sinks: tuple[str, ...] = ("noop",)
+    wish: Wish | None = None
 
     def __str__(self) -> str:
         return self.name
@@ -44,7 +46,7 @@ class Stage:
 
     def plan(self, checkpoint: Path) -> PlanFile:
         sinks = [str(checkpoint.parent / sink) if sink != "noop" else sink for sink in self.sinks]
-        wish = None if self.to_batch is None else Rewind(self.to_batch)
+        wish = self.wish if self.to_batch is None else Rewind(self.to_batch)
         return plan_for(checkpoint, self.take, Restarted(wish=wish, sinks=sinks))
 
 
@@ -80,6 +82,7 @@ STAGES = (
     Stage("rewind-dedup", sampled("3.5.7-dedup-hdfs-sound"), "rewind-to-batch", 2),
     Stage("rewind-file-sink", sampled("4.2.0-file-to-parquet-sound"), "rewind-to-batch", 2, ("output",)),
     Stage("drop", story("f0 c | f1 c | f2", torn("offsets/2")), "drop-planned-batch"),
+    Stage("swap", story("f0 k0-10 c | f1 k10-30 c"), "change-sources", wish=ChangeSources("move", 0, 1)),
     Stage("new-id", story(FILES, torn("metadata")), "new-query-id"),
     Stage("no-id", sampled("3.5.7-file-to-parquet-metadata-missing"), "new-query-id"),
     Stage("start-over", sampled("3.5.7-windowed-agg-hdfs-state-directory-missing"), "start-over"),

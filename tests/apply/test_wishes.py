@@ -79,6 +79,10 @@ def littered(folder: Path) -> Path:
 ASKED = (
     Asked(("rewind", "--to-batch", "2"), sampled(f"{COPIED}-sound"), 3, "output"),
     Asked(("drop-batch",), story("f0 c | f1 c | f2"), 2),
+    Asked(("source", "add", "0"), story("f0 k0-10 c | f1 k10-30 c"), 2, accepts=("source-order",)),
+    Asked(("source", "drop", "0", "--order", "1"), story("f0 k0-10 c | f1 k10-30 c"), 2, accepts=("rows-lost",)),
+    Asked(("source", "move", "0", "1"), story("f0 k0-10 c | f1 k10-30 c"), 2, accepts=("source-order",)),
+    Asked(("source", "reset", "1"), story("f0 k0-10 c | f1 k10-30 c"), 2, accepts=("rows-lost", "rows-twice")),
     Asked(("skip-batch",), sampled(f"{COPIED}-crashed-after-sink-commit"), 3, "output"),
     Asked(("query-id", "--new"), sampled(f"{COPIED}-sound"), 5, "output"),
     Asked(("query-id", "--set", "11111111-2222-4333-8444-555555555555"), story("f0 c | f1 c"), 2),

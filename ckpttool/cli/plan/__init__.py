@@ -10,6 +10,8 @@ from ckpttool.cli.lazy import LazyGroup
 COMMANDS = {
     "rewind": ("ckpttool.cli.plan.batches:rewind", "Go back to the end of a batch, or to what was there at a time."),
     "drop-batch": ("ckpttool.cli.plan.batches:drop_batch", "Plan anew the batch that is planned and not committed."),
+    "offsets": ("ckpttool.cli.plan.offsets:offsets", "Let the next batch begin at other offsets of its Kafka topics."),
+    "source": ("ckpttool.cli.plan.sources:source", "Fit the checkpoint to a query with other sources."),
     "skip-batch": ("ckpttool.cli.plan.batches:skip_batch", "Go on after the batch that is planned and not committed."),
     "query-id": (
         "ckpttool.cli.plan.identity:query_id",

@@ -13,17 +13,20 @@ from ckpttool.plan.wishes.base import Wish, verb_of
 from ckpttool.plan.wishes.batches import DropBatch, SkipBatch
 from ckpttool.plan.wishes.gc import Gc
 from ckpttool.plan.wishes.later import Later
+from ckpttool.plan.wishes.offsets import SetOffsets
 from ckpttool.plan.wishes.query_id import QueryId
 from ckpttool.plan.wishes.rename_found import RenameFound
 from ckpttool.plan.wishes.renumber import Renumber
 from ckpttool.plan.wishes.restore_offsets import RestoreOffsets
 from ckpttool.plan.wishes.rewind import Rewind
 from ckpttool.plan.wishes.sink_ledger import SetLedger
+from ckpttool.plan.wishes.sources import ChangeSources
 from ckpttool.plan.wishes.watermark import Watermark
 
 __all__ = [
     "BY_VERB",
     "AnyWish",
+    "ChangeSources",
     "DropBatch",
     "Gc",
     "Later",
@@ -33,6 +36,7 @@ __all__ = [
     "RestoreOffsets",
     "Rewind",
     "SetLedger",
+    "SetOffsets",
     "SkipBatch",
     "Watermark",
     "Wish",
@@ -40,6 +44,17 @@ __all__ = [
 ]
 
 AnyWish = (
-    Rewind | DropBatch | SkipBatch | QueryId | Renumber | SetLedger | Watermark | RestoreOffsets | RenameFound | Gc
+    Rewind
+    | DropBatch
+    | SkipBatch
+    | SetOffsets
+    | ChangeSources
+    | QueryId
+    | Renumber
+    | SetLedger
+    | Watermark
+    | RestoreOffsets
+    | RenameFound
+    | Gc
 )
 BY_VERB: Mapping[str, type[Wish]] = {verb_of(one): one for one in get_args(AnyWish)}

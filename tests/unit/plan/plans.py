@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ckpttool import open_checkpoint
 from ckpttool.laws.restart import Restart, predict_restart
 from ckpttool.model import LogNames
-from ckpttool.plan import Plan, SetAside, WayOut, Wish, Write, plan_recovery
+from ckpttool.plan import Move, Plan, SetAside, WayOut, Wish, Write, plan_recovery
 from ckpttool.releases import Release
 from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.scene import ASYNC_OPTION, Scene, Start
@@ -62,8 +62,10 @@ def ids(plan: Plan) -> list[str]:
 
 def paths(way: WayOut) -> list[str]:
     """What is set aside and written within the fence, without the checksums."""
-    named = [step for step in within_fence(way.steps) if isinstance(step, SetAside | Write)]
-    return [f"{'-' if isinstance(step, SetAside) else '+'}{step.path}" for step in named if ".crc" not in step.path]
+    named = [step for step in within_fence(way.steps) if isinstance(step, SetAside | Write | Move)]
+    signs = {"set_aside": "-", "write": "+", "move": ">"}
+    told = [f"{signs[step.kind]}{step.path}{f' {step.to}' if isinstance(step, Move) else ''}" for step in named]
+    return [one for one in told if ".crc" not in one]
 
 
 def rows(way: WayOut) -> tuple[int | None, int | None, int | None]:
