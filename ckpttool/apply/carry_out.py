@@ -14,7 +14,7 @@ from ckpttool.apply import applies, by_hand, fence, places
 from ckpttool.apply.fingerprints import differences
 from ckpttool.apply.journal import Journal
 from ckpttool.apply.lock import locked
-from ckpttool.apply.look import look, look_around
+from ckpttool.apply.look import differences_at_origin, look, look_around
 from ckpttool.apply.outcome import NotApplied, StepResult, StoppedFenced, WhyNot
 from ckpttool.apply.sinks import delta
 from ckpttool.apply.stores.base import Bearing, together
@@ -28,6 +28,8 @@ def carry_out(work: Work, *, resumes: bool = False) -> None:
     """The nine steps. May be called again however it ended."""
     look(work, resumes=resumes)  # 1
     directories = directories_of(work)
+    if work.origin is not None:
+        work.checkpoint.make_root()
     with locked(work.checkpoint, work.settings.lock_timeout, take_over=resumes) as work.outcome.took_over:  # 2
         work.look_anew()
         look_around(work, resumes=resumes)
@@ -63,6 +65,7 @@ def _look_again(work: Work) -> None:
     work.look_anew()
     relied = work.plan.relies_on
     found = list(differences(work.reading, relied.files, relied.names, work.changes.becomes, work.changes.own))
+    found += differences_at_origin(work)
     reasons = [does_not_fit(one.path, one.expected, one.found, work.plan) for one in found]
     reasons += [delta.changed(table) for table in work.tables if delta.state_of(table) == "other"]
     reasons += [by_hand.changed(one) for one in work.by_hand if work.seen(one) == "other"]
@@ -123,6 +126,8 @@ def verify(work: Work) -> None:
         raise StoppedFenced(*map(delta.changed, work.tables))
     for one in work.by_hand:
         work.wait_for(one, "new")
+    if moved_on := list(differences_at_origin(work)):
+        raise StoppedFenced(*(does_not_fit(one.path, one.expected, one.found, work.plan) for one in moved_on))
     becomes = new_metadata(work)
     is_new = {change.path for change in work.changes.every if change.new}
     wires: dict[str, bytes | None] = {path: None for path in work.plan.wires if path not in is_new}

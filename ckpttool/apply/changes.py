@@ -17,7 +17,7 @@ from ckpttool.formats import layout
 
 class Change(Struct, frozen=True):
     """`n`: the step it belongs to. `tree`: 0 the checkpoint, then the sinks. `old`, `new`: SHA-256, None: no file.
-    `origin`: the file that is moved here, by its path before the plan."""
+    `origin`: the file that is moved here, by its path before the plan; `is_copy`: in the checkpoint that is copied."""
 
     n: int
     tree: int
@@ -25,6 +25,7 @@ class Change(Struct, frozen=True):
     old: str | None
     new: str | None
     origin: str | None = None
+    is_copy: bool = False
 
 
 class FileChanges(Struct, frozen=True, dict=True):
@@ -117,6 +118,10 @@ class FileChanges(Struct, frozen=True, dict=True):
         elif step.kind == "write":
             digest = sha256((step.content or "").encode()).hexdigest()
             yield Change(step.n, 0, step.path, self._marks.get(step.path), digest)
+        elif step.kind == "copy":
+            for mark in self.plan.origin.files if self.plan.origin else ():
+                if mark.path == step.path or mark.path.startswith(f"{step.path}/"):
+                    yield Change(step.n, 0, mark.path, None, mark.sha256, mark.path, is_copy=True)
         elif step.kind == "move" and step.to:
             for path in self._files_of(step.path):
                 target = f"{step.to}{path.removeprefix(step.path)}"

@@ -70,6 +70,8 @@ def _not_pointed_at(plan: PlanFile, doors: Doors) -> Iterator[WhyNot]:
 
 def _places_outside(plan: PlanFile) -> Iterator[str]:
     yield from FileChanges(plan).roots[1:]
+    if plan.origin is not None:
+        yield plan.origin.url
     yield from (step.table for step in plan.steps if step.table)
     looked_at = (step.check.path for step in plan.steps if step.check)
     yield from (path for path in looked_at if path and is_of_sink(path))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ckpttool.api import plan_restart
 from ckpttool.apply import applies
 from ckpttool.apply.brokers import broker_changes
-from ckpttool.apply.fingerprints import differences, mark_sink
+from ckpttool.apply.fingerprints import Mismatch, differences, mark_sink
 from ckpttool.apply.journal import Journal
 from ckpttool.apply.make_plan import choose, planned_steps, promise_of, what_it_does
 from ckpttool.apply.outcome import NotApplied, WhyNot
@@ -33,11 +33,18 @@ def look(work: Work, *, resumes: bool) -> None:
     if work.is_fenced:
         return
     relied = work.plan.relies_on
-    found = list(differences(work.reading, relied.files, relied.names, {}))
+    found = [*differences(work.reading, relied.files, relied.names, {}), *differences_at_origin(work)]
     if found:
         raise NotApplied(*(does_not_fit(one.path, one.expected, one.found, work.plan) for one in found))
     if reasons := [*_not_accepted(work), *_alive(work), *_not_possible(work), *_predicted_otherwise(work)]:
         raise NotApplied(*reasons)
+
+
+def differences_at_origin(work: Work) -> Iterator[Mismatch]:
+    """What is copied has to stay as it was, to its end."""
+    if work.origin is not None and work.plan.origin is not None:
+        work.origin.look_anew()
+        yield from differences(work.origin.reading(), work.plan.origin.files, work.plan.origin.names, {})
 
 
 def look_around(work: Work, *, resumes: bool) -> None:
@@ -78,7 +85,7 @@ def _alive(work: Work) -> Iterator[WhyNot]:
     """By the times of the newest files of the logs; a query that waits shows at the wires."""
     if "query-stopped" in work.settings.accepted or not work.changes_anything:
         return
-    quiet = seconds_quiet(work.checkpoint)
+    quiet = seconds_quiet(work.origin or work.checkpoint)
     if quiet is not None and -_QUIET_S < quiet < _QUIET_S:
         yield WhyNot(
             "looks-alive",
@@ -123,6 +130,12 @@ def _not_possible(work: Work) -> Iterator[WhyNot]:
 def _owners(work: Work) -> Iterator[WhyNot]:
     if "owner-would-differ" in work.settings.accepted:
         return
+    if work.origin is not None:
+        kept = work.origin.bearing_of(layout.METADATA) or work.origin.bearing_of("")
+        if kept is not None and not work.checkpoint.may_give(kept):
+            yield WhyNot("owner-would-differ", "the copies would belong to this user", f"user {kept.owner}",
+                         next_step="run as that user")  # fmt: skip
+        return
     written = [change.path for change in work.changes.every if change.new is not None]
     for path in [*written, *([layout.METADATA] if work.changes_anything else [])]:
         bearing = work.checkpoint.bearing_of(path) or like_siblings(work.checkpoint, path)
@@ -137,9 +150,9 @@ def _predicted_otherwise(work: Work) -> Iterator[WhyNot]:
     restarted = restarted_of(plan, work.settings.given)
     now_ms = int(time.time() * 1000)
     try:
-        reading = AsItWillBe(work.reading, {})
+        reading = AsItWillBe(work.origin.reading() if work.origin else work.reading, {})
         diagnosis, planned = plan_restart(
-            plan.checkpoint, restarted, work.settings.storage, now_ms=now_ms, store=reading
+            plan.planned_for, restarted, work.settings.storage, now_ms=now_ms, store=reading
         )
     except CkptError as error:
         yield WhyNot("not-writable", error.message, next_step=error.next_step)

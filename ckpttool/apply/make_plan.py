@@ -22,6 +22,7 @@ from ckpttool.apply.fingerprints import (
     mark_names,
     mark_sink,
     mark_unread,
+    names_in,
     opened,
     state_files,
 )
@@ -29,6 +30,7 @@ from ckpttool.apply.plan_file import (
     SCHEMA,
     ChosenOption,
     FileMark,
+    Origin,
     PlanCost,
     PlanFile,
     PlannedStep,
@@ -43,7 +45,7 @@ from ckpttool.apply.plan_file import (
 from ckpttool.diagnosis import Diagnosis, diagnose
 from ckpttool.errors import Refused
 from ckpttool.formats import layout
-from ckpttool.plan import Conf, DeltaRestore, DeltaTxn, Manual, Move, Plan, SetAside, Spark, Step, WayOut, Write
+from ckpttool.plan import Conf, Copy, DeltaRestore, DeltaTxn, Manual, Move, Plan, SetAside, Spark, Step, WayOut, Write
 from ckpttool.plan.conditions import Condition
 from ckpttool.plan.fence import within_fence
 from ckpttool.plan.steps import is_outside, plain
@@ -101,12 +103,17 @@ def make_plan(
     storage: Mapping[str, str] | None = None,
 ) -> PlanFile:
     before, after = diagnosis.scene, option.after
-    url = absolute(before.root)
-    if any(redact_url(one) != one for one in (url, *restarted.sinks)):
+    url, origin = absolute(after.root), absolute(before.root)
+    if any(redact_url(one) != one for one in (url, origin, *restarted.sinks)):
         raise Refused("a URL with a password or a signature in it is not saved", "give those as storage options")
     steps = planned_steps(before, option)
-    wires = wires_of(before) if any(step.kind != "conf" for step in steps) else []
-    relies_on = replace(_relied_on(before, after, steps, wires, store, storage or {}), kafka=mark_kafka(diagnosis))
+    is_born = url != origin
+    wires = wires_of(before) if any(step.kind != "conf" for step in steps) and not is_born else []
+    if is_born:
+        relies_on = _place_to_be_born(url, steps, before, store, storage or {})
+    else:
+        relies_on = _relied_on(before, after, steps, wires, store, storage or {})
+    relies_on = replace(relies_on, kafka=mark_kafka(diagnosis))
     now_ms = int(time.time() * 1000)
     return sealed(
         PlanFile(
@@ -121,12 +128,13 @@ def make_plan(
             assumes=list(diagnosis.prediction.assumes),
             wish=plan.wish,  # type: ignore[arg-type]
             option=_chosen(option),
-            conditions=list(_conditions(option, wires)),
+            conditions=list(_conditions(option, wires, is_born=is_born)),
             steps=steps,
             wires=wires,
             relies_on=relies_on,
             promise=promise_of(diagnose(after)),
             cost=_cost(steps, relies_on.files),
+            origin=_origin(origin, steps, store) if is_born else None,
         )
     )
 
@@ -173,6 +181,8 @@ def _planned(n: int, step: Step) -> PlannedStep:
             return PlannedStep(n, "set_aside", _target(step.path), step.why, True, path=path)
         case Move():
             return PlannedStep(n, "move", _target(step.to), step.why, True, path=step.path, to=step.to)
+        case Copy():
+            return PlannedStep(n, "copy", _target(step.path), step.why, True, path=step.path, to=step.path)
         case Write():
             target = _target(step.path)
             return PlannedStep(
@@ -234,7 +244,7 @@ def _relied_on(
         else:
             touched.add(path)
             names.update(_folders(path))
-    targets = [target for step in steps if step.to for target in _moved_to(store, step)]
+    targets = [target for step in steps if step.kind == "move" for target in _moved_to(store, step)]
     touched.update(targets)
     names.update(folder for target in targets for folder in _folders(target))
     unread = state_files(after) - touched
@@ -247,6 +257,34 @@ def _relied_on(
         sinks=[mark_sink(sink) for sink in before.sinks],
         kafka=[],
     )
+
+
+def _origin(url: str, steps: Sequence[PlannedStep], store: Store) -> Origin:
+    """What is copied, and what else would be there if the query ran meanwhile."""
+    copied = [step.path for step in steps if step.kind == "copy" and step.path]
+    folders = [path for path in copied if is_directory(store, path)]
+    files = {path for path in copied if path not in folders} | {
+        one for path in folders for one in files_below(store, path)
+    }
+    if layout.METADATA in names_in(store, ""):
+        files.add(layout.METADATA)
+    names = [mark_names(store, one) for path in folders for one in directories_below(store, path)]
+    return Origin(url, list(mark_files(store, sorted(files))), [mark_names(store, ""), *names])
+
+
+def _place_to_be_born(
+    url: str, steps: Sequence[PlannedStep], before: Scene, store: Store, storage: Mapping[str, str]
+) -> ReliedOn:
+    """Where nothing may be."""
+    there = open_store(url, storage)
+    if found := names_in(there, ""):
+        raise Refused(f"{url} is not empty: {sorted(found)[0]} is there", "name a place where nothing is")
+    targets = {step.path for step in steps if step.kind == "write" and step.path}
+    for path in (step.path for step in steps if step.kind == "copy" and step.path):
+        targets |= set(files_below(store, path)) if is_directory(store, path) else {path}
+    folders = {folder for path in targets for folder in _folders(path)}
+    absent = [FileMark(one, absent=True) for one in sorted(targets | folders | {layout.METADATA})]
+    return ReliedOn(absent, [mark_names(there, "")], [mark_sink(sink) for sink in before.sinks], [])
 
 
 def _moved_to(store: Store, step: PlannedStep) -> Iterator[str]:
@@ -271,8 +309,13 @@ def _cost(steps: Sequence[PlannedStep], files: Sequence[FileMark]) -> PlanCost:
 # -- what only a person can know ---------------------------------------------------------------------------------------
 
 
-def _conditions(option: WayOut, wires: Sequence[str]) -> Iterator[Condition]:
-    if wires or not any(not isinstance(step, Conf) for step in option.steps):
+def _conditions(option: WayOut, wires: Sequence[str], *, is_born: bool) -> Iterator[Condition]:
+    if is_born:
+        text = (
+            "the query that is copied writes nothing meanwhile: what it wrote is seen before the copy is fit to start"
+        )
+        yield Condition("query-stopped", text, "ckpt")
+    elif wires or not any(not isinstance(step, Conf) for step in option.steps):
         yield Condition("query-stopped", "the query is stopped, and nothing starts it again", "ckpt")
     else:
         text = "the query is stopped, and nothing starts it again: here nothing would stop one that runs"

@@ -33,7 +33,7 @@ class PlannedStep(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     """The fields of its kind, as in docs/cli.md, and what a reviewer asks first. `reversible`: `undo` takes it back."""
 
     n: int
-    kind: Literal["set_aside", "write", "move", "delta_restore", "delta_txn", "conf", "manual", "spark"]
+    kind: Literal["set_aside", "write", "move", "copy", "delta_restore", "delta_txn", "conf", "manual", "spark"]
     target: Target
     why: str
     reversible: bool
@@ -96,6 +96,14 @@ class ReliedOn(Struct, frozen=True):
     kafka: list[KafkaMark]
 
 
+class Origin(Struct, frozen=True):
+    """The checkpoint that is copied, with every file that is, and every name beside those."""
+
+    url: str
+    files: list[FileMark]
+    names: list[NamesMark]
+
+
 class Asked(Struct, frozen=True, omit_defaults=True):
     """How the query is started again, and what was looked at. `withheld`: options whose values may be secret."""
 
@@ -137,7 +145,7 @@ class PlanCost(Struct, frozen=True):
 
 
 class PlanFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """`wires`: what stops a query that runs unnoticed (`apply.fence`)."""
+    """`wires`: what stops a query that runs unnoticed (`apply.fence`). `origin`: of one that comes into being."""
 
     schema: str
     ckpt_version: str
@@ -156,7 +164,13 @@ class PlanFile(Struct, frozen=True, forbid_unknown_fields=True):
     relies_on: ReliedOn
     promise: Promise
     cost: PlanCost
+    origin: Origin | None = None
     sha256: str = ""
+
+    @property
+    def planned_for(self) -> str:
+        """The checkpoint that was looked at."""
+        return self.origin.url if self.origin else self.checkpoint
 
 
 class BadPlan(Refused):

@@ -24,6 +24,7 @@ from ckpttool.apply.stores.opening import open_tree
 from ckpttool.apply.undo import check, take_back
 from ckpttool.apply.work import ApplySettings, Work, does_not_fit, step_results
 from ckpttool.errors import CkptError, NotFound, Unavailable, exit_code
+from ckpttool.formats.layout import OWN_DIRECTORY
 from ckpttool.literals import shell_path
 from ckpttool.report.layout import spell_duration
 
@@ -84,13 +85,15 @@ def take_back_plan(plan: PlanFile, settings: ApplySettings, *, only_looks: bool 
             check(work)
         else:
             take_back(work)
+            if plan.origin is not None:
+                _remove(work)
 
     return _ended(plan, outcome, settings, do)
 
 
 def quiet_for(plan: PlanFile, storage: Storage = None) -> list[str]:
     """Since when nothing was written, in words."""
-    seconds = seconds_quiet(_open(plan.checkpoint, storage))
+    seconds = seconds_quiet(_open(plan.planned_for, storage))
     if seconds is None or seconds < 0:
         return []
     return [f"Nothing was written to its logs for {spell_duration(int(seconds * 1000))}."]
@@ -134,10 +137,10 @@ def remove_lock(url: str, lock_id: str, storage: Storage = None) -> None:
     unlock(_open(url, storage), lock_id)
 
 
-def _open(url: str, storage: Storage) -> WritableStore:
+def _open(url: str, storage: Storage, *, is_born: bool = False) -> WritableStore:
     """The checkpoint, where it can be changed."""
     store = open_tree(url, places.STAGING, storage or {})
-    if store.names("") is None:
+    if not is_born and store.names("") is None:
         raise NotFound(f"{url} is not there")
     return store
 
@@ -167,13 +170,22 @@ def _applied_before(work: Work) -> None:
     )
 
 
+def _remove(work: Work) -> None:
+    """Of a checkpoint that came into being, and is taken back, nothing is left."""
+    applies.remove(work.checkpoint, work.plan.id)
+    for path in (places.APPLIES, OWN_DIRECTORY):
+        work.checkpoint.remove_directory(path)
+    work.checkpoint.remove_root()
+
+
 def _ended(plan: PlanFile, outcome: Outcome, settings: ApplySettings, do: Callable[[Work], Any]) -> Outcome:
     """Whatever stops it becomes a part of the outcome."""
     work: Work | None = None
     try:
-        checkpoint = _open(plan.checkpoint, settings.storage)
+        checkpoint = _open(plan.checkpoint, settings.storage, is_born=plan.origin is not None)
+        origin = open_tree(plan.origin.url, places.STAGING, settings.storage) if plan.origin else None
         sinks = [open_tree(one, places.STAGING_OF_SINKS, settings.storage) for one in FileChanges(plan).roots[1:]]
-        work = Work(plan, [checkpoint, *sinks], outcome, settings)
+        work = Work(plan, [checkpoint, *sinks], outcome, settings, origin)
         do(work)
     except (Exception, KeyboardInterrupt) as error:
         outcome.error = error

@@ -82,9 +82,18 @@ def _moved_on(work: Work) -> Iterator[WhyNot]:
             here = directory.path or "the checkpoint"
             yield WhyNot("query-ran-since", f"there are other names in {here} than were left",
                          f"{directory.count} names", f"{len(found)} names, or others", _REWIND)  # fmt: skip
+    yield from _beside_what_was_made(work, {*ours})
     body = work.body(layout.METADATA)
     if body not in (old_metadata(work), new_metadata(work)) and not fence.is_fence(body):
         yield WhyNot("query-ran-since", f"{layout.METADATA} is neither as it was nor as it was left")
+
+
+def _beside_what_was_made(work: Work, ours: set[str]) -> Iterator[WhyNot]:
+    """In a directory that was not there before, nothing is but ours."""
+    for folder in work.changes.made_directories:
+        found = {f"{folder}/{name}" for name in work.checkpoint.names(folder) or ()}
+        if others := sorted(found - ours):
+            yield WhyNot("query-ran-since", f"{others[0]} was put there since", None, others[0], _REWIND)
 
 
 def _is_wired(work: Work, change: Change) -> bool:

@@ -73,10 +73,16 @@ class Work:
     """One plan, on the trees that it changes."""
 
     def __init__(
-        self, plan: PlanFile, trees: Sequence[WritableStore], outcome: Outcome, settings: ApplySettings
+        self,
+        plan: PlanFile,
+        trees: Sequence[WritableStore],
+        outcome: Outcome,
+        settings: ApplySettings,
+        origin: WritableStore | None = None,
     ) -> None:
+        """`origin`: what is copied, and stays as it is."""
         self.plan, self.changes = plan, FileChanges(plan)
-        self.trees, self.checkpoint = trees, trees[0]
+        self.trees, self.checkpoint, self.origin = trees, trees[0], origin
         self.outcome, self.settings = outcome, settings
         self.tables = table_changes(plan)
         self.by_hand = by_hand(plan)
@@ -319,6 +325,8 @@ class Work:
     def new_bearing(self, change: Change) -> Bearing:
         """Of the file that is moved here, with its time; else of the one that is replaced, of its newest sibling, or of
         the directory around it."""
+        if change.is_copy and self.origin is not None:
+            return self.origin.bearing_of(change.path) or Bearing()
         from_where = change.origin or change.path
         kept = next((one for one in self.inventory() or () if (one.tree, one.path) == (change.tree, from_where)), None)
         if kept is not None:
@@ -326,6 +334,8 @@ class Work:
         return like_siblings(self.trees[change.tree], change.path)
 
     def new_content(self, change: Change) -> Iterator[bytes]:
+        if change.is_copy and self.origin is not None:
+            return self.origin.pieces(change.path)
         if change.origin is not None:
             return self.checkpoint.pieces(places.backup_of(self.plan.id, change.tree, change.origin))
         return self.checkpoint.pieces(places.new_of(self.plan.id, change.tree, change.path))

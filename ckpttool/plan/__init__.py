@@ -26,6 +26,7 @@ from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.sink_repairs import drop_batch, refill, rows_of_a_lost_checkpoint, rows_written_twice, skip_batch
 from ckpttool.plan.steps import (
     Conf,
+    Copy,
     DeltaRestore,
     DeltaTxn,
     Manual,
@@ -43,6 +44,7 @@ from ckpttool.scene.scene import Scene
 
 __all__ = [
     "Conf",
+    "Copy",
     "DeltaRestore",
     "DeltaTxn",
     "Manual",
@@ -214,7 +216,7 @@ def _way_out(before: Scene, chain: Sequence[Repair], after: Scene) -> WayOut:
         rows_replayed=cost.replayed,
         rows_lost=cost.lost,
         rows_duplicated=cost.duplicated,
-        steps=fenced(before, _in_order(step for repair in chain for step in repair.steps)),
+        steps=fenced(before, _in_order(step for repair in chain for step in repair.steps), after.root),
         after=after,
         conditions=tuple(conditions_of(cost, told, names_sinks=bool(before.sinks))),
         trap="; ".join(dict.fromkeys(traps)) or None,

@@ -39,8 +39,11 @@ def standing(checkpoint: Checkpoint) -> str | None:
     )
 
 
-def fenced(scene: Scene, steps: Sequence[Step]) -> tuple[Step, ...]:
-    """The steps within the fence, and the settings of the restart after it. Those alone change nothing on the disk."""
+def fenced(scene: Scene, steps: Sequence[Step], root: str) -> tuple[Step, ...]:
+    """The steps within the fence, and the settings of the restart after it. Those alone change nothing on the disk.
+    `root`: where the checkpoint is afterwards."""
+    if root != scene.root:
+        return _born_fenced(root, steps)
     settings = tuple(step for step in steps if isinstance(step, Conf))
     if len(settings) == len(steps):
         return settings
@@ -48,9 +51,28 @@ def fenced(scene: Scene, steps: Sequence[Step]) -> tuple[Step, ...]:
     return (_stop(), *_up(scene), *within, *_down(scene, steps), *settings)
 
 
+def _born_fenced(root: str, steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Of a checkpoint that comes into being the first file is the fence, and its own `metadata` the last."""
+    why = "this is the fence: no Spark starts on what is not whole yet"
+    within = (step for step in steps if not _is_of_metadata(step))
+    downs = (step for step in steps if isinstance(step, Write) and step.path == METADATA)
+    return (
+        write(root, METADATA, FENCE.encode(), why),
+        *within,
+        *(_replacing(root, one.content, one.why) for one in downs),
+    )
+
+
+def is_born(steps: Sequence[Step]) -> bool:
+    """Whether a checkpoint comes into being by these steps."""
+    return bool(steps) and isinstance(steps[0], Write) and steps[0].content == FENCE
+
+
 def within_fence(checkpoint: Checkpoint, steps: Sequence[Step]) -> tuple[Step, ...]:
     """The steps of a way out for whoever has a fence of their own. The last for `metadata` is among them if it becomes
     another than it was, or goes."""
+    if is_born(steps):
+        return tuple(steps[1:])
     *rest, down = (step for step in steps if not isinstance(step, Conf)) if _changes(steps) else (None,)
     if down is None:
         return tuple(steps)

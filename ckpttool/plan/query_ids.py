@@ -14,10 +14,10 @@ from ckpttool.scene.scene import Scene
 from ckpttool.scene.sinks import SinkEvidence
 
 
-def new_id(scene: Scene) -> str:
-    """The same plan has the same id: made from the place and from how far the query has come."""
+def new_id(scene: Scene, place: str | None = None) -> str:
+    """The same plan has the same id: made from the place, its own or another, and from how far the query has come."""
     metadata = scene.checkpoint.metadata
-    return str(uuid5(NAMESPACE_URL, f"{scene.root}#{scene.reached}#{metadata.id if metadata else ''}"))
+    return str(uuid5(NAMESPACE_URL, f"{place or scene.root}#{scene.reached}#{metadata.id if metadata else ''}"))
 
 
 def id_steps(scene: Scene, query_id: str, why: str) -> tuple[Step, ...]:

@@ -17,7 +17,7 @@ from ckpttool.formats.names import parse_log_names
 from ckpttool.formats.offsets import parse_offset_log
 from ckpttool.model import Checkpoint, LogNames, SourceLog
 from ckpttool.plan.states import without
-from ckpttool.plan.steps import Conf, Move, SetAside, Step, Write
+from ckpttool.plan.steps import Conf, Copy, Move, SetAside, Step, Write
 from ckpttool.scene.batches import decode_batches
 from ckpttool.scene.scene import Scene, Start
 
@@ -43,6 +43,40 @@ def after_steps(scene: Scene, steps: Iterable[Step]) -> Scene:
                 start = _under(start, step)
     evidence = replace(scene.evidence, checkpoint=checkpoint, batches=decode_batches(checkpoint))
     return replace(scene, evidence=evidence, start=start, states=states)
+
+
+def born(scene: Scene, target: str, steps: Iterable[Step]) -> Scene:
+    """At another place, with what is copied there, and nothing else."""
+    there, here = Checkpoint(target, None), scene.checkpoint
+    for path in (step.path for step in steps if isinstance(step, Copy)):
+        there = _with_copied(there, here, path)
+    return replace(scene, evidence=replace(scene.evidence, checkpoint=there, batches=decode_batches(there)))
+
+
+def _with_copied(there: Checkpoint, here: Checkpoint, path: str) -> Checkpoint:
+    top, _, rest = path.partition("/")
+    parts: dict[str, Checkpoint] = {
+        layout.OFFSETS: replace(there, offset_names=here.offset_names, offsets=here.offsets),
+        layout.COMMITS: replace(there, commit_names=here.commit_names, commits=here.commits),
+        layout.SOURCES: replace(there, source_logs=(*there.source_logs, *_logs(here, rest))),
+        layout.STATE: replace(there, operators=here.operators, has_state_directory=here.has_state_directory),
+    }
+    there = parts.get(top, there)
+    return replace(
+        there,
+        root_names=tuple(sorted({*there.root_names, top})),
+        raw={**there.raw, **_below(here.raw, path)},
+        modified_ms={**there.modified_ms, **_below(here.modified_ms, path)},
+        faults=(*there.faults, *(fault for fault in here.faults if _is_in(fault.path, {path}))),
+    )
+
+
+def _logs(here: Checkpoint, name: str) -> Iterable[SourceLog]:
+    return (log for log in here.source_logs if name in ("", log.name))
+
+
+def _below(known: Mapping[str, Known], path: str) -> dict[str, Known]:
+    return {one: value for one, value in known.items() if _is_in(one, {path})}
 
 
 def _under(start: Start, step: Conf) -> Start:

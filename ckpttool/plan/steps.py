@@ -51,6 +51,14 @@ class Move(Step, frozen=True, kw_only=True):
     to: str
 
 
+class Copy(Step, frozen=True, kw_only=True):
+    """Put a file, or a directory with all that is in it, into another place, where nothing is. `to`: the whole path."""
+
+    kind: Literal["copy"] = "copy"
+    path: str
+    to: str
+
+
 class Write(Step, frozen=True, kw_only=True):
     """Put a file where none is: one that is there is set aside by a step before. Its directory is made if need be.
     `replaces`: in the place of the one that is there, in one go, with no moment without any."""
@@ -107,6 +115,8 @@ def spell(step: Step) -> str:
             return f"set aside {step.path}"
         case Move():
             return f"move {step.path} to {step.to}"
+        case Copy():
+            return f"copy {step.path} to {step.to}"
         case Write(replaces=True):
             return f"replace {step.path} by {step.content}"
         case Write():
@@ -160,6 +170,13 @@ def move(root: str, path: str, to: str, why: str) -> Move:
     """In the checkpoint, of what was set aside."""
     old, new = spelled(root, f"{plain(root)}{SET_ASIDE}/{path}"), spelled(root, f"{plain(root)}/{to}")
     return Move(path=path, to=to, why=why, shell=f"{'mv -T --' if is_local(root) else 'hadoop fs -mv'} {old} {new}")
+
+
+def copy(root: str, path: str, target: str, why: str) -> Copy:
+    to = f"{plain(target)}/{path}"
+    old, new = spelled(root, f"{plain(root)}/{path}"), spelled(target, to)
+    shell = f"cp -a -T -- {old} {new}" if is_local(root) and is_local(target) else f"hadoop fs -cp -p {old} {new}"
+    return Copy(path=path, to=to, why=why, shell=shell)
 
 
 def write(root: str, path: str, content: bytes, why: str) -> Write:

@@ -100,6 +100,14 @@ class WritableStore(Protocol):
     def remove_below(self, path: str) -> int:
         """A directory of ours with all that is in it; tells how many bytes."""
 
+    def make_root(self) -> None:
+        """The tree's own directory, with those around it, where directories are more than parts of names."""
+        return
+
+    def remove_root(self) -> None:
+        """If it is there, and empty."""
+        return
+
     def make_directory(self, path: str, bearing: Bearing) -> None:
         """No error if it is there."""
 

@@ -143,6 +143,27 @@ class LocalDisk(WritableStore):
         self._remove_empty(path)
         return sum(sizes.values())
 
+    def make_root(self) -> None:
+        with _telling(self.url):
+            missing, place = [], self._top
+            while not os.path.isdir(place):
+                missing.append(place)
+                place = os.path.dirname(place)
+            for place in reversed(missing):
+                with suppress(FileExistsError):
+                    os.mkdir(place)
+                _flush(os.path.dirname(place))
+
+    def remove_root(self) -> None:
+        with _telling(self.url), suppress(FileNotFoundError):
+            try:
+                os.rmdir(self._top)
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+                return
+            _flush(os.path.dirname(self._top))
+
     def make_directory(self, path: str, bearing: Bearing) -> None:
         folder, name = _split(path)
         with _telling(path), self._directory(folder, make=True) as directory:
@@ -172,7 +193,10 @@ class LocalDisk(WritableStore):
         return True
 
     def free_bytes(self) -> int | None:
-        found = os.statvfs(self._top)
+        place = self._top
+        while not os.path.isdir(place):
+            place = os.path.dirname(place)
+        found = os.statvfs(place)
         return found.f_bavail * found.f_frsize
 
     def is_still(self, path: str, version: str) -> bool:  # noqa: ARG002
@@ -248,6 +272,14 @@ class LocalDisk(WritableStore):
                 with suppress(OSError):
                     os.unlink(name, dir_fd=directory)
                 raise
+
+
+def _flush(directory: str) -> None:
+    descriptor = os.open(directory, _DIRECTORY & ~os.O_NOFOLLOW)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _split(path: str) -> tuple[str, str]:

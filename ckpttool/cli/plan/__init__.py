@@ -11,6 +11,8 @@ COMMANDS = {
     "rewind": ("ckpttool.cli.plan.batches:rewind", "Go back to the end of a batch, or to what was there at a time."),
     "drop-batch": ("ckpttool.cli.plan.batches:drop_batch", "Plan anew the batch that is planned and not committed."),
     "offsets": ("ckpttool.cli.plan.offsets:offsets", "Let the next batch begin at other offsets of its Kafka topics."),
+    "clone": ("ckpttool.cli.plan.places:clone", "Copy the checkpoint to another place, for a query of its own."),
+    "fork": ("ckpttool.cli.plan.places:fork", "Begin a new checkpoint at another place, where this one stands."),
     "source": ("ckpttool.cli.plan.sources:source", "Fit the checkpoint to a query with other sources."),
     "skip-batch": ("ckpttool.cli.plan.batches:skip_batch", "Go on after the batch that is planned and not committed."),
     "query-id": (
@@ -63,7 +65,7 @@ Examples:
   ckpt plan drop-batch /data/checkpoints/orders --sink /data/orders
 
 \b
-Not yet, and each says why: sink-log, source-log, reset-state, repartition, downgrade.""",
+Not yet, and each says why: relocate, sink-log, source-log, reset-state, repartition, downgrade.""",
 )
 def plan() -> None:
     """Plan what somebody wants of a checkpoint, and say which restart follows.

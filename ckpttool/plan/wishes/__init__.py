@@ -14,6 +14,7 @@ from ckpttool.plan.wishes.batches import DropBatch, SkipBatch
 from ckpttool.plan.wishes.gc import Gc
 from ckpttool.plan.wishes.later import Later
 from ckpttool.plan.wishes.offsets import SetOffsets
+from ckpttool.plan.wishes.places import Clone, Fork
 from ckpttool.plan.wishes.query_id import QueryId
 from ckpttool.plan.wishes.rename_found import RenameFound
 from ckpttool.plan.wishes.renumber import Renumber
@@ -27,7 +28,9 @@ __all__ = [
     "BY_VERB",
     "AnyWish",
     "ChangeSources",
+    "Clone",
     "DropBatch",
+    "Fork",
     "Gc",
     "Later",
     "QueryId",
@@ -49,6 +52,8 @@ AnyWish = (
     | SkipBatch
     | SetOffsets
     | ChangeSources
+    | Clone
+    | Fork
     | QueryId
     | Renumber
     | SetLedger

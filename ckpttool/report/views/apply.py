@@ -161,6 +161,8 @@ def _spell(steps: list[PlannedStep]) -> str:
         return f"set aside {folder}{slash}{', '.join(told[:_SHOWN])}{more}"
     if first.kind == "write":
         return f"write {first.path}"
+    if first.kind == "copy":
+        return f"copy {first.path}"
     if first.kind == "move":
         return f"move {first.path} to {first.to}"
     if first.kind == "delta_restore":
