@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
@@ -131,8 +132,16 @@ def _log_time(store: Store, name: str) -> int | None:
 
 def _other_places(store: Store, own: Iterable[SinkFileEntry]) -> Iterator[str]:
     """Directories of entries, which are whole URLs, that do not lie below this output, as far as its name tells."""
-    here = _last(store.url)
-    return (path.rpartition("/")[0] for entry in own if f"/{here}/" not in (path := unquote(entry.path)))
+    names = _names_of(store.url)
+    paths = (unquote(entry.path) for entry in own)
+    return (path.rpartition("/")[0] for path in paths if not any(f"/{name}/" in path for name in names))
+
+
+def _names_of(url: str) -> set[str]:
+    """What the output may be called in its entries: on the local disk a link has two names, and `.` another one."""
+    if not is_local(url):
+        return {_last(url)}
+    return {_last(os.path.abspath(url)), _last(os.path.realpath(url))}
 
 
 def _last(path: str) -> str:

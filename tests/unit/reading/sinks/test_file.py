@@ -6,6 +6,8 @@ import os
 import shutil
 from pathlib import Path
 
+import pytest
+
 from ckpttool.model import SinkFileEntry
 from ckpttool.reading.sinks import load_sink
 from ckpttool.scene.sinks import SinkEvidence
@@ -70,6 +72,16 @@ def test_an_output_that_was_moved_shows_nothing_of_what_was_written_before(tmp_p
     (tmp_path / "elsewhere/_spark_metadata/0").write_bytes(encode_sink_log([entry]))
     parted = load_sink(str(tmp_path / "elsewhere"), query_id=Q).writes[0]
     assert (parted.rows_lost, parted.elsewhere) == (None, f"file://{tmp_path}/out/name=ash")
+
+
+@pytest.mark.parametrize("way", [".", "./", "../out", "../out/.", "../link"])
+def test_whatever_the_way_to_an_output_is_it_lies_where_its_entries_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    output(tmp_path / "out", {"0": [0]})
+    (tmp_path / "link").symlink_to(tmp_path / "out")
+    monkeypatch.chdir(tmp_path / "out")
+    assert load_sink(way, query_id=Q).writes[0].rows_lost is None
 
 
 def test_an_entry_without_a_file_was_never_written_but_in_partitions(tmp_path: Path) -> None:
