@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from ckpttool.formats import layout
 from ckpttool.plan.repair import Refusal, Repair
@@ -21,7 +22,7 @@ class Gc(Wish, frozen=True, tag="gc"):
 
     def dates(self, scene: Scene) -> Iterator[str]:
         yield _newest_commit(scene)
-        yield from _leftovers(scene)
+        yield from islice(_leftovers(scene), _AT_MOST)  # of more nothing is set aside
 
     def repair(self, scene: Scene) -> Repair | Refusal:
         ages = scene.checkpoint.modified_ms

@@ -51,6 +51,13 @@ def test_of_state_too(tmp_path: Path) -> None:
     assert "state/0/0/.3.delta.crc" not in named
 
 
+def test_of_too_many_none_is_dated_and_none_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ckpttool.plan.wishes.gc._AT_MOST", 2)
+    build(tmp_path, STORY)
+    left(tmp_path, *(f"offsets/.{number}.{UUID}.tmp" for number in range(3)), time=commit_time(tmp_path) - 10)
+    assert "3 leftovers, more than" in why(plan_for(tmp_path, Gc()))
+
+
 def test_nothing_is_left(tmp_path: Path) -> None:
     assert "stands there already" in why(plan_for(build(tmp_path, STORY), Gc()))
 
