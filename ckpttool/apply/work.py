@@ -84,7 +84,7 @@ class Work:
         self.plan, self.changes = plan, FileChanges(plan)
         self.trees, self.checkpoint, self.origin = trees, trees[0], origin
         self.outcome, self.settings = outcome, settings
-        self.tables = table_changes(plan)
+        self.tables = table_changes(plan, settings.storage)
         self.by_hand = by_hand(plan)
         self.journal = Journal(self.checkpoint, plan.id)
 

@@ -7,15 +7,17 @@ is what delta-rs would do although it must not, or cannot.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
 from ckpttool.apply.outcome import StoppedFenced, WhyNot
 from ckpttool.apply.plan_file import PlanFile
-from ckpttool.errors import Unavailable
+from ckpttool.apply.sinks.options import for_delta_rs
+from ckpttool.errors import Refused, Unavailable
 from ckpttool.releases.delta import WRITTEN_BY_DELTA_RS
+from ckpttool.storage.remote_errors import harmless
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -37,13 +39,15 @@ class TableChange(Struct, frozen=True):
     batch: int
     was: int
     recorded: int | None
+    storage: Mapping[str, str] = {}
 
     @property
     def n(self) -> int:
         return self.steps[-1]
 
 
-def table_changes(plan: PlanFile) -> list[TableChange]:
+def table_changes(plan: PlanFile, storage: Mapping[str, str] | None = None) -> list[TableChange]:
+    """`storage`: options of the stores that they lie in."""
     found: list[TableChange] = []
     marks = {mark.path: mark for mark in plan.relies_on.sinks}
     for step in plan.steps:
@@ -57,15 +61,17 @@ def table_changes(plan: PlanFile) -> list[TableChange]:
         version = restores[0].version if restores else None
         recorded = mark.ledger.get(step.app_id)
         found.append(
-            TableChange(numbers, plan.id, step.table, version, step.app_id, step.version, mark.version, recorded)
+            TableChange(
+                numbers, plan.id, step.table, version, step.app_id, step.version, mark.version, recorded, storage or {}
+            )
         )
     return found
 
 
 def not_possible(change: TableChange) -> Iterator[WhyNot]:
     try:
-        table = _opened(change.table)
-    except Unavailable as error:
+        table = _opened(change)
+    except (Unavailable, Refused) as error:
         yield WhyNot("sink-feature", error.message, next_step=error.next_step)
         return
     protocol = table.protocol()
@@ -82,7 +88,7 @@ def not_possible(change: TableChange) -> Iterator[WhyNot]:
 
 def state_of(change: TableChange) -> State:
     """Told by our marks: they are in the very commits that they tell of."""
-    table = _opened(change.table)
+    table = _opened(change)
     version = table.version()
     if table.transaction_version(_mark(change, "undo")) == change.n:
         return "old" if version == change.was + 2 else "other"
@@ -109,7 +115,7 @@ def take_back(change: TableChange) -> bool:
 
 
 def told(change: TableChange) -> dict[str, Any]:
-    table = _opened(change.table)
+    table = _opened(change)
     return {
         "path": change.table,
         "version_before": change.was,
@@ -132,7 +138,7 @@ def _commit(change: TableChange, doing: Literal["apply", "undo"], version: int |
     from deltalake import CommitProperties
     from deltalake.exceptions import DeltaError
 
-    table = _opened(change.table)
+    table = _opened(change)
     expected = change.was if doing == "apply" else change.was + 1
     if table.version() != expected:
         raise StoppedFenced(changed(change, table.version()))
@@ -147,7 +153,7 @@ def _commit(change: TableChange, doing: Literal["apply", "undo"], version: int |
             table.create_write_transaction(
                 actions=[], mode="append", schema=table.schema(), commit_properties=properties
             )
-    except DeltaError as error:
+    except (DeltaError, OSError) as error:
         reason = str(error).splitlines()[0][:200]
         raise StoppedFenced(WhyNot("sink-changed", f"{change.table}: {reason}", next_step=_BY_HAND)) from None
 
@@ -170,16 +176,17 @@ def _transaction(app_id: str, version: int) -> Any:
     return make_one(app_id, version, last_updated=int(time.time() * 1000))
 
 
-def _opened(table: str) -> DeltaTable:
+def _opened(change: TableChange) -> DeltaTable:
     try:
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
     except ImportError:
         raise Unavailable(_NEEDED, "pip install 'ckpttool[delta]'") from None
+    url, options = for_delta_rs(change.table, change.storage)
     try:
-        return DeltaTable(table)
-    except DeltaError as error:
-        raise Unavailable(f"{table}: {str(error).splitlines()[0][:200]}") from None
+        return DeltaTable(url, storage_options=options)
+    except (DeltaError, OSError) as error:
+        raise Unavailable(f"{change.table}: {harmless(str(error)) or type(error).__name__}") from None
 
 
 def all_in(changes: Sequence[TableChange], state: State) -> bool:
