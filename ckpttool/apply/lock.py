@@ -45,12 +45,18 @@ class ForeignLock(Struct, frozen=True):
 
 
 def held_by(store: WritableStore) -> Lock | ForeignLock | None:
-    if store.look(places.LOCK) is None:
+    found = store.look(places.LOCK)
+    if found is None:
         return None
     try:
         return msgspec.json.decode(b"".join(store.pieces(places.LOCK)), type=Lock)
     except msgspec.MsgspecError:
         return ForeignLock()
+    except CkptError:
+        now = store.look(places.LOCK)
+        if now is not None and now.version == found.version:
+            raise
+        return held_by(store)  # it was let go meanwhile
 
 
 @contextmanager

@@ -72,6 +72,21 @@ def sampled(name: str) -> Callable[[Path], Path]:
     return make
 
 
+def swept(version: str, base: str) -> Callable[[Path], Path]:
+    """One of the checkpoints that the sweep damages."""
+
+    def make(folder: Path) -> Path:
+        from tests.differential.sweep.load import materialise
+
+        return materialise(version, base, [], folder / "swept")
+
+    return make
+
+
+def gone(path: str) -> Callable[[Path], object]:
+    return lambda root: (root / path).unlink()
+
+
 def torn(path: str) -> Callable[[Path], object]:
     return lambda root: (root / path).write_text("torn")
 
@@ -88,6 +103,14 @@ STAGES = (
     Stage("start-over", sampled("3.5.7-windowed-agg-hdfs-state-directory-missing"), "start-over"),
     Stage("skip", sampled("3.5.7-file-to-parquet-last-commit-missing"), "skip-batch", None, ("output",)),
     Stage("commit-again", sampled("4.2.0-file-to-parquet-commit-file-empty"), "write-commit-again", None, ("output",)),
+)
+# What else is tried at length: other state, and other steps.
+EVERY = (
+    *STAGES,
+    Stage("rewind-rocksdb", swept("3.5.7", "window-rocksdb-json"), "rewind-to-batch", 2, ("output",)),
+    Stage("rewind-changelog", swept("4.2.0", "window-changelog-each"), "rewind-to-batch", 2),
+    Stage("rewind-state-ids", swept("4.2.0", "window-ids-each"), "rewind-to-batch", 2),
+    Stage("offsets", story("k0-10 c | k10-30 c | k30-60 c", gone("offsets/1")), "copy-as-previous-offsets"),
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -17,7 +18,7 @@ from ckpttool.apply.plan_file import PlanFile
 from ckpttool.apply.run import exit_code_of
 from ckpttool.errors import NotFound
 from tests.apply.dying import Killed, System, on
-from tests.apply.stages import FENCES, STAGES, Stage, Tree, bodies, bury, carry_out, go_on, take_back, tree_of
+from tests.apply.stages import EVERY, FENCES, STAGES, Stage, Tree, bodies, bury, carry_out, go_on, take_back, tree_of
 
 SEED = 18
 
@@ -121,12 +122,15 @@ def telling(calls: list[str]) -> list[tuple[int, str]]:
 _LAST, _BEFORE = 48, 12
 
 
-def walk(stage: Stage, folder: Path, choose: Callable[[list[str]], list[tuple[int, str]]]) -> None:
-    trial = Trial(stage, folder)
+def walk(stage: Stage, folder: Path, choose: Callable[[list[str]], list[tuple[int, str]]]) -> Counter[str]:
+    """Tells how many images were tried, by what came to the process."""
+    trial, tried = Trial(stage, folder), Counter[str]()
     for at, fate in choose(trial.calls):
         trial.killed(at, fate)
         with imaged(trial, folder) as image:
             trial.check_both_ends(image)
+        tried[fate] += 1
+    return tried
 
 
 @contextmanager
@@ -143,7 +147,7 @@ def test_it_is_old_or_new_or_fenced_and_both_ways_lead_out(stage: Stage, tmp_pat
 
 
 @pytest.mark.at_length
-@pytest.mark.parametrize("stage", STAGES, ids=str)
+@pytest.mark.parametrize("stage", EVERY, ids=str)
 def test_so_it_is_after_every_operation(stage: Stage, tmp_path: Path) -> None:
     walk(stage, tmp_path / "trial", in_any_order)
 
@@ -175,17 +179,19 @@ def ended(command: Callable[[], object]) -> None:
         command()
 
 
-def twice(stage: Stage, folder: Path, first: int, second: int | None) -> None:
-    trial = Trial(stage, folder)
+def twice(stage: Stage, folder: Path, first: int, second: int | None) -> int:
+    """Tells how many images were tried."""
+    trial, tried = Trial(stage, folder), 0
     begun = (one for one in in_any_order(trial.calls) if one[0] > len(trial.calls) // 3)
     for at, fate in islice(begun, first):
         trial.killed(at, fate)
         with imaged(trial, folder) as image:
             if not any(trial.checkpoint.glob("_ckpt/applies/*/plan.json")):
                 continue
-            killed_again(trial, image, lambda: go_on(trial.checkpoint), trial.new, second)
+            tried += killed_again(trial, image, lambda: go_on(trial.checkpoint), trial.new, second)
             trial.put_back(image)
-            killed_again(trial, image, lambda: take_back(trial.checkpoint), trial.old, second)
+            tried += killed_again(trial, image, lambda: take_back(trial.checkpoint), trial.old, second)
+    return tried
 
 
 @pytest.mark.parametrize("stage", STAGES[:5], ids=str)
@@ -194,7 +200,7 @@ def test_killed_twice_it_leads_out_as_well(stage: Stage, tmp_path: Path) -> None
 
 
 @pytest.mark.at_length
-@pytest.mark.parametrize("stage", STAGES, ids=str)
+@pytest.mark.parametrize("stage", EVERY, ids=str)
 def test_killed_twice_at_length(stage: Stage, tmp_path: Path) -> None:
     twice(stage, tmp_path / "trial", 12, None)
 
@@ -260,7 +266,7 @@ def test_so_is_what_cannot_be_read_or_flushed(error: str, for_good: bool, tmp_pa
 
 @pytest.mark.at_length
 @pytest.mark.parametrize("error", ERRORS)
-@pytest.mark.parametrize("stage", STAGES, ids=str)
+@pytest.mark.parametrize("stage", EVERY, ids=str)
 def test_so_it_is_at_every_call(stage: Stage, error: str, tmp_path: Path) -> None:
     trial = Trial(stage, tmp_path / "trial")
     count = calls_with_looks(trial)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.apply.power import images, lay, recorded
-from tests.apply.stages import STAGES, Stage, bodies, bury, carry_out, go_on, take_back
+from tests.apply.stages import EVERY, STAGES, Stage, bodies, bury, carry_out, go_on, take_back
 from tests.apply.test_killed import Trial, imaged
 from tests.apply.test_seen import ids, told
 
@@ -86,7 +86,7 @@ def test_what_the_disk_forgot_leads_out_as_well(stage: Stage, walked: Walk, tmp_
 
 @pytest.mark.at_length
 @pytest.mark.parametrize("walked", WALKS)
-@pytest.mark.parametrize("stage", STAGES, ids=str)
+@pytest.mark.parametrize("stage", EVERY, ids=str)
 def test_so_it_does_after_every_operation(stage: Stage, walked: Walk, tmp_path: Path) -> None:
     assert walked(stage, tmp_path / "trial", None) >= 10
 

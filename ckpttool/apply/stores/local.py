@@ -17,7 +17,8 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
 
 from ckpttool.apply.outcome import NotApplied, WhyNot
 from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, OwnerDiffers, WritableStore
@@ -32,6 +33,7 @@ _PRIVATE = 0o600
 _NOREPLACE = 1  # a flag of renameat2(2)
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)  # of a file system that does not know them
 _NOT_EXCLUSIVE = WhyNot("no-exclusive-create", "this file system lets two write the same new file: no lock holds here")
+_TRIES = 8  # to get a new file before somebody sweeps
 
 
 class LocalDisk(WritableStore):
@@ -121,6 +123,7 @@ class LocalDisk(WritableStore):
         self.requests["write"] += 1
         folder, name = _split(path)
         with _telling(path), self._directory(folder) as directory, self._staged(body, bearing) as staged:
+            _free(directory, LOCK_EX)
             _expect(name, directory, version, path)
             os.rename(staged[0], name, src_dir_fd=staged[1], dst_dir_fd=directory)
             os.fsync(directory)
@@ -129,6 +132,7 @@ class LocalDisk(WritableStore):
         self.requests["delete"] += 1
         folder, name = _split(path)
         with _telling(path), self._directory(folder) as directory:
+            _free(directory, LOCK_EX)
             _expect(name, directory, version, path)
             os.unlink(name, dir_fd=directory)
             os.fsync(directory)
@@ -210,11 +214,18 @@ class LocalDisk(WritableStore):
 
     def sweep(self) -> None:
         for name in self.names(self._staging) or ():
-            with _telling(name), self._directory(self._staging) as directory, suppress(FileNotFoundError):
-                os.unlink(name, dir_fd=directory)
+            path = f"{self._staging}/{name}"
+            with _telling(path), suppress(FileNotFoundError), self._opened(path) as descriptor:
+                if _free(descriptor, LOCK_EX | LOCK_NB):
+                    self._unlink(path)
         self.remove_directory(self._staging)
 
     # -- within --------------------------------------------------------------------------------------------------------
+
+    def _unlink(self, path: str) -> None:
+        folder, name = _split(path)
+        with self._directory(folder) as directory:
+            os.unlink(name, dir_fd=directory)
 
     def _size_of(self, path: str) -> int:
         folder, name = _split(path)
@@ -256,22 +267,33 @@ class LocalDisk(WritableStore):
     @contextmanager
     def _staged(self, body: Iterable[bytes], bearing: Bearing | None) -> Iterator[tuple[str, int]]:
         """A file that is whole, and on the disk, under a name that nobody looks for; gone if nobody takes it."""
-        name = uuid.uuid4().hex
-        with self._directory(self._staging, make=True) as directory:
+        with ExitStack() as opened:
+            name, descriptor, directory = self._new_file(opened)
             try:
-                descriptor = os.open(name, _NEW, _PRIVATE, dir_fd=directory)
-                try:
-                    for piece in body:
-                        _write(descriptor, piece)
-                    _bear(descriptor, bearing or _bearing(os.fstat(directory)), is_like=bearing is None)
-                    os.fsync(descriptor)
-                finally:
-                    os.close(descriptor)
+                for piece in body:
+                    _write(descriptor, piece)
+                _bear(descriptor, bearing or _bearing(os.fstat(directory)), is_like=bearing is None)
+                os.fsync(descriptor)
                 yield name, directory
             except BaseException:
                 with suppress(OSError):
                     os.unlink(name, dir_fd=directory)
                 raise
+
+    def _new_file(self, opened: ExitStack) -> tuple[str, int, int]:
+        """Its name, the file, and its directory. It is ours while we hold it: whoever sweeps leaves it then, and may
+        have been faster."""
+        name = uuid.uuid4().hex
+        for tries_left in reversed(range(_TRIES)):
+            with suppress(FileNotFoundError) if tries_left else nullcontext(), ExitStack() as trying:
+                directory = trying.enter_context(self._directory(self._staging, make=True))
+                descriptor = os.open(name, _NEW, _PRIVATE, dir_fd=directory)
+                trying.callback(os.close, descriptor)
+                _free(descriptor, LOCK_SH)
+                os.stat(name, dir_fd=directory)
+                opened.enter_context(trying.pop_all())
+                return name, descriptor, directory
+        raise AssertionError
 
 
 def _flush(directory: str) -> None:
@@ -309,6 +331,17 @@ def _rename_exclusively(staged: tuple[str, int], name: str, directory: int) -> N
     if library.renameat2(staged[1], os.fsencode(staged[0]), directory, os.fsencode(name), _NOREPLACE):
         number = ctypes.get_errno()
         raise NotApplied(_NOT_EXCLUSIVE) if number in _NO_LINKS else OSError(number, os.strerror(number))
+
+
+def _free(descriptor: int, operation: int) -> bool:
+    """Whether nobody else of us is at it; until it is closed, it is ours. A file system may have no such locks."""
+    try:
+        flock(descriptor, operation)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _entered(name: str, directory: int, make: bool) -> int:
