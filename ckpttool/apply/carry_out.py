@@ -222,7 +222,8 @@ def directories_of(work: Work) -> dict[tuple[int, str], Bearing]:
     """Those in which names change, before anything is changed."""
     touched = {(change.tree, change.path.rpartition("/")[0]) for change in work.changes.every}
     touched |= {(0, path) for path in work.changes.directories} | {(tree, "") for tree in range(len(work.trees))}
-    touched |= {(0, path.rpartition("/")[0]) for path in (*work.changes.directories, *work.plan.wires)}
+    beside = (*work.changes.directories, *work.changes.made_directories, *work.plan.wires)
+    touched |= {(0, path.rpartition("/")[0]) for path in beside}
     found = {one: work.trees[one[0]].bearing_of(one[1]) for one in touched}
     return {one: bearing for one, bearing in found.items() if bearing is not None}
 

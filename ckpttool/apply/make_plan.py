@@ -108,7 +108,7 @@ def make_plan(
         raise Refused("a URL with a password or a signature in it is not saved", "give those as storage options")
     steps = planned_steps(before, option)
     is_born = url != origin
-    wires = wires_of(before) if any(step.kind != "conf" for step in steps) and not is_born else []
+    wires = _wires(before, store) if any(step.kind != "conf" for step in steps) and not is_born else []
     if is_born:
         relies_on = _place_to_be_born(url, steps, before, store, storage or {})
     else:
@@ -232,7 +232,9 @@ def _relied_on(
     store: Store,
     storage: Mapping[str, str],
 ) -> ReliedOn:
+    opens = opened(before, after)
     touched, names = set(wires), directories(before)
+    names |= {one for one in opens if one != layout.METADATA and is_directory(store, one)}  # where a file belongs
     outside: list[FileMark] = []
     for path in dict.fromkeys(step.path for step in steps if step.path):
         if is_of_sink(path):
@@ -249,7 +251,7 @@ def _relied_on(
     names.update(folder for target in targets for folder in _folders(target))
     unread = state_files(after) - touched
     there = {one for one in names if not one or is_directory(store, one)}
-    read = (touched | opened(before, after) | (names - there)) - unread
+    read = (touched | opens | names) - there - unread
     files = [*mark_files(store, sorted(read)), *(mark_unread(store, one) for one in sorted(unread))]
     return ReliedOn(
         files=[*files, *outside],
@@ -291,6 +293,13 @@ def _moved_to(store: Store, step: PlannedStep) -> Iterator[str]:
     """Where the files of a directory come to lie."""
     old, new = step.path or "", step.to or ""
     return (f"{new}{path.removeprefix(old)}" for path in files_below(store, old))
+
+
+def _wires(before: Scene, store: Store) -> list[str]:
+    """None where a directory stands in the place of a file, or the other way round."""
+    return [
+        one for one in wires_of(before) if is_directory(store, one.rpartition("/")[0]) and not is_directory(store, one)
+    ]
 
 
 def _folders(path: str) -> Iterator[str]:

@@ -130,7 +130,8 @@ def _keep_out(work: Work) -> None:
 def _wires_of_now(work: Work) -> list[str]:
     root = tuple(work.checkpoint.names("") or ())
     heads = [_highest(work, log) for log in (layout.OFFSETS, layout.COMMITS)]
-    return fence.wires_after(heads[0], heads[1], root) if work.plan.wires else []
+    wires = fence.wires_after(heads[0], heads[1], root) if work.plan.wires else []
+    return [one for one in wires if one not in work.changes.directories]  # which come again
 
 
 def _highest(work: Work, log: str) -> int | None:

@@ -115,7 +115,13 @@ class Work:
 
     @property
     def changes_anything(self) -> bool:
-        return bool(self.changes.every or self.tables or self.by_hand or self.changes.changes_metadata)
+        return bool(
+            self.changes.every
+            or self.changes.directories
+            or self.tables
+            or self.by_hand
+            or self.changes.changes_metadata
+        )
 
     @property
     def is_begun(self) -> bool:

@@ -225,18 +225,16 @@ def _way_out(before: Scene, chain: Sequence[Repair], after: Scene) -> WayOut:
 
 def _in_order(steps: Iterator[Step]) -> tuple[Step, ...]:
     """The sink first, then state, then the rest; each in the order in which it was told. What several repairs of one
-    way write is written once, as the last of them has it."""
-    told = list(dict.fromkeys(steps))
-    last = {step.path: step for step in told if isinstance(step, Write)}
+    way write is written once, as the last of them has it, and not at all if one after that sets it aside."""
     kept: list[Step] = []
     touched: set[str] = set()  # set aside, or written, by a repair before
-    for step in told:
-        if isinstance(step, SetAside):
-            if step.path not in touched:
-                kept.append(step)
-        elif not isinstance(step, Write) or last[step.path] is step:
+    for step in steps:
+        path = step.path if isinstance(step, SetAside | Write) else None
+        if path is not None:
+            kept = [one for one in kept if not (isinstance(one, Write) and f"{one.path}/".startswith(f"{path}/"))]
+        if step not in kept and not (isinstance(step, SetAside) and path in touched):
             kept.append(step)
-        touched |= {step.path} if isinstance(step, SetAside | Write) else set()
+        touched |= {path} if path is not None else set()
     return tuple(sorted(kept, key=_place))
 
 

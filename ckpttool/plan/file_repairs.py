@@ -107,6 +107,10 @@ def _empty_entries(scene: Scene, log: SourceLog, numbers: list[int]) -> Repair |
             steps.extend(set_aside_checksum(scene.root, path, "what is left of it"))
             steps.append(write(scene.root, path, content, "an entry without files, so that the log is whole"))
     pending = scene.is_replay and all(number > _read_before(scene, log) for number in numbers)
+    if pending and (elsewhere := _listed_elsewhere(log, numbers)) is not None:
+        misnamed = layout.source_entry(log.name, elsewhere)
+        why = f"{misnamed} lists the files of {layout.source_entry(log.name, numbers[0])}, and they would never be read"
+        return Refusal("empty-source-log-entry", why)
     held = scene.any_holds(scene.planned or 0) if pending else True
     spelled = ", ".join(layout.source_entry(log.name, number) for number in numbers[:3])
     return Repair(
@@ -117,6 +121,12 @@ def _empty_entries(scene: Scene, log: SourceLog, numbers: list[int]) -> Repair |
         conditions=(_NOT_TOO_OLD,),
         trap=_NOT_TOLD,
     )
+
+
+def _listed_elsewhere(log: SourceLog, numbers: list[int]) -> int | None:
+    """The entry that has the files of one of these: it was renamed, or copied."""
+    others = (number for number in sorted(log.entries) if number not in numbers)
+    return next((one for one in others if any(entry.batch_id in numbers for entry in log.entries[one])), None)
 
 
 def _compact_refused(path: str) -> Refusal:

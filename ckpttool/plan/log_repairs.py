@@ -220,7 +220,12 @@ def source_count(scene: Scene) -> Proposals:
         return
     newest, before = (scene.checkpoint.offsets.get(one) for one in (planned, planned - 1))
     if scene.committed == planned and newest and newest.sources:
-        yield _copy_as_previous(scene, planned, planned, Cost())
+        others = {len(one.sources) for batch, one in scene.checkpoint.offsets.items() if batch < planned - 1}
+        if others and len(newest.sources) not in others:
+            why = f"it has {len(newest.sources)} sources, and those before it {' or '.join(map(str, sorted(others)))}"
+            yield Refusal("copy-as-previous-offsets", f"offsets/{planned} seems to be the wrong one: {why}")
+        else:
+            yield _copy_as_previous(scene, planned, planned, Cost())
     if before is None or before.sources:
         yield drop_or_rewind(scene, planned)
 

@@ -87,6 +87,18 @@ def gone(path: str) -> Callable[[Path], object]:
     return lambda root: (root / path).unlink()
 
 
+def a_directory_at(path: str) -> Callable[[Path], object]:
+    return lambda root: (root / path / "within").mkdir(parents=True)
+
+
+def emptied(path: str) -> Callable[[Path], object]:
+    def empty(root: Path) -> None:
+        for below in (root / path).iterdir():
+            shutil.rmtree(below)
+
+    return empty
+
+
 def torn(path: str) -> Callable[[Path], object]:
     return lambda root: (root / path).write_text("torn")
 
@@ -110,6 +122,8 @@ EVERY = (
     Stage("rewind-rocksdb", swept("3.5.7", "window-rocksdb-json"), "rewind-to-batch", 2, ("output",)),
     Stage("rewind-changelog", swept("4.2.0", "window-changelog-each"), "rewind-to-batch", 2),
     Stage("rewind-state-ids", swept("4.2.0", "window-ids-each"), "rewind-to-batch", 2),
+    Stage("directory", story("k0-10 c | k10-30 c | k30-60", a_directory_at("commits/2")), "set-aside-directory"),
+    Stage("entries", story(FILES, emptied("sources")), "empty-source-log-entry"),
     Stage("offsets", story("k0-10 c | k10-30 c | k30-60 c", gone("offsets/1")), "copy-as-previous-offsets"),
 )
 

@@ -146,6 +146,14 @@ def test_it_is_old_or_new_or_fenced_and_both_ways_lead_out(stage: Stage, tmp_pat
     walk(stage, tmp_path / "trial", telling)
 
 
+@pytest.mark.parametrize("stage", EVERY[len(STAGES) :], ids=str)
+def test_taken_back_it_is_what_it_was(stage: Stage, tmp_path: Path) -> None:
+    trial = Trial(stage, tmp_path / "trial")
+    assert bodies(trial.new) != bodies(trial.old)
+    trial.take_back()
+    assert trial.now == trial.old
+
+
 @pytest.mark.at_length
 @pytest.mark.parametrize("stage", EVERY, ids=str)
 def test_so_it_is_after_every_operation(stage: Stage, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
-"""Laws of carrying plans out and of taking them back, in memory: over checkpoints, damages, ways out and moments at which
-somebody is killed, all of them drawn."""
+"""Laws of carrying plans out and of taking them back, in memory: over checkpoints, damages, ways out, and moments at
+which somebody is killed, all of them drawn."""
 
 from __future__ import annotations
 

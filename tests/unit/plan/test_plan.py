@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from ckpttool.plan import SetAside, Step, _in_order
+from ckpttool.plan.steps import write
 from ckpttool.scene.sinks import LedgerEntry, SinkEvidence
 from tests.builders import QUERY_ID, build
 from tests.take_steps import take_steps
@@ -139,3 +141,45 @@ def test_ways_out_have_ids_of_their_own(tmp_path: Path) -> None:
     sink = delta(0, 1, 2, key=None)
     plan, _ = look(tmp_path, replace(sink, ledger=(*sink.ledger, other)))
     assert ids(plan)[:2] == ["restore-query-id", "restore-query-id:2"]
+
+
+def test_what_a_later_repair_sets_aside_is_not_written() -> None:
+    """A commit is written again, and then its batch is undone: neither may be left."""
+    steps: list[Step] = [
+        aside("commits/3"),
+        written("commits/3"),
+        aside("offsets/3"),
+        aside("commits/3"),
+        written("commits/2"),
+    ]
+    assert _in_order(iter(steps)) == (aside("commits/3"), aside("offsets/3"), written("commits/2"))
+    assert _in_order(iter([written("offsets/4"), aside("offsets/4")])) == ()
+    assert _in_order(iter([written("offsets/4"), aside("offsets")])) == (aside("offsets"),)
+
+
+def aside(path: str) -> Step:
+    return SetAside(path=path, why="because", shell="")
+
+
+def written(path: str) -> Step:
+    return write("/q", path, b"v1\n{}", "because")
+
+
+def test_offsets_with_another_number_of_sources_than_all_before_are_not_copied(tmp_path: Path) -> None:
+    build(tmp_path, "k0-10 c | k10-30 c | k30-60 k0-5 c")
+    plan, restart = look(tmp_path)
+    assert restart.outcome == "error"
+    assert "copy-as-previous-offsets" not in ids(plan)
+    assert any(one.id == "copy-as-previous-offsets" and "wrong one" in one.why for one in plan.refused)
+
+
+def test_an_entry_is_not_emptied_whose_files_another_one_lists(tmp_path: Path) -> None:
+    """They would never be read: the batch that reads them is planned, and no longer finds them."""
+    build(tmp_path, "f0 c | f1 c | f2")
+    log = tmp_path / "sources" / "0"
+    (log / "2").rename(log / "3")
+    plan, _ = look(tmp_path)
+    assert "empty-source-log-entry" not in ids(plan)
+    (log / "3").unlink()
+    plan, _ = look(tmp_path)
+    assert "empty-source-log-entry" in ids(plan)
