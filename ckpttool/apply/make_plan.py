@@ -270,7 +270,9 @@ def _origin(url: str, steps: Sequence[PlannedStep], store: Store) -> Origin:
     }
     if layout.METADATA in names_in(store, ""):
         files.add(layout.METADATA)
-    names = [mark_names(store, one) for path in folders for one in directories_below(store, path)]
+    logs = [path for path in layout.LOGS if is_directory(store, path)]  # a batch that is written adds a name there
+    below = dict.fromkeys(one for path in (*logs, *folders) for one in directories_below(store, path))
+    names = [mark_names(store, one) for one in below]
     return Origin(url, list(mark_files(store, sorted(files))), [mark_names(store, ""), *names])
 
 

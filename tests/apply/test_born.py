@@ -7,12 +7,14 @@ import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from ckpttool.api import Restarted
 from ckpttool.apply.outcome import Outcome
 from ckpttool.apply.plan_file import PlanFile
+from ckpttool.apply.work import Work
 from ckpttool.errors import NotFound
 from ckpttool.plan.wishes import Clone, Fork
 from tests.apply.dying import System, on
@@ -129,6 +131,25 @@ def test_the_old_one_has_to_stay(born: Born) -> None:
     assert outcome.state == "refused"
     assert "plan-does-not-fit" in ids(outcome)
     assert not born.there.exists()
+
+
+@pytest.mark.parametrize(("moment", "state"), [("wires_up", "refused"), ("take", "stopped")])
+def test_what_is_written_there_meanwhile_is_seen(born: Born, moment: str, state: str) -> None:
+    """Before the first file is copied nothing has happened; later the copy stays fenced, until it is taken back."""
+    real, newest = getattr(Work, moment), born.here / "offsets" / "1"
+
+    def late(work: Work, *given: object) -> object:
+        newest.with_name("2").write_bytes(newest.read_bytes())
+        return real(work, *given)
+
+    with patch.object(Work, moment, late):
+        outcome = carry_out(born.plan)
+    assert (outcome.state, set(ids(outcome))) == (state, {"plan-does-not-fit"})
+    born.check_the_new_one()
+    assert (born.there / "metadata").exists() == (state == "stopped")
+    if state == "stopped":
+        assert (take_back(born.there) or outcome).state == "undone"
+        assert not born.there.exists()
 
 
 def test_one_that_was_started_is_not_removed(born: Born) -> None:
