@@ -35,6 +35,7 @@ class Trial:
         with on(System()) as whole:
             assert carry_out(self.plan).state == "applied"
         self.calls, self.new = whole.told, tree_of(self.folder)
+        self.lost_a_time = False
 
     def put_back(self, image: Path) -> None:
         shutil.rmtree(self.folder)
@@ -84,10 +85,13 @@ class Trial:
         assert self.now == self.old | self.time_that_nobody_kept(image)
 
     def time_that_nobody_kept(self, image: Path) -> Tree:
-        """The checkpoint's own directory gets `_ckpt/` before its time is written down."""
+        """The checkpoint's own directory gets `_ckpt/` before its time is written down: by then it may be another."""
         here = str(self.checkpoint.relative_to(self.folder))
-        kept = any((image / here / "_ckpt").glob("applies/*/backup.json"))
+        kept = not self.lost_a_time and self.is_backed_up(image / here)
         return {} if kept else {here: self.now[here]}
+
+    def is_backed_up(self, checkpoint: Path) -> bool:
+        return any((checkpoint / "_ckpt").glob("applies/*/backup.json"))
 
 
 def kill(command: Callable[[], object], at: int, fate: str) -> bool:

@@ -58,6 +58,7 @@ def applying(stage: Stage, folder: Path, most: int | None) -> int:
 def going_on(stage: Stage, folder: Path, most: int | None) -> int:
     trial = Trial(stage, folder)
     trial.killed(2 * len(trial.calls) // 3, "kill")
+    trial.lost_a_time = not trial.is_backed_up(trial.checkpoint)
     bury(trial.checkpoint)
     return walk(trial, lambda: go_on(trial.checkpoint), trial.check_both_ends, most)
 

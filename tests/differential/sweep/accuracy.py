@@ -13,7 +13,9 @@ from dataclasses import astuple
 from functools import cache
 from pathlib import Path
 
+from tests.apply.figures import image_figures
 from tests.differential.sweep.judge import Score, Verdict, judge, judge_iceberg, judge_kafka, score
+from tests.differential.sweep.judge_applied import applied_figures
 from tests.differential.sweep.judge_sinks import SinkVerdict, judge_sinks, score_sinks
 from tests.differential.sweep.load import Json, recorded_versions
 
@@ -227,6 +229,8 @@ def refreshed(page: str) -> str:
         ("<!-- tables -->\n", "<!-- /tables -->", table_figures),
         ("<!-- places -->\n", "<!-- /places -->", place_figures),
         ("<!-- twice -->\n", "<!-- /twice -->", twice_figures),
+        ("<!-- applied -->\n", "<!-- /applied -->", applied_figures),
+        ("<!-- images -->\n", "<!-- /images -->", image_figures),
     )
     for begin, end, told in made:
         before, _, rest = page.partition(begin)
