@@ -32,12 +32,15 @@ PLAN, DIFF = ("plan-recovery", "{}"), ("diff", "{}", "{}")
 SCAN = ("scan", "{}/..")
 KAFKA = ("kafka", "diff", "{}", "--bootstrap-server", "127.0.0.1:9", "--timeout", "0.1")
 LIST, COUNT, ROWS = ("state", "list", "{}"), ("state", "count", "{}"), ("state", "rows", "{}", "--limit", "5")
+JOINED_LEFT = (*ROWS, "--operator", "0", "--store", "left")
 JOINED_ROWS = (*ROWS, "--operator", "0", "--store", "left-keyToNumValues")
 VERIFY, SIZE = ("state", "verify", "{}"), ("state", "size", "{}")
 TO_SINK = (*PLAN, "--sink", "{}/../output")
 LOOKS = (INSPECT, PLAN, LOG, SCAN)
 STATE = (LIST, COUNT, ROWS, VERIFY, SIZE)
-COMMANDS = (*LOOKS, DIFF, KAFKA, *STATE)
+CHANGES, GET = ("state", "diff", "{}", "--batch", "1", "--batch", "2"), ("state", "get", "{}", "77")
+EXPORT = ("state", "export", "{}", "{}/../exported", "--to")
+COMMANDS: Sequence[tuple[str, ...]] = (*LOOKS, DIFF, KAFKA, *STATE)
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ def many(sample: str, directory: str, name: str = "{}", count: int = 300_000) ->
     return build
 
 
-def _state(provider: str, files: dict[str, Callable[[], bytes]]) -> Callable[[Path], Path]:
+def _state(provider: str, files: dict[str, Callable[[], bytes]], batch: int = 0) -> Callable[[Path], Path]:
     """Of one store whose rows are `bigint`s."""
 
     def build(root: Path) -> Path:
@@ -101,7 +104,7 @@ def _state(provider: str, files: dict[str, Callable[[], bytes]]) -> Callable[[Pa
 
         state = {"0/0/_metadata/schema": schema_file("bigint")}
         state |= {f"0/0/{name}": make() for name, make in files.items()}
-        return state_builders.checkpoint(root / "checkpoint", state, batch=0, provider=provider)
+        return state_builders.checkpoint(root / "checkpoint", state, batch=batch, provider=provider)
 
     return build
 
@@ -395,6 +398,69 @@ def states() -> Iterator[Attack]:
     yield Attack("a table named twice", _twice_named, STATE)
 
 
+MOST_ROWS = 1_480_000
+
+
+def crowds() -> Iterator[Attack]:
+    """As many entries as are held at a time, or more."""
+    commands = (COUNT, ROWS, VERIFY, LIST, CHANGES, GET, (*EXPORT, "csv"), (*EXPORT, "arrow"))
+    hdfs, rocksdb = state_builders.HDFS, state_builders.ROCKSDB
+    for what, count, words in (
+        ("rows", MOST_ROWS, 7),
+        ("small rows", MOST_ROWS, 0),
+        ("rows, halved,", MOST_ROWS // 2, 7),
+    ):
+        nothing, some, others = many_rows(0), many_rows(count, words), many_rows(count, words, first=1)
+        added = {"1.delta": nothing, "2.delta": nothing, "3.delta": some}
+        yield Attack(f"a crowd: {what} added", _state(hdfs, added, 2), commands)
+        changed = {"1.delta": nothing, "2.delta": some, "3.delta": others}
+        yield Attack(f"a crowd: {what} written again", _state(hdfs, changed, 2), commands)
+        apart = {"2.snapshot": some, "3.snapshot": others}
+        yield Attack(f"a crowd: {what} in two snapshots", _state(hdfs, apart, 2), commands)
+        logs = {"1.changelog": nothing, "2.changelog": some, "3.changelog": others}
+        yield Attack(f"a crowd: {what} in changelogs", _state(rocksdb, logs, 2), commands)
+    parts = b"\x11" + bytes(8)
+    yield Attack("a crowd: parts of a list", _changelog(parts * 10 * MOST_ROWS), commands)
+    ranges = b"\x20" + bytes(4) + pack(">i", 1) + b"\xff"
+    yield Attack("a crowd: ranges", _changelog(ranges * MOST_ROWS), commands)
+    yield Attack("a crowd: rows of a join", _joined, (COUNT, JOINED_LEFT, VERIFY, LIST))
+
+
+def many_rows(count: int, words: int = 0, first: int = 0) -> Callable[[], bytes]:
+    """Keys of a number, and values with so many words more than they need."""
+
+    def make() -> bytes:
+        sizes, rest = pack(">i", 32 + 8 * words), bytes(8 * words)
+        rows = (
+            pack(">iQq", 16, 0, number) + sizes + pack("<Qqqq", 0, number, number, first) + rest
+            for number in range(first, first + count)
+        )
+        return lz4(b"".join(rows) + b"\xff\xff\xff\xff")
+
+    return make
+
+
+def _changelog(records: bytes) -> Callable[[Path], Path]:
+    head = state_builders.utf("v2")
+    first = {f"{version}.changelog": lambda: lz4(head + b"\0") for version in (1, 2)}
+    return _state(state_builders.ROCKSDB, {**first, "3.changelog": lambda: lz4(head + records + b"\0")}, 2)
+
+
+def _joined(root: Path) -> Path:
+    """One side of it, with a row for each key."""
+    made = place_sample(HDFS, root)
+    for directory in (made / "state/0").glob("[01]/left-key*"):
+        is_numbers = directory.name == "left-keyToNumValues"
+        for path in directory.glob("*.delta"):
+            path.write_bytes(lz4(plain([])))
+        key_size, value_size = (16, 16) if is_numbers else (24, 32)
+        head, tail = pack(">i", key_size) + bytes(8), bytes(key_size - 16) + pack(">i", value_size) + bytes(8)
+        value = (b"\1" if is_numbers else b"\0").ljust(value_size - 8, b"\0")
+        numbers = (head + number.to_bytes(8, "little") + tail + value for number in range(MOST_ROWS))
+        (directory / "4.delta").write_bytes(lz4(b"".join(numbers) + b"\xff\xff\xff\xff"))
+    return made
+
+
 def rows() -> Iterator[Attack]:
     """Some that are huge, and some that are as large as may be."""
     commands = [*STATE, *((*ROWS, "--format", form) for form in ("json", "csv"))]
@@ -427,4 +493,4 @@ def in_avro() -> Iterator[Attack]:
     yield Attack("lists and lists of nulls in Avro", _of_avro(array_of(nothings), lists), STATE)
 
 
-ATTACKS = [*terabytes(), *texts(), *listings(), *tables(), *states(), *rows(), *in_avro()]
+ATTACKS = [*terabytes(), *texts(), *listings(), *tables(), *states(), *crowds(), *rows(), *in_avro()]

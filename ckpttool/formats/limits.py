@@ -49,8 +49,10 @@ TABLE: Mapping[str, Limit] = {
     "lines": Limit(1_000, "lines of an offset log's file"),
     "settings": Limit(10_000, "pinned settings of a batch"),
     # Of HDFS-backed state all of a partition is held in memory, of RocksDB what changelogs have changed.
-    "unpacked": Limit(160 * _MIB, "decompressed bytes of one store's files"),
-    "entries": Limit(1_500_000, "entries of one store's files"),
+    "unpacked": Limit(160 * _MIB, "decompressed bytes of state in memory"),
+    "entries": Limit(1_500_000, "entries of state in memory"),
+    # Rows to be compared, and keys to be looked up, where their bytes do not do; values take up to four times as much.
+    "decoded": Limit(64 * _MIB, "characters of decoded rows in memory"),
     # Copied to a temporary directory where they are not on the local disk; a partition of Spark's is some of them.
     "tables": Limit(8 * 1024 * _MIB, "bytes of the tables of a snapshot that are fetched"),
     # Where it is shown as values: of a byte may become a list of nothing, or six characters of text, several times.

@@ -10,13 +10,26 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ckpttool.errors import MalformedFile
+from ckpttool.formats.limits import check
+from ckpttool.state.replay import Held
 
 Values = tuple[Any, ...]
 
 
-def joined_rows(indexed: Iterable[Values], numbers: Iterable[Values], has_matched: bool) -> Iterator[Values]:
-    """`indexed`: key with index, and value; `numbers`: key and how many rows it has."""
-    left = {repr(key): _number(value) for key, value in numbers}
+def joined_rows(
+    indexed: Iterable[Values], numbers: Iterable[Values], has_matched: bool, held: Held
+) -> Iterator[Values]:
+    """`indexed`: key with index, and value; `numbers`: key and how many rows it has, which are read first, and
+    `held` while the others are."""
+    left: dict[str, int] = {}
+    characters = 0
+    for key, value in numbers:
+        known = repr(key)
+        characters += len(known)
+        check("decoded", characters)
+        left[known] = _number(value)
+        check("entries", 2 * len(left))  # what they were read from is still there
+    held.keep(len(left), characters)
     expected = sum(left.values())
     found = 0
     for key, value in indexed:

@@ -27,6 +27,7 @@ from ckpttool.state.tables import Schemas, StateConf, StateTable, state_conf, ta
 from ckpttool.storage.store import Store
 
 if TYPE_CHECKING:
+    from ckpttool.state.replay import Held
     from ckpttool.state.stores import Stores
 
 OUT_OF_REACH = "state-out-of-reach"
@@ -142,18 +143,21 @@ class StateReader:
             if found and (found.size_bytes or 0) <= PIECE_BYTES:
                 yield f"{files.path}/{name}"
 
-    def values(self, table: StateTable, partition: int) -> Iterator[tuple[Any, ...]]:
-        """The rows of one partition; raises what is wrong with its files."""
+    def values(self, table: StateTable, partition: int, held: Held | None = None) -> Iterator[tuple[Any, ...]]:
+        """The rows of one partition; raises what is wrong with its files. `held`: what else is in memory."""
         from ckpttool.state.decoding import row_decoder
         from ckpttool.state.joined import joined_rows, stamped_rows
+        from ckpttool.state.replay import Held
 
         if table.parts:
-            whole, *numbers = (self.values(part, partition) for part in table.parts)
+            held = held or Held()
+            whole, *numbers = (self.values(part, partition, held) for part in table.parts)
             has_matched = len(table.value.fields) < len(table.parts[0].value.fields)
-            yield from joined_rows(whole, numbers[0], has_matched) if numbers else stamped_rows(whole)
+            yield from joined_rows(whole, numbers[0], has_matched, held) if numbers else stamped_rows(whole)
             return
         decode = row_decoder(table, self.conf)
-        with self.stores.entries(self.files(table.operator, partition, table.store), table.family) as pairs:
+        files = self.files(table.operator, partition, table.store)
+        with self.stores.entries(files, table.family, held=held) as pairs:
             for key, value in pairs:
                 yield from decode(key, value)
 

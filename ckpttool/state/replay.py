@@ -6,9 +6,9 @@ The changes are held in memory, the base is not: it may be a database far larger
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from heapq import heappop, heappush
-from itertools import chain
+from itertools import chain, islice
 
 from ckpttool.formats.limits import check, most
 from ckpttool.formats.state.entries import Batch, Kind, Pairs
@@ -17,32 +17,43 @@ from ckpttool.formats.state.layouts import checked_hdfs_value, checked_key, chec
 Pair = tuple[bytes, bytes]
 
 _WORD = 8
+_GATHERED_AT_ONCE = 2**10
 
 
 class Held:
-    """What of a store is in memory: not more keys than may be, nor more bytes. These are counted again only when as
-    many have come since as there was room for."""
+    """What of state is in memory: not more keys than may be, nor more bytes. These are counted again only when as many
+    have come since as there was room for."""
 
     def __init__(self) -> None:
-        self.come = 0
-        self.due = most("unpacked")
+        self._keys = self._bytes = self._come = 0
+        self._due = most("unpacked")
 
     def check(self, pairs: Pairs, keys: int, count: Callable[[], int]) -> None:
         """After these pairs have come, for so many keys; `count`: the bytes that are held."""
-        check("entries", keys)
-        self.come += sum(map(len, chain.from_iterable(pairs)))
-        if self.come > self.due:
-            held = count()
+        check("entries", self._keys + keys)
+        self._come += sum(map(len, chain.from_iterable(pairs)))
+        if self._come > self._due:
+            held = self._bytes + count()
             check("unpacked", held)
-            self.due = self.come + most("unpacked") - held
+            self._due = self._come + most("unpacked") - held
+
+    def keep(self, keys: int, size_bytes: int) -> None:
+        """So much stays while more is read."""
+        self._keys += keys
+        self._bytes += size_bytes
+        self._come, self._due = 0, most("unpacked") - self._bytes
 
 
 def replay_map(
-    files: Iterable[Iterable[Batch]], row_checksums: bool, only: Container[bytes] | None = None
+    files: Iterable[Iterable[Batch]],
+    row_checksums: bool,
+    only: Container[bytes] | None = None,
+    held: Held | None = None,
 ) -> dict[bytes, bytes]:
-    """HDFS-backed stores: a snapshot or nothing, then the deltas, in their order. `only`: the keys that are wanted."""
+    """HDFS-backed stores: a snapshot or nothing, then the deltas, in their order. `only`: the keys that are wanted.
+    `held`: with what else is in memory."""
     state: dict[bytes, bytes] = {}
-    held = Held()
+    held = held or Held()
     for batches in files:
         for kind, pairs in batches:
             if kind == "deletes":
@@ -52,15 +63,32 @@ def replay_map(
                 state.update(pairs)
             else:
                 state.update(pair for pair in pairs if pair[0] in only)
-            held.check(pairs, len(state), lambda: sum(map(len, chain(state, state.values()))))
+            held.check(pairs, len(state), lambda: bytes_of(state))
     if row_checksums:
-        return {key: checked_hdfs_value(key, value) for key, value in state.items()}
+        for key, value in state.items():
+            state[key] = checked_hdfs_value(key, value)
+        return state
     if any(size % _WORD for size in set(map(len, state.values()))):
-        return {key: _trimmed(value) for key, value in state.items()}
+        for key, value in state.items():
+            state[key] = trimmed(value)
     return state
 
 
-def _trimmed(value: bytes) -> bytes:
+def bytes_of(state: Mapping[bytes, bytes]) -> int:
+    return sum(map(len, chain(state, state.values())))
+
+
+def gathered(pairs: Iterable[Pair], held: Held) -> dict[bytes, bytes]:
+    """Of a store that is read pair by pair."""
+    state: dict[bytes, bytes] = {}
+    left = iter(pairs)
+    while some := list(islice(left, _GATHERED_AT_ONCE)):
+        state.update(some)
+        held.check(some, len(state), lambda: bytes_of(state))
+    return state
+
+
+def trimmed(value: bytes) -> bytes:
     """Spark up to 2.2 wrote four bytes too many after some values."""
     return value[: len(value) // _WORD * _WORD]
 
@@ -74,29 +102,34 @@ class Changes:
 
     Which keys a removed range has met is not asked before the end: ranges may be as many as keys."""
 
-    def __init__(self, delimiter: bytes, row_checksums: bool) -> None:
+    def __init__(self, delimiter: bytes, row_checksums: bool, held: Held | None = None) -> None:
         self.delimiter = delimiter
         self.row_checksums = row_checksums
-        # Key → whether what the base has is replaced, and the change.
-        self._keys: dict[bytes, tuple[bool, Change]] = {}
+        self._keys: dict[bytes, Change] = {}
+        self._appended: set[bytes] = set()  # keys whose parts come after what the base has
+        self._parts = 0
         self._ranges: list[tuple[bytes, bytes]] = []
         self._since: dict[bytes, int] = {}  # after how many ranges a key was put, where there were any
-        self._held = Held()
+        self._held = held or Held()
 
     def apply(self, entries: Iterable[Batch]) -> None:
         for kind, pairs in entries:
             if kind == "puts":
-                self._keys.update((key, (True, value)) for key, value in pairs)
+                self._keys.update(pairs)
                 if self._ranges:
                     self._since.update((key, len(self._ranges)) for key, _ in pairs)
             else:
                 for key, value in pairs:
                     self._apply(kind, key, value)
-            self._held.check(pairs, len(self._keys) + len(self._ranges), self._count_bytes)
+            self._held.check(pairs, len(self._keys) + len(self._ranges) + self._parts, self._count_bytes)
+
+    def keep(self) -> None:
+        """All has been applied, and stays in memory while more is read."""
+        self._held.keep(len(self._keys) + len(self._ranges) + self._parts, self._count_bytes())
 
     def _apply(self, kind: Kind, key: bytes, value: bytes) -> None:
         if kind == "deletes":
-            self._keys[checked_key(key) if self.row_checksums else key] = (True, None)
+            self._keys[checked_key(key) if self.row_checksums else key] = None
         elif kind == "merges":
             self._merge(key, value)
         else:
@@ -107,47 +140,54 @@ class Changes:
         return None if self._ranges else self._keys.keys()
 
     def _merge(self, key: bytes, value: bytes) -> None:
-        replaces, before = self._keys.get(key) or (False, None)
+        before = self._keys.get(key)
         part = (len(self._ranges), value)
+        self._parts += 1
         if isinstance(before, list):
             before.append(part)
+            return
+        if key in self._keys:
+            self._appended.discard(key)
         else:
-            parts = [] if before is None else [(self._since.get(key, 0), before)]
-            self._keys[key] = (replaces, [*parts, part])
+            self._appended.add(key)
+        parts = [] if before is None else [(self._since.get(key, 0), before)]
+        self._keys[key] = [*parts, part]
 
     def _count_bytes(self) -> int:
-        parts = (change if isinstance(change, list) else [(0, change or b"")] for _, change in self._keys.values())
-        return sum(map(len, self._keys)) + sum(len(part) for some in parts for _, part in some)
+        values = (change if isinstance(change, list) else [(0, change or b"")] for change in self._keys.values())
+        return sum(map(len, self._keys)) + sum(len(part) for parts in values for _, part in parts)
 
     def over(self, base: Iterable[Pair], prefix: bytes = b"") -> Iterator[Pair]:
-        """The base as it is after the changes, and what they added; only keys that begin so."""
+        """The base as it is after the changes, and what they added; only keys that begin so. Takes the changes with it:
+        there may be no room for them twice."""
         if not self._keys and not self._ranges:
             yield from base
             return
-        left = {key: change for key, change in self._keys.items() if key.startswith(prefix)}
+        left, self._keys = self._keys, {}
         removed = Removed(self._ranges)
         for key, value in base:
-            change = left.pop(key, None)
-            if change is None:
+            if key not in left:
                 if not removed.last(key):
                     yield key, value
                 continue
-            replaces, added = self._outcome(key, *change, removed.last(key))
+            replaces, added = self._outcome(key, left.pop(key), removed.last(key))
             if not replaces:
                 yield key, value + self.delimiter + (added or b"")
             elif added is not None:
                 yield key, added
         for key, change in left.items():
-            _, added = self._outcome(key, *change, removed.last(key))
-            if added is not None:
-                yield key, added
+            if key.startswith(prefix):
+                _, added = self._outcome(key, change, removed.last(key))
+                if added is not None:
+                    yield key, added
 
-    def _outcome(self, key: bytes, replaces: bool, change: Change, removed: int) -> tuple[bool, bytes | None]:
-        """What is left of a change that came before some of the first `removed` ranges."""
+    def _outcome(self, key: bytes, change: Change, removed: int) -> tuple[bool, bytes | None]:
+        """Whether what the base has is replaced; and what is left of a change that came before some of the first
+        `removed` ranges."""
         if isinstance(change, list):
             parts = [part for since, part in change if since >= removed]
-            return replaces or removed > 0, self.delimiter.join(parts) if parts else None
-        return replaces, None if removed > self._since.get(key, 0) else change
+            return key not in self._appended or removed > 0, self.delimiter.join(parts) if parts else None
+        return True, None if removed > self._since.get(key, 0) else change
 
 
 class Removed:

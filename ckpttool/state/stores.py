@@ -30,7 +30,7 @@ from ckpttool.formats.state.layouts import checked_rocksdb_values
 from ckpttool.formats.state.rocksdb import METADATA, parse_snapshot_metadata, read_zip_entries
 from ckpttool.scene.state_chain import Chain, StoreFiles, chains
 from ckpttool.state import rocksdb
-from ckpttool.state.replay import Changes, Pair, replay_map
+from ckpttool.state.replay import Changes, Held, Pair, gathered, replay_map
 from ckpttool.state.tables import StateConf
 from ckpttool.storage.store import Store, read_whole
 
@@ -94,9 +94,11 @@ class Stores(Struct, frozen=True):
             oldest = min(known, default=oldest)
         return files
 
-    def _replayed(self, files: StoreFiles, chain: Chain, only: Container[bytes] | None = None) -> dict[bytes, bytes]:
+    def _replayed(
+        self, files: StoreFiles, chain: Chain, only: Container[bytes] | None = None, held: Held | None = None
+    ) -> dict[bytes, bytes]:
         base = [self._parsed_entries(files, chain.base, snapshot_entries)] if chain.base else []
-        return replay_map(concatenated(base, self._deltas(files, chain.changes)), self.conf.row_checksums, only)
+        return replay_map(concatenated(base, self._deltas(files, chain.changes)), self.conf.row_checksums, only, held)
 
     def _deltas(self, files: StoreFiles, names: Sequence[str]) -> Iterator[Iterator[Batch]]:
         """There may be hundreds between snapshots, of a few rows each: to ask for each of them would be most of the
@@ -131,8 +133,10 @@ class Stores(Struct, frozen=True):
             yield from plain_delta_entries(contents)
 
     @contextmanager
-    def _rocksdb(self, files: StoreFiles, chain: Chain, family: str | None) -> Iterator[Iterator[Pair]]:
-        changes = Changes(self.conf.delimiter, self.conf.row_checksums)
+    def _rocksdb(
+        self, files: StoreFiles, chain: Chain, family: str | None, held: Held | None
+    ) -> Iterator[Iterator[Pair]]:
+        changes = Changes(self.conf.delimiter, self.conf.row_checksums, held)
         for name in chain.changes:
             changes.apply(self._parsed_entries(files, name, changelog_entries))
         with self._base(files, chain, family) as (database, prefix):
@@ -193,16 +197,26 @@ class Stores(Struct, frozen=True):
 
     @contextmanager
     def entries(
-        self, files: StoreFiles, family: str | None = None, only: Container[bytes] | None = None
+        self, files: StoreFiles, family: str | None = None, held: Held | None = None
     ) -> Iterator[Iterator[Pair]]:
         """The keys and values of one store at the version; of a column family, without its number before the keys.
-        `only`: the keys that are wanted, so that others need not be kept; there may be more all the same."""
+        `held`: what else is in memory at the time."""
         chain, files = self.chain(files)
         if files.provider == "hdfs":
-            yield iter(self._replayed(files, chain, only).items())
+            yield iter(self._replayed(files, chain, held=held).items())
         else:
-            with self._rocksdb(files, chain, family) as pairs:
+            with self._rocksdb(files, chain, family, held) as pairs:
                 yield pairs
+
+    def in_memory(
+        self, files: StoreFiles, family: str | None, held: Held, only: Container[bytes] | None = None
+    ) -> dict[bytes, bytes]:
+        """The same, those that are wanted alone, to be looked up."""
+        if files.provider == "hdfs":
+            chain, files = self.chain(files)
+            return self._replayed(files, chain, only, held)
+        with self.entries(files, family, held=held) as pairs:
+            return gathered(pairs if only is None else (pair for pair in pairs if pair[0] in only), held)
 
     def whole_files(self, files: StoreFiles) -> tuple[list[tuple[bytes, Codec]], bool] | None:
         """The snapshot and the deltas after it, of an HDFS-backed store, and whether there is a snapshot. None if they

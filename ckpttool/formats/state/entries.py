@@ -8,7 +8,7 @@ its middle: the end mark must come.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from struct import Struct
 from struct import error as StructError
@@ -53,6 +53,7 @@ def read_entries(pieces: Iterator[bytes], grammar: Grammar, done: int = 0) -> It
     """`done`: the bytes before the first piece, so that a fault says where it is in the uncompressed contents."""
     waiting: list[bytes] = []
     missing = 0
+    stretches = _stretches(grammar)
     for piece in pieces:
         waiting.append(piece)
         missing -= len(piece)
@@ -62,8 +63,8 @@ def read_entries(pieces: Iterator[bytes], grammar: Grammar, done: int = 0) -> It
         waiting.clear()  # a record may be large
         try:
             while True:
-                for kind, take in _STRETCHES.items():
-                    pairs, at = take(data, at, grammar)
+                for kind, tag in stretches:
+                    pairs, at = (_deletes if kind == "deletes" else _with_values)(data, at, tag)
                     if pairs:
                         yield kind, pairs
                 entry, at = _entry_at(data, at, grammar, done)
@@ -85,9 +86,15 @@ def read_entries(pieces: Iterator[bytes], grammar: Grammar, done: int = 0) -> It
 # -- stretches of records of a kind: what is not among them, and what is wrong, is left for `_entry_at` ----------------
 
 
-def _puts(data: bytes, at: int, grammar: Grammar) -> tuple[Pairs, int]:
-    tag = _tag(grammar, "puts")
-    pairs, at = _puts_of_one_size(data, at, tag)
+def _stretches(grammar: Grammar) -> Sequence[tuple[Kind, bytes]]:
+    """The kinds of records that come many at a time, and what they begin with: nothing where the size of the value
+    tells what deletes."""
+    kinds: list[tuple[Kind, bytes]] = [(kind, tag) for tag, kind in grammar.kinds.items()]  # type: ignore[misc]
+    return [*kinds, ("deletes", b"")] if b"" in grammar.kinds and grammar.may_delete else kinds
+
+
+def _with_values(data: bytes, at: int, tag: bytes) -> tuple[Pairs, int]:
+    pairs, at = _of_one_size(data, at, tag)
     append, head, end = pairs.append, len(tag) + 4, min(len(data), at + _STRETCH_BYTES)
     unpack = _UNSIGNED.unpack_from  # what is below zero leads beyond the end
     begin = at
@@ -106,7 +113,7 @@ def _puts(data: bytes, at: int, grammar: Grammar) -> tuple[Pairs, int]:
     return pairs, at
 
 
-def _puts_of_one_size(data: bytes, at: int, tag: bytes) -> tuple[Pairs, int]:
+def _of_one_size(data: bytes, at: int, tag: bytes) -> tuple[Pairs, int]:
     """Records as large as the first one: as many as an expression finds that takes a number of them at a time."""
     key_at = at + len(tag) + 4
     try:
@@ -137,11 +144,8 @@ def _expressions(tag: bytes, key_size: int, value_size: int) -> tuple[re.Pattern
     return re.compile(b"(?s:(?:" + sized(b".{%d}") + b"){%d}+)" % _RUN), re.compile(b"(?s:" + sized(b"(.{%d})") + b")")
 
 
-def _deletes(data: bytes, at: int, grammar: Grammar) -> tuple[Pairs, int]:
+def _deletes(data: bytes, at: int, tag: bytes) -> tuple[Pairs, int]:
     pairs: Pairs = []
-    tag = _tag(grammar, "deletes")
-    if not grammar.may_delete:
-        return pairs, at
     try:
         while data.startswith(tag, at):
             key = at + len(tag) + 4
@@ -155,12 +159,6 @@ def _deletes(data: bytes, at: int, grammar: Grammar) -> tuple[Pairs, int]:
     return pairs, at
 
 
-def _tag(grammar: Grammar, kind: Kind) -> bytes:
-    """What records of a kind begin with: nothing where the size of the value tells."""
-    return next(tag for tag, name in grammar.kinds.items() if name == kind or not tag)
-
-
-_STRETCHES: dict[Kind, Callable[[bytes, int, Grammar], tuple[Pairs, int]]] = {"puts": _puts, "deletes": _deletes}
 _UNSIGNED = Struct(">I")
 _REMOVED = b"\xff\xff\xff\xff"
 

@@ -23,15 +23,19 @@ def test_range_deletes_and_merges_reach_into_the_snapshot() -> None:
     )
     ranged = b"\x20" + plain([(b"a1", b"a9")], end=False)
     body = log[: log.index(b"\x20")] + ranged + typed([(0x11, b"a2", b"new"), (0x01, b"a3", b"put")])
-    changes = Changes(b",", row_checksums=False)
-    changes.apply(changelog_entries(lz4(utf("v2") + body)))
-    assert dict(changes.over(base)) == {
+
+    def changes() -> Changes:
+        read = Changes(b",", row_checksums=False)
+        read.apply(changelog_entries(lz4(utf("v2") + body)))
+        return read
+
+    assert dict(changes().over(base)) == {
         b"a2": b"new",
         b"a3": b"put",
         b"b1": b"three,merged",
         b"c1": b"four",
     }
-    assert dict(changes.over([], b"a")) == {b"a2": b"new", b"a3": b"put"}
+    assert dict(changes().over([], b"a")) == {b"a2": b"new", b"a3": b"put"}
 
 
 def test_deltas_put_and_delete_in_their_order() -> None:
@@ -46,10 +50,12 @@ def test_deltas_put_and_delete_in_their_order() -> None:
 
 
 def test_a_range_that_was_removed_leaves_no_list_of_keys() -> None:
+    put_and_deleted: list[Batch] = [("puts", [(b"a", b"1")]), ("deletes", [(b"b", b"")])]
     changes = Changes(b",", row_checksums=False)
-    changes.apply([("puts", [(b"a", b"1")]), ("deletes", [(b"b", b"")])])
+    changes.apply(put_and_deleted)
     assert changes.keys() == {b"a", b"b"}
     assert dict(changes.over([(b"b", b"0"), (b"c", b"0")])) == {b"a": b"1", b"c": b"0"}
+    changes.apply(put_and_deleted)
     changes.apply(changelog_entries(lz4(utf("v2") + b"\x20" + plain([(b"a", b"c")], end=False) + typed([]))))
     assert changes.keys() is None
     assert dict(changes.over([(b"b", b"0"), (b"c", b"0")])) == {b"c": b"0"}
