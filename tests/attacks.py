@@ -96,6 +96,18 @@ def many(sample: str, directory: str, name: str = "{}", count: int = 300_000) ->
     return build
 
 
+def many_partitions(root: Path, count: int = 300_000) -> Path:
+    """With a directory each."""
+    made = _pinned(root, {"0/0/1.delta": state_builders.DELTA}, count)
+    for number in range(1, count):
+        (made / f"state/0/{number}").mkdir()
+    return made
+
+
+def _pinned(root: Path, state: dict[str, bytes], partitions: int) -> Path:
+    return state_builders.checkpoint(root / "checkpoint", state, batch=0, partitions=partitions)
+
+
 def _state(provider: str, files: dict[str, Callable[[], bytes]], batch: int = 0) -> Callable[[Path], Path]:
     """Of one store whose rows are `bigint`s."""
 
@@ -356,6 +368,11 @@ def listings() -> Iterator[Attack]:
     yield Attack("300,000 names in state", many(HDFS, "state"), (*LOOKS, LIST, VERIFY))
     yield Attack("300,000 names in an operator", many(HDFS, "state/0"), (*LOOKS, LIST, VERIFY))
     yield Attack("300,000 names in a store", many(ROCKSDB, "state/0/0", "{}.zip"), (*LOOKS, *STATE))
+    yield Attack("300,000 partitions", many_partitions, (*LOOKS, *STATE))
+    one = {"0/9999999/x": b"", "0/0/1.delta": state_builders.DELTA}
+    yield Attack(
+        "a name that stands for ten million partitions", lambda root: _pinned(root, one, 10**7), (*LOOKS, *STATE)
+    )
     yield Attack("300,000 names at the top", many(FILE, ".", "x{}"), LOOKS)
     yield Attack("300,000 names beside the checkpoint", many(FILE, "..", "x{}"), LOOKS)
     yield Attack("300,000 names in a sink's log", many(FILE, "../output/_spark_metadata"), (INSPECT, TO_SINK))

@@ -7,7 +7,6 @@ and of each operator its metadata and one schema. State files themselves are not
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
@@ -27,7 +26,7 @@ from ckpttool.formats import layout
 from ckpttool.formats.commits import parse_commit_log
 from ckpttool.formats.file_log import parse_source_log
 from ckpttool.formats.initial_offset import initial_offset_hint, parse_initial_offset
-from ckpttool.formats.limits import OverLimit, Room
+from ckpttool.formats.limits import OverLimit, Room, most
 from ckpttool.formats.metadata import is_fence_of_apply, parse_metadata
 from ckpttool.formats.names import parse_log_names, without_directories
 from ckpttool.formats.offsets import parse_offset_log
@@ -54,6 +53,7 @@ from ckpttool.model import (
 from ckpttool.reading.io_plan import OperatorNames, live_files, opened_by_spark, opened_first, operator_names
 from ckpttool.reading.recognise import (
     explain_foreign,
+    file_sources,
     is_checkpoint,
     is_dstreams,
     load_dstreams,
@@ -221,7 +221,7 @@ class _Loader:
     # -- sources/ ------------------------------------------------------------------------------------------------------
 
     def load_source_logs(self, offsets: Mapping[int, OffsetLogEntry]) -> Iterator[SourceLog]:
-        said = _file_sources(offsets)
+        said = file_sources(offsets)
         for name in sorted(self.list(layout.SOURCES), key=_natural):
             if not name.startswith("."):
                 log = self.load_source_log(name, "file" if name in said else None)
@@ -283,10 +283,13 @@ class _Loader:
     def load_operators(self, offsets: Mapping[int, OffsetLogEntry]) -> Iterator[Operator]:
         newest = offsets[max(offsets)].metadata if offsets else None
         provider = provider_by_conf(newest.conf) if newest else None
-        for operator_id in parse_log_names(self.list(layout.STATE)).ids:
+        ids = parse_log_names(self.list(layout.STATE)).ids
+        self.bound(layout.STATE, "operators", len(ids))
+        for operator_id in ids[: most("operators")]:
             yield self.load_operator(operator_names(self.list, operator_id), provider)
 
     def load_operator(self, names: OperatorNames, provider: str | None) -> Operator:
+        self.bound(layout.operator(names.id), "partitions", names.partitions)
         metadata = self.load_operator_metadata(names.metadata_file) if names.metadata_file else None
         provider = provider or provider_of(names.in_store)
         declared = dict.fromkeys(names.joined or [layout.DEFAULT_STORE], names.partitions)
@@ -338,6 +341,10 @@ class _Loader:
         except (Unavailable, MalformedFile) as error:
             self.fault(path, error, "unreadable", "warning")
         return nothing
+
+    def bound(self, path: str, kind: str, found: int) -> None:
+        if found > most(kind):
+            self.fault(path, OverLimit(kind, found), "unreadable", "warning")
 
     def is_directory(self, path: str) -> bool:
         return is_directory(self.store, path)
@@ -433,17 +440,6 @@ _REPAIR_TORN = "restore the file from a backup, or from the query's progress eve
 _NOT_OPENED = "nothing to do for a restart: Spark does not open this file again"
 _REPAIR_SOURCE_LOG = "restore the file from a backup; the file source reads its whole live log at start"
 _RESTORE_STATE = "restore the file from a backup of the same checkpoint"
-
-
-def _file_sources(offsets: Mapping[int, OffsetLogEntry]) -> set[str]:
-    """The sources most of whose lines are such as only a file source writes."""
-    votes: Counter[str] = Counter()
-    for entry in offsets.values():
-        for source in entry.sources:
-            if source.text is not None:
-                is_file = source.text.startswith('{"logOffset":')
-                votes[str(source.index) if source.name is None else source.name] += 1 if is_file else -1
-    return {name for name, balance in votes.items() if balance > 0}
 
 
 def _natural(name: str) -> tuple[int, int, str]:

@@ -8,7 +8,7 @@ from functools import partial
 from msgspec import Struct
 
 from ckpttool.errors import CkptError, MalformedFile
-from ckpttool.formats import layout
+from ckpttool.formats import layout, limits
 from ckpttool.formats.envelope import LONG_MAX
 from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, compact_interval, live_log_ids
 from ckpttool.formats.names import parse_log_names
@@ -119,7 +119,7 @@ def _of_operators(store: Store) -> Iterator[str]:
     """Schemas that have a directory of their own are left out: the metadata, not yet read, tells whose they are."""
     store.survey(layout.STATE)
     names_in = partial(_names, store)
-    for number in parse_log_names(names_in(layout.STATE)).ids:
+    for number in parse_log_names(names_in(layout.STATE)).ids[: limits.most("operators")]:
         names = operator_names(names_in, number)
         stores = () if names.in_schemas is not None else (layout.DEFAULT_STORE, *names.joined)
         for path in filter(None, (names.metadata_file, *map(names.schema_file, stores))):

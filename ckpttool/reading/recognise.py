@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from ckpttool.errors import CkptError, MalformedFile, NotACheckpoint, NotFound
 from ckpttool.formats.dstreams import parse_dstream_names, parse_wal_names, sniff_codec
@@ -20,7 +21,7 @@ from ckpttool.formats.layout import (
 )
 from ckpttool.formats.metadata import parse_metadata
 from ckpttool.formats.names import parse_log_names
-from ckpttool.model import DStreamsDirectory
+from ckpttool.model import DStreamsDirectory, OffsetLogEntry
 from ckpttool.storage.store import Store, is_directory
 
 _LOOKS = 100  # how many directories below are looked into for checkpoints
@@ -190,3 +191,14 @@ def source_kind_by_names(names: Collection[str]) -> str | None:
     if any(name.endswith(COMPACT_SUFFIX) for name in names):
         return "file"
     return "iceberg" if OFFSETS in names else None
+
+
+def file_sources(offsets: Mapping[int, OffsetLogEntry]) -> set[str]:
+    """The sources most of whose lines are such as only a file source writes."""
+    votes: Counter[str] = Counter()
+    for entry in offsets.values():
+        for source in entry.sources:
+            if source.text is not None:
+                is_file = source.text.startswith('{"logOffset":')
+                votes[str(source.index) if source.name is None else source.name] += 1 if is_file else -1
+    return {name for name, balance in votes.items() if balance > 0}

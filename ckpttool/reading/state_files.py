@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ckpttool.errors import MalformedFile, NotFound, Unavailable
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE, SPARK_ILLEGAL_STATE
+from ckpttool.formats.limits import most
 from ckpttool.formats.state.datatypes import is_struct_type
 from ckpttool.formats.state.names import LOG_DIRECTORY, SST_DIRECTORY, parse_state_versions, provider_by_conf
 from ckpttool.model import Checkpoint, ColumnFamilySchema, Finding, Json, Operator
@@ -36,6 +37,7 @@ __all__ = ["StateFiles", "load_state_files"]
 UniqueIds = Mapping[int, tuple[tuple[str, ...], ...]]
 
 _LONGEST_PARTITION = 8
+_MOST_MISSING = 1000
 
 
 def load_state_files(
@@ -90,6 +92,8 @@ class StateLoader:
             inside = self.names(layout.operator(operator.id)) or frozenset()
             ids = unique_ids.get(operator.id, ())
             self.partitions[operator.id] = count_partitions(operator, partitions, inside)
+            if operator.partition_directories > most("partitions"):  # told where the checkpoint was read
+                self.unreachable.append(layout.operator(operator.id))
             for partition in expected_partitions(operator, partitions, inside):
                 of_partition = ids[partition] if partition < len(ids) else ()
                 names = expected_stores(operator)
@@ -233,8 +237,12 @@ class StateLoader:
 
 
 def expected_partitions(operator: Operator, pinned: int | None, inside: Collection[str]) -> range:
-    """Those to look at: beyond the last directory one is like the next, missing."""
-    return range(min(count_partitions(operator, pinned, inside), 1 + _count_directories(inside)))
+    """Those to look at: beyond the last directory, and where very many are missing, one is like the next."""
+    for before, number in enumerate(sorted(_directories(inside))):
+        if number - before > _MOST_MISSING:
+            return range(before + _MOST_MISSING)
+    there = 1 + _count_directories(inside)
+    return range(min(count_partitions(operator, pinned, inside), there, most("partitions")))
 
 
 def count_partitions(operator: Operator, pinned: int | None, inside: Collection[str]) -> int:
@@ -249,7 +257,11 @@ def count_partitions(operator: Operator, pinned: int | None, inside: Collection[
 
 
 def _count_directories(inside: Iterable[str]) -> int:
-    return 1 + max((int(name) for name in inside if name.isdecimal() and len(name) < _LONGEST_PARTITION), default=-1)
+    return 1 + max(_directories(inside), default=-1)
+
+
+def _directories(inside: Iterable[str]) -> set[int]:
+    return {int(name) for name in inside if name.isdecimal() and len(name) < _LONGEST_PARTITION}
 
 
 def is_keyless(family: ColumnFamilySchema) -> bool:

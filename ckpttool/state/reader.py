@@ -54,6 +54,7 @@ class StateReader:
         self.checkpoint = checkpoint
         self.batch = batch
         self.findings: list[Finding] = []
+        self._partitions: dict[int, range] = {}
 
     @property
     def version(self) -> int:
@@ -89,8 +90,11 @@ class StateReader:
         return {one.id: self._at_batch(one) for one in self.checkpoint.operators}
 
     def partitions(self, operator: int) -> range:
-        inside = self._loader.names(layout.operator(operator)) or frozenset()
-        return expected_partitions(self.operators[operator], self.conf.partitions, inside)
+        """Asked for each of them again."""
+        if operator not in self._partitions:
+            inside = self._loader.names(layout.operator(operator)) or frozenset()
+            self._partitions[operator] = expected_partitions(self.operators[operator], self.conf.partitions, inside)
+        return self._partitions[operator]
 
     def files(self, operator: int, partition: int, store: str) -> StoreFiles:
         """What is there of one store of one partition, as far as names tell."""

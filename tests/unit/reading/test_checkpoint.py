@@ -14,12 +14,15 @@ from pathlib import Path
 import pytest
 
 from ckpttool.api import inspect_checkpoint
+from ckpttool.formats import limits
 from ckpttool.reading import checkpoint as loader
 from ckpttool.reading.checkpoint import load_checkpoint
 from ckpttool.storage.store import LocalStore
+from tests import state_builders
 from tests.builders import QUERY_ID, build
 from tests.conftest import run_ckpt
 from tests.encoders import encode_hadoop_crc
+from tests.state_builders import DELTA
 from tests.unit.reading.inspected import SOUND, found, inspect_json, is_printable, still_reports
 
 CKPT = str(Path(sys.executable).parent / "ckpt")
@@ -491,3 +494,18 @@ def everything_below(root: Path) -> dict[str, tuple[int, int, bytes]]:
         str(path): (path.stat().st_mtime_ns, path.stat().st_mode, path.read_bytes() if path.is_file() else b"")
         for path in root.rglob("*")
     }
+
+
+def test_operators_and_partitions_are_looked_at_up_to_a_number(tmp_path: Path) -> None:
+    state = {f"{operator}/{partition}/1.delta": DELTA for operator in range(3) for partition in range(3)}
+    root = state_builders.checkpoint(tmp_path, state, batch=0, partitions=3)
+    assert {one for one in found(inspect_json(root)[1]) if "unreadable" in one} == set()
+    with limits.changed({"operators": 2, "partitions": 2}):
+        checkpoint = load_checkpoint(LocalStore(str(root)))
+        inspected = run_ckpt("inspect", str(root), "--format", "json")
+    assert [one.id for one in checkpoint.operators] == [0, 1]
+    told = {one.path: one.message for one in checkpoint.faults if one.id == "unreadable"}
+    assert told.keys() == {"state", "state/0", "state/1"}
+    assert "--read-limit operators=3" in told["state"]
+    assert "--read-limit partitions=3" in told["state/0"]
+    assert json.loads(inspected.out)["next_batch"]["outcome"] == "unknown"

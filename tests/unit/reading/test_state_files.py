@@ -140,3 +140,10 @@ def test_a_schema_of_other_things_than_fields_has_a_key(fields: Any) -> None:
     schema = StateSchema(2, (ColumnFamilySchema("default", {"fields": fields}, {"fields": fields}),))
     operator = Operator(0, None, (OperatorStore("default", None, "hdfs", schema),))
     assert expected_partitions(operator, 3, ("0", "1", "2")) == range(3)
+
+
+def test_directories_that_a_single_name_stands_for_are_not_all_looked_at() -> None:
+    operator = Operator(0, "dedupe", ())
+    assert expected_partitions(operator, 10**7, ["0", "1", "3", "9999999"]) == range(1003)
+    assert expected_partitions(operator, None, ["0", "1", "9999999"]) == range(1002)
+    assert expected_partitions(operator, 10**7, [str(one) for one in range(30_000)]) == range(20_000)
