@@ -1,7 +1,8 @@
 """Whether the state can be loaded: every file that a version needs, read to its end and held against its checksums.
 
 Beyond what Spark looks at when it loads, the rows themselves are gone through: RocksDB checks its blocks then, row
-checksums are held against their rows, and a snapshot's entries are counted.
+checksums are held against their rows, and a snapshot's entries are counted. They are not decoded, and it says so: Spark
+does that only when a batch comes to the key, and a row that cannot be decoded keeps no state from being loaded.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def verify_state(
 def _grounds(files: StateFiles) -> tuple[str]:
     if files.version <= 0:
         return ("batch 0 begins with empty state",)
-    return (f"all files that version {files.version} needs were read to their end",)
+    return (f"all files that version {files.version} needs were read to their end; rows were not decoded",)
 
 
 def _one_after_the_other(reader: StateReader, stores: Sequence[StoreFiles]) -> Iterator[StoreFiles]:

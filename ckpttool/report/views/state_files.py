@@ -36,6 +36,7 @@ def _verification_fields(reader: StateReader, verification: Verification) -> Fie
         "version": reader.version,
         "outcome": verification.outcome,
         "why": list(verification.why),
+        "rows_decoded": False,
         "newest_restorable_batch": verification.newest_restorable,
         "sample": list(verification.sample) if verification.sample else None,
         "failures": [
