@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from ckpttool.apply import places
 from ckpttool.apply.journal import Journal
 from ckpttool.apply.outcome import NotApplied, WhyNot
-from ckpttool.apply.plan_file import PlanFile, parse_plan
-from ckpttool.apply.stores.base import WritableStore
+from ckpttool.apply.plan_file import BadPlan, PlanFile, parse_plan
+from ckpttool.apply.stores.base import WritableStore, small_body
 from ckpttool.errors import NotFound
 from ckpttool.literals import shell_path
 
@@ -30,7 +30,10 @@ def unfinished(store: WritableStore) -> Iterator[str]:
 def plan_in(store: WritableStore, plan_id: str) -> PlanFile:
     if store.look(places.plan_of(plan_id)) is None:
         raise NotFound(f"no plan {plan_id} was carried out here", "ckpt undo PATH --list shows those that were")
-    return parse_plan(b"".join(store.pieces(places.plan_of(plan_id))))
+    plan = parse_plan(small_body(store, places.plan_of(plan_id)))
+    if plan.id != plan_id:
+        raise BadPlan("the plan that lies here is another than its directory is named for")
+    return plan
 
 
 def forget(store: WritableStore, plan_id: str) -> int:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from ckpttool.apply import places
-from ckpttool.apply.stores.base import AlreadyThere, WritableStore
+from ckpttool.apply.stores.base import AlreadyThere, TooLarge, WritableStore, small_body
 
 Did = Literal["locked", "looked", "backed-up", "fenced", "step", "verified", "unfenced", "done", "undoing", "undone",
               "stopped"]  # fmt: skip
@@ -90,9 +90,9 @@ def _read(store: WritableStore, folder: str, name: str) -> JournalRecord:
     """One that cannot be read counts as one that says nothing: what was done is told by the files."""
     number = int(name) if name.isascii() and name.isdecimal() else 0
     try:
-        fields = json.loads(b"".join(store.pieces(f"{folder}/{name}")))
+        fields = json.loads(small_body(store, f"{folder}/{name}"))
         return JournalRecord(number, str(fields["did"]), fields.get("step"), fields.get("result"))
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError, TooLarge):
         return JournalRecord(number, "unreadable")
 
 

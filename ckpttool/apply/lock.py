@@ -17,7 +17,7 @@ from msgspec import Struct
 from ckpttool.apply import places
 from ckpttool.apply.journal import who
 from ckpttool.apply.outcome import NotApplied, WhyNot
-from ckpttool.apply.stores.base import AlreadyThere, Changed, WritableStore
+from ckpttool.apply.stores.base import AlreadyThere, Changed, TooLarge, WritableStore, small_body
 from ckpttool.errors import CkptError, NotFound
 from ckpttool.literals import shell_path
 
@@ -49,8 +49,8 @@ def held_by(store: WritableStore) -> Lock | ForeignLock | None:
     if found is None:
         return None
     try:
-        return msgspec.json.decode(b"".join(store.pieces(places.LOCK)), type=Lock)
-    except msgspec.MsgspecError:
+        return msgspec.json.decode(small_body(store, places.LOCK), type=Lock)
+    except (msgspec.MsgspecError, TooLarge, RecursionError):
         return ForeignLock()
     except CkptError:
         now = store.look(places.LOCK)

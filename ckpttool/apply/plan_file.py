@@ -17,9 +17,10 @@ from msgspec import Struct
 
 from ckpttool.api import Restarted
 from ckpttool.apply import places
+from ckpttool.apply.stores.base import MOST_BYTES
 from ckpttool.errors import Refused, Unavailable
 from ckpttool.formats.layout import OWN_DIRECTORY
-from ckpttool.formats.limits import PIECE_BYTES
+from ckpttool.formats.limits import most, weigh_json
 from ckpttool.plan.conditions import Condition
 from ckpttool.plan.steps import Check
 from ckpttool.plan.wishes import AnyWish
@@ -193,6 +194,10 @@ def encode_plan(plan: PlanFile) -> bytes:
 
 def parse_plan(body: bytes) -> PlanFile:
     """Raises BadPlan for what is none, is of a newer schema, or was changed since it was saved."""
+    if len(body) > MOST_BYTES or weigh_json(body) > most("values"):
+        raise BadPlan(
+            f"it is larger than any plan: {MOST_BYTES:,} bytes and {most('values'):,} values are read at most"
+        )
     try:
         fields = json.loads(body)
     except (ValueError, RecursionError):
@@ -247,11 +252,9 @@ def _stays(path: str) -> bool:
 def load_plan(path: str) -> PlanFile:
     try:
         with open(path, "rb") as file:
-            body = file.read(PIECE_BYTES + 1)
+            body = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise Unavailable(f"{path} cannot be read: {error.strerror}") from None
-    if len(body) > PIECE_BYTES:
-        raise BadPlan(f"{path} is larger than any plan: {PIECE_BYTES:,} bytes are read at most")
     return parse_plan(body)
 
 

@@ -26,7 +26,7 @@ from ckpttool.apply.journal import Journal
 from ckpttool.apply.outcome import NotApplied, Outcome, StepResult, StoppedFenced, WhyNot
 from ckpttool.apply.plan_file import PlanFile, encode_plan
 from ckpttool.apply.sinks.delta import state_of, table_changes
-from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, WritableStore, together
+from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, WritableStore, small_body, together
 from ckpttool.formats import layout
 from ckpttool.plan.wishes import verb_of
 from ckpttool.storage.store import Store
@@ -103,7 +103,7 @@ class Work:
     def body(self, path: str) -> bytes | None:
         """Of a small file of the checkpoint."""
         found = self.checkpoint.look(path)
-        return None if found is None else b"".join(self.checkpoint.pieces(path))
+        return None if found is None else small_body(self.checkpoint, path)
 
     @property
     def is_fenced(self) -> bool:
@@ -142,7 +142,7 @@ class Work:
         body = self.body(places.inventory_of(self.plan.id))
         try:
             return None if body is None else msgspec.json.decode(body, type=list[KeptFile])
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             why = WhyNot("backup-damaged", f"{places.inventory_of(self.plan.id)} cannot be read")
             raise (StoppedFenced if self.is_fenced else NotApplied)(why) from None
 

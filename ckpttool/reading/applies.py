@@ -27,7 +27,7 @@ def _has_ended(store: Store, journal: str) -> bool:
     for name in sorted(_names(store, journal), reverse=True):
         try:
             did = json.loads(store.read(f"{journal}/{name}"))["did"]
-        except (CkptError, ValueError, TypeError, KeyError):
+        except (CkptError, ValueError, TypeError, KeyError, RecursionError):
             continue
         if did in (*_ENDS, "undoing"):
             return did in _ENDS

@@ -17,6 +17,7 @@ from ckpttool.apply import carry_out, lock
 from ckpttool.apply.plan_file import encode_plan, parse_plan, sealed
 from ckpttool.apply.run import apply_plan
 from ckpttool.apply.work import ApplySettings
+from ckpttool.formats import limits
 from tests.apply.dying import System, on
 from tests.apply.stages import STAGES, bodies, bury, sampled, tree_of
 from tests.apply.test_killed import kill
@@ -91,6 +92,33 @@ def test_places_may_be_typed_as_they_are_seen_from_here(tmp_path: Path, monkeypa
     assert not (checkpoint.parent / "output" / "_spark_metadata" / "3").exists()
     assert ckpt("undo", str(checkpoint), "--yes", *QUIET).code == 0
     assert bodies(tree_of(checkpoint.parent)) == old
+
+
+def test_a_plan_lies_in_the_directory_that_is_named_for_it(root: Path, plan: Path) -> None:
+    done = told("apply", str(plan), "--yes", *QUIET)
+    path = root / "_ckpt" / "applies" / done["id"] / "plan.json"
+    path.write_bytes(encode_plan(sealed(replace(parse_plan(path.read_bytes()), id="20200101T000000Z-abcdef"))))
+    refused = ckpt("undo", str(root), "--yes", *QUIET)
+    assert refused.code == 6
+    assert "another than its directory" in refused.err
+
+
+def test_what_is_too_large_to_be_ours_is_not_read_whole(root: Path, plan: Path) -> None:
+    with limits.changed({"values": 100}):
+        assert "larger than any plan" in ckpt("apply", str(plan), "--yes", *QUIET).err
+    (root / "_ckpt").mkdir()
+    lock = root / "_ckpt" / "lock"
+    for content in (bytes(17 * 2**20), b"[" * 2**20):
+        lock.write_bytes(content)
+        refused = told("apply", str(plan), "--yes", *QUIET)
+        assert (refused["exit"], refused["reasons"][0]["id"]) == (6, "locked")
+    lock.unlink()
+    done = told("apply", str(plan), "--yes", *QUIET)
+    journal = root / "_ckpt" / "applies" / done["id"] / "journal"
+    (journal / "000099").write_bytes(b"[" * 2**20)
+    (journal / "000098").write_bytes(bytes(17 * 2**20))
+    assert told("undo", str(root), "--list")["applies"][0]["state"] == "applied"
+    assert told("undo", str(root), "--yes", *QUIET)["state"] == "undone"
 
 
 def test_a_dry_run_writes_nothing(root: Path, plan: Path) -> None:

@@ -16,6 +16,8 @@ from ckpttool.storage.store import Store
 Asked = TypeVar("Asked")
 Answered = TypeVar("Answered")
 
+MOST_BYTES = 16 * 2**20  # a plan of 100,000 files has that
+
 
 class AlreadyThere(Refused):
     """An exclusive create found something."""
@@ -23,6 +25,10 @@ class AlreadyThere(Refused):
 
 class Changed(Refused):
     """What is there is not what it was expected to be."""
+
+
+class TooLarge(Refused):
+    """What is there in the place of a small file of ours is none."""
 
 
 class OwnerDiffers(Refused):
@@ -131,6 +137,16 @@ class WritableStore(Protocol):
 
     def sweep(self) -> None:
         """Remove what a write of ours left that was interrupted."""
+
+
+def small_body(store: WritableStore, path: str) -> bytes:
+    """Of a file that is there, and that is held whole: plans, records and copies of `metadata` are small."""
+    body = bytearray()
+    for piece in store.pieces(path):
+        body += piece
+        if len(body) > MOST_BYTES:
+            raise TooLarge(f"{path} is larger than ckpt writes it: {MOST_BYTES:,} bytes are read at most")
+    return bytes(body)
 
 
 def together(store: WritableStore, call: Callable[[Asked], Answered], items: Sequence[Asked]) -> list[Answered]:

@@ -23,6 +23,7 @@ from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
 from ckpttool.apply.outcome import NotApplied, WhyNot
 from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, OwnerDiffers, WritableStore
 from ckpttool.errors import CkptError, Refused, Unavailable
+from ckpttool.formats.limits import check
 from ckpttool.storage.store import Store, open_store
 
 _PIECE = 2**20
@@ -258,8 +259,10 @@ class LocalDisk(WritableStore):
         with self._directory(folder) as directory:
             descriptor = os.open(name, _FILE, dir_fd=directory)
         try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
                 raise Refused(f"{path} is no regular file")
+            check("tables", found.st_size)
             yield descriptor
         finally:
             os.close(descriptor)
