@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from struct import pack
 from typing import NamedTuple
@@ -142,7 +143,7 @@ def _twice_named(root: Path) -> Path:
     )(root)
 
 
-def _of_avro(kind: object, value: bytes, keys: int = 1) -> Callable[[Path], Path]:
+def _of_avro(kind: object, made: bytes | Callable[[], bytes], keys: int = 1) -> Callable[[Path], Path]:
     """One state variable of a transformWithState, whose values are a row of one column of the type, in Avro."""
 
     def build(root: Path) -> Path:
@@ -163,6 +164,7 @@ def _of_avro(kind: object, value: bytes, keys: int = 1) -> Callable[[Path], Path
         }
         header = bytes(3)
         before = pack("<h", 1) + header
+        value = made if isinstance(made, bytes) else made()
         pairs = [(before + avro_rows.record(key, (number,)), header + b"\x02" + value) for number in range(keys)]
         return state_builders.checkpoint(
             root / "checkpoint",
@@ -437,9 +439,9 @@ def crowds() -> Iterator[Attack]:
         logs = {"1.changelog": nothing, "2.changelog": some, "3.changelog": others}
         yield Attack(f"a crowd: {what} in changelogs", _state(rocksdb, logs, 2), commands)
     parts = b"\x11" + bytes(8)
-    yield Attack("a crowd: parts of a list", _changelog(parts * 10 * MOST_ROWS), commands)
+    yield Attack("a crowd: parts of a list", _changelog(parts, 10 * MOST_ROWS), commands)
     ranges = b"\x20" + bytes(4) + pack(">i", 1) + b"\xff"
-    yield Attack("a crowd: ranges", _changelog(ranges * MOST_ROWS), commands)
+    yield Attack("a crowd: ranges", _changelog(ranges, MOST_ROWS), commands)
     yield Attack("a crowd: rows of a join", _joined, (COUNT, JOINED_LEFT, VERIFY, LIST))
 
 
@@ -457,10 +459,10 @@ def many_rows(count: int, words: int = 0, first: int = 0) -> Callable[[], bytes]
     return make
 
 
-def _changelog(records: bytes) -> Callable[[Path], Path]:
+def _changelog(record: bytes, times: int) -> Callable[[Path], Path]:
     head = state_builders.utf("v2")
     first = {f"{version}.changelog": lambda: lz4(head + b"\0") for version in (1, 2)}
-    return _state(state_builders.ROCKSDB, {**first, "3.changelog": lambda: lz4(head + records + b"\0")}, 2)
+    return _state(state_builders.ROCKSDB, {**first, "3.changelog": lambda: lz4(head + record * times + b"\0")}, 2)
 
 
 def _joined(root: Path) -> Path:
@@ -482,15 +484,20 @@ def rows() -> Iterator[Attack]:
     """Some that are huge, and some that are as large as may be."""
     commands = [*STATE, *((*ROWS, "--format", form) for form in ("json", "csv"))]
     for size, keys in ((LARGE, 1), (4 * 10**6, 2)):
-        lists = avro_rows.long(size // 2) + b"\x02\0" * (size // 2) + b"\0"
-        text = avro_rows.long(size) + b"\1" * size
-        flags = avro_rows.long(size) + bytes(size + 1)
         for what, kind, value in (
-            ("empty lists", array_of(array_of("long")), lists),
-            ("control characters", "string", text),
-            ("flags", array_of("boolean"), flags),
+            ("empty lists", array_of(array_of("long")), partial(_empty_lists, size // 2)),
+            ("control characters", "string", partial(_sized, size, b"\1")),
+            ("flags", array_of("boolean"), partial(_sized, size, b"\0", 1)),
         ):
             yield Attack(f"{size // 10**6} MB of {what} in each row", _of_avro(kind, value, keys), commands)
+
+
+def _empty_lists(count: int) -> bytes:
+    return avro_rows.long(count) + b"\x02\0" * count + b"\0"
+
+
+def _sized(size: int, byte: bytes, more: int = 0) -> bytes:
+    return avro_rows.long(size) + byte * (size + more)
 
 
 def in_avro() -> Iterator[Attack]:

@@ -30,7 +30,8 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from tests.fuzz.edits import NAMES, TEXTS, Edit, entries_of, some_edits
+from tests.fuzz import applies
+from tests.fuzz.edits import NAMES, OUTSIDE, TEXTS, Edit, entries_of, some_edits
 from tests.fuzz.smallest import smallest
 from tests.fuzz.worker import ADDRESS_BYTES, CONNECTS, Ran, import_all, run
 from tests.samples.place import REPOSITORY, place_sample, sample_names
@@ -101,19 +102,38 @@ OF_HISTORIES: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
     ("crash-test replay {}/images/x/0001", (*FORMS, "--format junit"), ("--python false",)),
     ("crash-test replay 7 --scratch {}", FORMS, ()),
 )
+# {plan} lies beside the checkpoint, {accepts} is what it asks, {id} and {lock} are those of an apply in the checkpoint.
+QUIETLY = "--settle 0s --yes {accepts}"
+OF_APPLIES: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
+    (f"apply {{plan}} {QUIETLY}", FORMS, ("--dry-run", "--spark-version 3.5", "--lock-timeout 10ms")),
+    (f"apply --resume {{}} {QUIETLY}", FORMS, ("--dry-run", "--look-at {sink}", "--done 1")),
+    (f"undo {{}} {QUIETLY}", FORMS, ("--dry-run", "--look-at {sink}", "--id {id}", "--done 1")),
+    ("undo {} --list", FORMS, ("--look-at {sink}",)),
+    ("undo {} --forget {id}", ("",), ()),
+    ("unlock {} {lock}", FORMS, ()),
+    ("inspect {}", FORMS, ()),
+    ("plan-recovery {}", FORMS, ("--sink {sink}",)),
+)
 SECRETS = (f"--storage-option s3:secret={SECRET}", f"--storage-option abfs:account_key={SECRET}")
 
 
 class Input(NamedTuple):
-    """`base`: a sample, or a file of histories."""
+    """`base`: a sample, a file of histories, or a stage of an apply, which ended after so many `calls`."""
 
     base: str
     edits: tuple[Edit, ...]
     command: str
+    calls: int = 0
+
+    @property
+    def is_of_apply(self) -> bool:
+        return self.base.startswith(applies.PREFIX)
 
     def place(self, root: Path) -> Path:
         """What the command reads."""
-        if self.base.endswith(".jsonl"):
+        if self.is_of_apply:
+            made = applies.place(self.base, self.calls, root)
+        elif self.base.endswith(".jsonl"):
             made = root / "trial"
             (made / "histories").mkdir(parents=True)
             (made / "images/x/0001").mkdir(parents=True)
@@ -138,6 +158,8 @@ def _stateful() -> list[str]:
 
 def input_of(seed: int, number: int) -> Input:
     chance = random.Random(f"{seed}:{number}")
+    if chance.random() < 0.15:
+        return apply_of(chance)
     is_history = chance.random() < 0.1
     command, forms, options = chance.choice(OF_HISTORIES if is_history else COMMANDS)
     base = chance.choice(_histories() if is_history else _stateful() if command.startswith("state") else sample_names())
@@ -146,6 +168,15 @@ def input_of(seed: int, number: int) -> Input:
     typed = [as_typed(chance.choice((*TEXTS, *NAMES)))] if chance.random() < 0.02 else []
     words = " ".join((command, chance.choice(forms), *more, *secrets))
     return Input(base, tuple(some_edits(chance)), "\0".join([*words.split(), *typed]))
+
+
+def apply_of(chance: random.Random) -> Input:
+    command, forms, options = chance.choice(OF_APPLIES)
+    more = chance.sample(options, min(len(options), chance.choice((0, 1))))
+    words = " ".join((command, chance.choice(forms), *more))
+    calls = chance.choice((0, chance.randrange(applies.CALLS), applies.CALLS * 10))
+    edits = tuple(some_edits(chance, of_plans=True))
+    return Input(chance.choice(applies.bases()), edits, "\0".join(words.split()), calls)
 
 
 def as_typed(text: str) -> str:
@@ -158,11 +189,16 @@ def as_typed(text: str) -> str:
 Rule = Callable[[list[str], Ran], str | None]
 
 
-def ends_well(_: list[str], ran: Ran) -> str | None:
+def is_plan_typed(arguments: list[str]) -> bool:
+    """Which leads to where it says."""
+    return arguments[0] == "apply" and "--resume" not in arguments
+
+
+def ends_well(arguments: list[str], ran: Ran) -> str | None:
     if ran.signal:
         return f"ended by {ran.signal}"
     if ran.code == CONNECTS:
-        return "it turned to the network"
+        return None if is_plan_typed(arguments) else "it turned to the network"
     return None if ran.code in DOCUMENTED else f"exit status {ran.code}"
 
 
@@ -248,22 +284,41 @@ def try_input(one: Input, place: Path) -> tuple[Ran, str | None]:
     for name in ("data", "here", "tmp", "made"):
         (place / name).mkdir()
     checkpoint = one.place(place / "data")
-    places = {"{}": str(checkpoint), "{sink}": str(checkpoint.parent / "output"), "{new}": str(place / "made/new")}
-    arguments = [re.sub(r"\{\w*\}", lambda found: places[str(found[0])], word) for word in one.command.split("\0")]
-    before = look_of(place)
-    ran = run(arguments, place)
-    after = look_of(place)
+    places = {
+        "{}": str(checkpoint), "{sink}": str(checkpoint.parent / "output"), "{new}": str(place / "made/new"),
+        "{plan}": str(place / "data/plan.json"),
+        "{id}": applies.id_in(checkpoint), "{lock}": applies.lock_in(checkpoint),
+    }  # fmt: skip
+    arguments = [
+        as_typed(re.sub(r"\{\w*\}", lambda found: places[str(found[0])], word))
+        for given in one.command.split("\0")
+        for word in (_accepting(place / "data/plan.json") if given == "{accepts}" else [given])
+    ]
+    watched = WATCHED_OF_APPLIES if one.command.split("\0")[0] in CHANGING else WATCHED
+    before = look_of(place, watched)
+    ran = run(arguments, place, confined=one.is_of_apply)
+    after = look_of(place, watched)
     broken = [said for rule in RULES if (said := rule(arguments, ran))]
-    if before != after:
+    if before != after and not is_plan_typed(arguments):
         broken.append(f"written: {sorted(str(path) for path, _ in before ^ after)[:3]}")
     return ran, "; ".join(broken) or None
 
 
-def look_of(place: Path) -> set[tuple[Path, tuple[int, ...]]]:
+WATCHED = ("data", "here", "tmp")
+WATCHED_OF_APPLIES = (f"data/{OUTSIDE}", "here", "tmp")
+CHANGING = ("apply", "undo", "unlock")
+
+
+def _accepting(plan: Path) -> list[str]:
+    return [word for one in applies.accepted(plan) for word in ("--accept", one)]
+
+
+def look_of(place: Path, watched: Sequence[str] = WATCHED) -> set[tuple[Path, tuple[int, ...]]]:
     """All that a command may neither change nor leave; times of access may change."""
     return {
         (path, (found.st_mode, found.st_size, found.st_ino, found.st_mtime_ns, found.st_ctime_ns))
-        for name in ("data", "here", "tmp")
+        for name in watched
+        if (place / name).is_dir() and not (place / name).is_symlink()  # an edit may have taken it away
         for path in (place / name, *entries_of(place / name))
         if (found := path.lstat())
         if not (name == "tmp" and path == place / name)  # what was there is gone again

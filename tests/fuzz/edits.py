@@ -11,6 +11,7 @@ import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,6 +54,9 @@ BOMBS: tuple[Callable[[], bytes], ...] = (
 )  # fmt: skip
 SPECIAL = ("/dev/zero", "/dev/full", "/dev/stdin", "/dev/tty", "/proc/self/mem", "/proc/self/fd/0", "/proc/kmsg",
            "/etc/shadow", ".", "..", "/", "nowhere", "offsets", "../..")  # fmt: skip
+
+
+OUTSIDE = "outside"  # of the checkpoint, and of its sinks
 
 
 class Edit(NamedTuple):
@@ -187,6 +191,27 @@ def _offset(chance: Chance) -> str:
     with suppress(ValueError):
         return changed_json(text.encode(), chance).decode(errors="surrogatepass") if chance.random() < 0.7 else text
     return text
+
+
+def change_plan(root: Path, chance: Chance) -> None:
+    """As somebody changes it who knows how it is sealed: another place, or any other value."""
+    path = chance.choice([one for one in files_of(root) if one.name == "plan.json"])
+    plan = json.loads(path.read_bytes())
+    if chance.random() < 0.5:
+        outside = root / OUTSIDE
+        texts = (
+            str(outside), f"{outside}/_spark_metadata/0", f"{outside}/_spark_metadata/../metadata", f"file://{outside}",
+            f"../{OUTSIDE}/metadata", f"../../{OUTSIDE}/metadata", f"x/../../../{OUTSIDE}/x", "_ckpt/lock", "metadata",
+            "s3a://evil/x", "hdfs://evil.invalid/x", str(root), f"{root}/at", "..", "/",
+        )  # fmt: skip
+        inside, key = chance.choice([one for one in _places(plan) if isinstance(one[0][one[1]], str | None)])
+        inside[key] = chance.choice(texts)
+    else:
+        plan = json.loads(changed_json(json.dumps(plan).encode(), chance))
+    rest = {name: value for name, value in plan.items() if name != "sha256"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
+    plan["sha256"] = sha256(text.encode()).hexdigest()
+    write(path, json.dumps(plan).encode())
 
 
 def bomb(root: Path, chance: Chance) -> None:
@@ -343,7 +368,7 @@ def date(root: Path, chance: Chance) -> None:
 EDITS: Mapping[str, Callable[[Path, Chance], None]] = {
     one.__name__: one
     for one in (
-        change_bytes, change_json, change_line, bomb, swap, pack_anew, change_zip, change_schema,
+        change_bytes, change_json, change_line, change_plan, bomb, swap, pack_anew, change_zip, change_schema,
         rename, copy, remove, empty, turn, link, special, holes, many, shut, date,
     )
 }  # fmt: skip
@@ -359,7 +384,8 @@ _WEIGHTS = {
 }
 
 
-def some_edits(chance: Chance) -> list[Edit]:
+def some_edits(chance: Chance, of_plans: bool = False) -> list[Edit]:
     weights = [_WEIGHTS.get(kind, 1) for kind in EDITS]
+    weights[list(EDITS).index("change_plan")] = 8 if of_plans else 0
     count = chance.choice((1, 1, 2, 3, 5))
     return [Edit(kind, chance.randrange(2**32)) for kind in chance.choices(list(EDITS), weights, k=count)]
