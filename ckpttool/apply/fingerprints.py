@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ckpttool.apply.plan_file import FileMark, NamesMark, SinkMark, absolute_place, is_of_sink
 from ckpttool.errors import CkptError, NotFound, Refused
 from ckpttool.formats import layout
-from ckpttool.formats.limits import PIECE_BYTES
+from ckpttool.formats.limits import PIECE_BYTES, check
 from ckpttool.scene.scene import Scene
 from ckpttool.scene.sinks import SinkEvidence
 from ckpttool.storage.store import FileStat, Store, read_pieces
@@ -42,6 +42,8 @@ def mark_file(store: Store, path: str, told_as: str | None = None) -> FileMark:
     if found.leads_out or found.is_directory:
         what = "a link out of the checkpoint" if found.leads_out else "a directory where a file belongs"
         raise Refused(f"{path} is {what}: nothing is planned on that")
+    kind = layout.kind_of(path)
+    check("tables" if kind == "state" else kind, found.size_bytes or 0)  # tables of state are among those set aside
     digest, size = sha256(), 0
     for piece in read_pieces(store, path):
         digest.update(piece)

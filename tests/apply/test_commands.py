@@ -103,6 +103,13 @@ def test_a_plan_lies_in_the_directory_that_is_named_for_it(root: Path, plan: Pat
     assert "another than its directory" in refused.err
 
 
+def test_a_file_that_a_plan_relies_on_is_read_up_to_the_limit_of_its_kind(root: Path, plan: Path) -> None:
+    os.truncate(root / "offsets" / "3", 2**40)
+    refused = told("apply", str(plan), "--yes", *QUIET)
+    assert (refused["exit"], refused["changed"]) == (6, False)
+    assert "--read-limit offsets=1099511627776" in json.dumps(refused["reasons"])
+
+
 def test_what_is_too_large_to_be_ours_is_not_read_whole(root: Path, plan: Path) -> None:
     with limits.changed({"values": 100}):
         assert "larger than any plan" in ckpt("apply", str(plan), "--yes", *QUIET).err
