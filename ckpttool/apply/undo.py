@@ -142,8 +142,7 @@ def _put_back(work: Work, kept: Iterable[KeptFile]) -> None:
     """In the other order. Directories first: files know no better place."""
     by_path = {(one.tree, one.path): one for one in kept}
     for one in sorted((one for one in by_path.values() if one.directory and one.path), key=lambda one: one.path):
-        if work.trees[one.tree].names(one.path) is None:
-            work.trees[one.tree].make_directory(one.path, one.bearing)
+        work.trees[one.tree].make_directory(one.path, one.bearing)  # it may be there, and not yet as it was
 
     def bearing(change: Change) -> Bearing:
         return by_path[change.tree, change.path].bearing
