@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,8 +46,11 @@ class Stage:
 
     def plan(self, checkpoint: Path) -> PlanFile:
         sinks = [str(checkpoint.parent / sink) if sink != "noop" else sink for sink in self.sinks]
+        return plan_for(checkpoint, self.take, self.restarted(sinks))
+
+    def restarted(self, sinks: Sequence[str]) -> Restarted:
         wish = self.wish if self.to_batch is None else Rewind(self.to_batch)
-        return plan_for(checkpoint, self.take, Restarted(wish=wish, sinks=sinks))
+        return Restarted(wish=wish, sinks=sinks)
 
 
 def plan_for(checkpoint: Path, take: str, restarted: Restarted) -> PlanFile:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 from uuid import uuid4
 
-from ckpttool.api import Restarted, plan_restart
+from ckpttool.api import plan_restart
 from ckpttool.apply import places
 from ckpttool.apply.lock import held_by
 from ckpttool.apply.make_plan import choose, make_plan
@@ -23,7 +23,6 @@ from ckpttool.apply.run import apply_plan, plan_to_resume, plan_to_undo, remove_
 from ckpttool.apply.stores.opening import open_tree
 from ckpttool.apply.work import ApplySettings
 from ckpttool.errors import CkptError, NotFound
-from ckpttool.plan import Rewind
 from ckpttool.storage.store import open_store
 from tests.apply.stages import FENCES, Stage
 from tests.parts.hdfs import HdfsServer
@@ -89,8 +88,7 @@ class StoredTrial:
         self.old = self.contents()
 
     def _planned(self, stage: Stage, sinks: list[str]) -> PlanFile:
-        wish = None if stage.to_batch is None else Rewind(stage.to_batch)
-        restarted = Restarted(wish=wish, sinks=sinks)
+        restarted = stage.restarted(sinks)
         diagnosis, plan = plan_restart(self.url, restarted, self.directly, now_ms=int(time.time() * 1000))
         store = open_store(self.url, self.directly)
         made = make_plan(diagnosis, choose(plan, stage.take), plan, restarted, store, self.directly)

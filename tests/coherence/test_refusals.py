@@ -16,6 +16,20 @@ from tests.conftest import Outcome, run_ckpt
 PLACES = {
     "inspect": "PLACE",
     "plan-recovery": "PLACE",
+    "plan rewind": "PLACE --to-batch 1",
+    "plan drop-batch": "PLACE",
+    "plan skip-batch": "PLACE",
+    "plan query-id": "PLACE --new",
+    "plan renumber": "PLACE --above-sink",
+    "plan sink-ledger": "PLACE --set 1",
+    "plan watermark": "PLACE --set 2026-11-18T14:00:00Z",
+    "plan restore-offsets": "PLACE 1 --progress PROGRESS",
+    "plan rename-found": "PLACE",
+    "plan gc": "PLACE",
+    "plan offsets": "PLACE --set orders=1 --bootstrap-server localhost:1",
+    "plan source": "PLACE add 1",
+    "plan clone": "PLACE DIRECTORY --new-id",
+    "plan fork": "PLACE DIRECTORY",
     "apply": "PLACE",
     "undo": "PLACE",
     "unlock": "PLACE LOCK",
@@ -54,7 +68,7 @@ CASES = [(command, form) for command, formats in commands() if command not in NE
 
 
 def refused(command: str, form: str, place: Path) -> Outcome:
-    words = {"PLACE": str(place), "DIRECTORY": str(place.parent / "exported")}
+    words = {"PLACE": str(place), "DIRECTORY": str(place.parent / "exported"), "PROGRESS": __file__}
     given = [words.get(word, word) for word in PLACES[command].split()]
     return run_ckpt(*command.split(), *given, "--format", form)
 

@@ -84,7 +84,11 @@ def applies_document(url: str, every: Iterable[Applied]) -> Document:
         "undo",
         url,
         lambda: {"applies": msgspec.to_builtins(listed), "findings": []},
-        lambda: [[Table(["Apply", "State", "Way out", "Bytes", "Undoable"], rows, {3})] if rows else ["Nothing."]],
+        lambda: [
+            [Table(["Apply", "State", "Way out", "Bytes", "Undoable"], rows, {3})]
+            if rows
+            else ["Nothing was applied here."]
+        ],
     )
 
 
