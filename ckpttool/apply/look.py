@@ -121,9 +121,9 @@ def _not_possible(work: Work) -> Iterator[WhyNot]:
         yield WhyNot("not-writable", f"{layout.METADATA} is a directory: nothing replaces it in one go",
                      next_step="set it aside by hand, and plan anew")  # fmt: skip
     free = work.checkpoint.free_bytes()
-    if free is not None and free < work.plan.cost.bytes_backed_up + _ROOM:
-        yield WhyNot("not-enough-room", "there is no room for the copies of what is changed",
-                     f"{work.plan.cost.bytes_backed_up + _ROOM:,} bytes", f"{free:,} bytes", "make room")  # fmt: skip
+    if free is not None and free < (needed := work.bytes_to_keep + _ROOM):
+        yield WhyNot("not-enough-room", "there is no room for the copies of what is changed", f"{needed:,} bytes",
+                     f"{free:,} bytes", "make room; --backup logs keeps no state, and cannot be undone")  # fmt: skip
     yield from _owners(work)
 
 

@@ -131,6 +131,7 @@ def make_plan(
             conditions=list(_conditions(option, wires, is_born=is_born)),
             steps=steps,
             wires=wires,
+            before=restart_fields(diagnosis.prediction),
             relies_on=relies_on,
             promise=promise_of(diagnose(after)),
             cost=_cost(steps, relies_on.files),

@@ -65,6 +65,7 @@ class Outcome(Struct):
     fenced: bool = False
     resumed: bool = False
     took_over: bool = False
+    keeps_state: bool = True
     steps: list[StepResult] = []
     backup: dict[str, Any] | None = None
     promise: Promise | None = None

@@ -146,7 +146,8 @@ class PlanCost(Struct, frozen=True):
 
 
 class PlanFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """`wires`: what stops a query that runs unnoticed (`apply.fence`). `origin`: of one that comes into being."""
+    """`wires`: what stops a query that runs unnoticed (`apply.fence`). `before`: the restart without the plan. `origin`:
+    of one that comes into being."""
 
     schema: str
     ckpt_version: str
@@ -162,6 +163,7 @@ class PlanFile(Struct, frozen=True, forbid_unknown_fields=True):
     conditions: list[Condition]
     steps: list[PlannedStep]
     wires: list[str]
+    before: dict[str, Any]
     relies_on: ReliedOn
     promise: Promise
     cost: PlanCost

@@ -33,6 +33,7 @@ Storage = Mapping[str, str] | None  # options for whoever opens a URL
 
 def apply_plan(plan: PlanFile, settings: ApplySettings, *, resumes: bool = False, only_looks: bool = False) -> Outcome:
     outcome = Outcome(plan.id, plan.option.id, resumed=resumes, steps=step_results(plan), promise=plan.promise)
+    outcome.keeps_state = settings.keeps_state or not any(step.target == "state" for step in plan.steps)
     outcome.conf = [{"k": step.k, "v": step.v} for step in plan.steps if step.k is not None and step.v is not None]
 
     def do(work: Work) -> None:

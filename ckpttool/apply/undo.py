@@ -53,6 +53,10 @@ def check(work: Work) -> None:
     if kept is None:
         return
     work.verify_backup(kept)
+    if lost := next(work.not_kept(kept), None):
+        why_not = WhyNot("backup-damaged", f"there is no copy of {lost.path}: state was not kept (--backup logs)",
+                         lost.old, "no file", "go on: ckpt apply --resume PATH, or plan anew")  # fmt: skip
+        raise (StoppedFenced if work.is_fenced else NotApplied)(why_not)
     if reasons := list(_moved_on(work)):
         raise (StoppedFenced if work.is_fenced else NotApplied)(*reasons)
 

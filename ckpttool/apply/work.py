@@ -36,14 +36,16 @@ _CROWD = 100
 
 
 class ApplySettings(Struct, frozen=True):
-    """How it is done; the times in seconds. `settle` None: as long as the store needs. `interrupted`: whether somebody
-    asked to stop after this operation."""
+    """How it is done; the times in seconds. `settle` None: as long as the store needs. `keeps_state`: else of the state
+    there are no copies, and what changed it is not taken back. `interrupted`: whether somebody asked to stop after this
+    operation."""
 
     lock_timeout: float = 0.0
     settle: float | None = None
     hold: float = 0.0
     accepted: frozenset[str] = frozenset()
     done_by_hand: frozenset[int] = frozenset()
+    keeps_state: bool = True
     given: Restarted = Restarted()
     storage: Mapping[str, str] = {}
     interrupted: Callable[[], bool] = bool
@@ -160,11 +162,27 @@ class Work:
             KeptFile(path, tree, one.mode, one.owner, one.group, one.modified_ns, directory=True)
             for (tree, path), one in sorted(directories.items())
         ]
-        files = [(change.tree, change.path, change.old) for change in self.changes.every if change.old is not None]
+        files = [(change.tree, change.path, change.old) for change in self.changes.every if self._is_to_keep(change)]
         metadata = [(0, layout.METADATA, self._old_metadata)] if self._old_metadata is not None else []
         entries += together(self.checkpoint, lambda one: self._copied(*one), [*metadata, *files])
         self._keep(places.inventory_of(self.plan.id), json.dumps([_fields(one) for one in entries]).encode())
         self.journal.write("backed-up", result={"files": len(entries)})
+
+    def _is_to_keep(self, change: Change) -> bool:
+        return change.old is not None and (self.settings.keeps_state or not is_of_state(change))
+
+    @property
+    def bytes_to_keep(self) -> int:
+        sizes = {mark.path: mark.size or 0 for mark in self.plan.relies_on.files}
+        roots = ["", *(f"{root}/" for root in self.changes.roots[1:])]
+        return sum(sizes.get(f"{roots[one.tree]}{one.path}", 0) for one in self.changes.every if self._is_to_keep(one))
+
+    def not_kept(self, entries: Iterable[KeptFile]) -> Iterator[Change]:
+        """What is changed, and of which there is no copy."""
+        there = {(entry.tree, entry.path) for entry in entries if not entry.directory}
+        for change in self.changes.every:
+            if change.old is not None and (change.tree, change.path) not in there and self.now(change) != change.old:
+                yield change
 
     def verify_backup(self, entries: Iterable[KeptFile]) -> None:
         together(self.checkpoint, self._verify_copy, [entry for entry in entries if not entry.directory])
@@ -364,6 +382,10 @@ class Work:
         return StoppedFenced(
             WhyNot("neither-old-nor-new", text, None, now, "somebody else changed it: look at it first")
         )
+
+
+def is_of_state(change: Change) -> bool:
+    return change.tree == 0 and change.path.startswith(f"{layout.STATE}/")
 
 
 def is_wire(body: bytes) -> bool:

@@ -29,6 +29,13 @@ Examples:
 @click.argument("path", metavar="PLAN.json|PATH")
 @click.option("--take", metavar="OPTION", help="PATH is a checkpoint: plan this way out, and carry it out at once.")
 @click.option("--resume", "resumes", is_flag=True, help="PATH is a checkpoint: go on where an apply was interrupted.")
+@click.option(
+    "--backup",
+    type=click.Choice(["full", "logs"]),
+    default="full",
+    show_default=True,
+    help="What to keep a copy of; logs: no state, and then undo is refused.",
+)
 @carrying_options
 @evidence_options
 @rewind_options
@@ -51,7 +58,7 @@ def apply(path: str, output: Output, storage: dict[str, str], **given: Any) -> i
         pointed_at = (*restarted.sinks, *restarted.look_at)
         plan = plan_to_resume(path, storage, pointed_at) if resumes else _plan_of(path, take, restarted, storage)
     if not given["yes"] and not given["dry_run"]:
-        _ask(plan, storage)
+        _ask(plan, storage, keeps_state=given["backup"] != "logs")
     with interruptible() as stop:
         settings = settings_of(given, restarted, storage, stop)
         outcome = apply_plan(plan, settings, resumes=resumes, only_looks=given["dry_run"])
@@ -72,11 +79,19 @@ def _loaded(path: str) -> PlanFile:
     return load_plan(path)
 
 
-def _ask(plan: PlanFile, storage: dict[str, str]) -> None:
+def _ask(plan: PlanFile, storage: dict[str, str], *, keeps_state: bool) -> None:
     from ckpttool.apply.run import quiet_for
-    from ckpttool.report.views.apply import after, head, plan_lines
+    from ckpttool.report.views.apply import head, plan_lines
 
-    lines = [head(plan), *map(str, plan_lines(plan)), after(plan), *quiet_for(plan, storage)]
-    batch = plan.promise.restart["batch_id"]
-    word = "yes" if batch is None else str(batch)
-    ask(lines, word, f"Is the query stopped? Type {'yes' if batch is None else 'the batch that Spark starts then'}")
+    lines = [head(plan, keeps_state=keeps_state), *plan_lines(plan), *(f"  {one}" for one in quiet_for(plan, storage))]
+    ask(lines, *_question(plan))
+
+
+def _question(plan: PlanFile) -> tuple[str, str]:
+    """A word that nobody types by habit, and what is asked."""
+    batch, back_to = plan.promise.restart["batch_id"], getattr(plan.wish, "to_batch", None)
+    if back_to is not None:
+        return str(back_to), "  Is the query stopped? Type the batch to go back to"
+    if batch is None:
+        return "yes", "  Is the query stopped? Type yes"
+    return str(batch), "  Is the query stopped? Type the batch that Spark starts then"

@@ -58,6 +58,7 @@ def settings_of(
         hold=given["hold"],
         accepted=frozenset(given["accepted"]),
         done_by_hand=frozenset(given["done_by_hand"]),
+        keeps_state=given.get("backup") != "logs",
         given=restarted,
         storage=storage,
         interrupted=stop,

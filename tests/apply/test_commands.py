@@ -18,6 +18,7 @@ from ckpttool.apply.plan_file import encode_plan, parse_plan, sealed
 from ckpttool.apply.run import apply_plan
 from ckpttool.apply.work import ApplySettings
 from ckpttool.formats import limits
+from ckpttool.report.views.apply import head
 from tests.apply.dying import System, on
 from tests.apply.stages import STAGES, bodies, bury, sampled, tree_of
 from tests.apply.test_killed import kill
@@ -343,6 +344,35 @@ def test_what_is_forgotten_is_gone(root: Path, plan: Path) -> None:
     assert ckpt("undo", str(root), "--forget", done["id"]).code == 0
     assert not list((root / "_ckpt" / "applies").glob("*"))
     assert ckpt("undo", str(root), "--yes", *QUIET).code == 4
+
+
+def test_without_copies_of_the_state_there_is_no_way_back(tmp_path: Path) -> None:
+    """Who chose so was told so; what is left says it again."""
+    stage = next(one for one in STAGES if one.name == "rewind-dedup")
+    root = stage.set_up(tmp_path / "a")
+    words = ("apply", str(root), "--sink", "noop", "--to-batch", "2", "--take", "rewind-to-batch", "--yes", *QUIET)
+    done = told(*words, "--backup", "logs", "--accept", "query-stopped")
+    assert (done["exit"], done["state"]) == (0, "applied"), done["reasons"]
+    kept = root / done["backup"]["path"]
+    assert (kept / "offsets").is_dir()
+    assert not (kept / "state").exists()
+    before = tree_of(root)
+    back = told("undo", str(root), "--yes", *QUIET)
+    assert (back["exit"], back["state"], back["reasons"][0]["id"]) == (6, "refused", "backup-damaged")
+    assert "--backup logs" in back["reasons"][0]["text"]
+    (listed,) = told("undo", str(root), "--list")["applies"]
+    assert (listed["undoable"], listed["why_not"]) == (False, back["reasons"][0]["text"])
+    assert tree_of(root) == before
+
+
+@pytest.mark.parametrize("kept", ["full", "logs"])
+def test_whether_it_can_be_taken_back_is_said_before_it_is_asked(kept: str, tmp_path: Path) -> None:
+    root = next(one for one in STAGES if one.name == "rewind-dedup").set_up(tmp_path / "a")
+    plan = tmp_path / "plan.json"
+    words = ("plan-recovery", str(root), "--sink", "noop", "--to-batch", "2", "--out", str(plan))
+    assert ckpt(*words).code == 0
+    said = head(parse_plan(plan.read_bytes()), keeps_state=kept == "full")
+    assert said.endswith("undo: yes" if kept == "full" else "undo: no, state is not kept")
 
 
 # -- an odd `_ckpt` ----------------------------------------------------------------------------------------------------

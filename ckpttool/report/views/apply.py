@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import groupby
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from ckpttool.report.document import Document, Fields, Line, Section, Table, Toned
+from ckpttool.report.views.plan_steps import spell_steps
+from ckpttool.words import counted, shown
 
 if TYPE_CHECKING:
     from ckpttool.apply.outcome import Outcome, WhyNot
-    from ckpttool.apply.plan_file import PlanFile, PlannedStep
+    from ckpttool.apply.plan_file import PlanFile
     from ckpttool.apply.run import Applied
 
-_SHOWN = 6  # names of one directory
+_WIDTH = 80
+_POSITION = 50  # characters of where the sources stand
 
 
 def apply_document(outcome: Outcome, plan: PlanFile) -> Document:
@@ -97,7 +101,9 @@ def applies_document(url: str, every: Iterable[Applied]) -> Document:
 
 def _blocks(outcome: Outcome, plan: PlanFile) -> Iterator[Section]:
     yield list(_what_became(outcome, plan))
-    if outcome.state in ("planned", "applied"):
+    if outcome.state == "applied":
+        yield [f"  {line}" for line in spell_steps(plan)]
+    if outcome.state == "planned":
         yield list(plan_lines(plan))
     yield [line for reason in outcome.reasons for line in _reason(reason.text, reason.next_step)]
     yield [f"Start it with {one['k']}={one['v']}." for one in outcome.conf if outcome.state == "applied"]
@@ -107,9 +113,10 @@ def _what_became(outcome: Outcome, plan: PlanFile) -> Iterator[Line]:
     what = f"{plan.option.title} ({plan.option.id})"
     if outcome.state == "applied":
         yield Toned("Applied", "good"), f": {what}."
-        yield f"  {after(plan)}"
+        yield f"  {becomes(plan.promise.restart)}"
         if outcome.backup:
-            yield f"  Kept: {outcome.backup['files']} files in {outcome.backup['path']}; ckpt undo takes it back."
+            back = "ckpt undo takes it back" if outcome.keeps_state else "of the state nothing: it is not taken back"
+            yield f"  Kept: {outcome.backup['files']} files in {outcome.backup['path']}; {back}."
     elif outcome.state == "undone":
         yield Toned("Undone", "good"), f": {what}."
         if outcome.identical:
@@ -121,61 +128,51 @@ def _what_became(outcome: Outcome, plan: PlanFile) -> Iterator[Line]:
     elif outcome.state == "refused":
         yield Toned("Refused", "error"), f": {what}. Nothing is changed."
     else:
-        yield Toned("Stopped", "error"), f": {what}. It is not finished, and no Spark starts until it is."
+        until = "no Spark starts until it is" if outcome.fenced else "the fence does not stand"
+        yield Toned("Stopped", "error"), f": {what}. It is not finished, and {until}."
 
 
-def plan_lines(plan: PlanFile) -> Iterator[Line]:
-    """The steps, those of one kind and directory together; what is asked; what comes of it."""
-    for number, (_, group) in enumerate(groupby(plan.steps, _place), 1):
-        yield f"{number}. {_spell(list(group))}"
+def plan_lines(plan: PlanFile) -> Iterator[str]:
+    """What is going to be done, what it takes for granted, and what comes of it."""
+    yield from (f"  {line}" for line in spell_steps(plan))
     for condition in plan.conditions:
-        yield f"   {'if' if condition.who == 'you' else 'mind'}: {condition.text} ({condition.id})"
+        yield from _wrapped(f"{'if' if condition.who == 'you' else 'mind'}: {condition.text} ({condition.id})")
     if plan.option.trap:
-        yield f"   beware: {plan.option.trap}"
+        yield from _wrapped(f"beware: {plan.option.trap}")
+    yield f"  Before: {becomes(plan.before, 'would ')}"
+    yield f"  After: {becomes(plan.promise.restart)}"
 
 
-def head(plan: PlanFile) -> str:
+def _wrapped(text: str) -> list[str]:
+    return wrap(text, _WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 6, break_long_words=False)
+
+
+def head(plan: PlanFile, *, keeps_state: bool = True) -> str:
     rows = plan.option.rows_replayed
-    read_again = "" if not rows else f" · {rows:,} rows are read again"
-    undo = "yes" if all(step.reversible for step in plan.steps) else "not what is done by hand"
+    read_again = "" if not rows else f" · {counted(rows, 'row')} read again"
+    undo = "yes" if keeps_state or not any(step.target == "state" for step in plan.steps) else "no, state is not kept"
     return f"{plan.option.title} · {plan.option.guarantee}{read_again} · undo: {undo}"
 
 
-def after(plan: PlanFile) -> str:
-    restart = plan.promise.restart
-    outcome, batch = restart["outcome"], restart["batch_id"]
+def becomes(restart: Mapping[str, Any], would: str = "") -> str:
+    """What Spark does, in a few words; `would`: if nothing is done."""
+    outcome, batch, error = restart["outcome"], restart["batch_id"], restart.get("error")
+    s = "" if would else "s"
     if outcome == "replay":
-        return f"Spark runs batch {batch} again, with the offsets that are logged."
+        return f"Spark {would}run{s} batch {batch} again, with the offsets that are logged."
     if outcome == "new_batch":
-        return f"Spark starts batch {batch}."
-    return "Spark starts from nothing." if outcome == "fresh_start" else f"Then: {outcome}."
+        return f"Spark {would}start{s} batch {batch}{'' if would else _positions(restart)}."
+    if outcome == "fresh_start":
+        return f"Spark {would}start{s} from nothing."
+    if error:
+        return f"Spark {would}fail{s} with {error.get('condition') or error.get('class')}."
+    return "that cannot be told."
 
 
-def _place(step: PlannedStep) -> tuple[str, str]:
-    return step.kind, (step.path or "").rpartition("/")[0] if step.kind == "set_aside" else str(step.n)
-
-
-def _spell(steps: list[PlannedStep]) -> str:
-    first = steps[0]
-    if first.kind == "set_aside":
-        folder, slash, _ = (first.path or "").rpartition("/")
-        names = [(step.path or "").rpartition("/")[2] for step in steps]
-        told = [name for name in names if not (name.startswith(".") and name.endswith(".crc"))] or names
-        more = f" and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
-        return f"set aside {folder}{slash}{', '.join(told[:_SHOWN])}{more}"
-    if first.kind == "write":
-        return f"write {first.path}"
-    if first.kind == "copy":
-        return f"copy {first.path}"
-    if first.kind == "move":
-        return f"move {first.path} to {first.to}"
-    if first.kind == "delta_restore":
-        return f"restore {first.table} to version {first.version}"
-    if first.kind == "delta_txn":
-        return f"record batch {first.version} for {first.app_id} in {first.table}"
-    if first.kind == "conf":
-        return f"start with {first.k}={first.v}"
-    return f"by Spark: {first.program}" if first.kind == "spark" else f"by hand: {first.text}"
+def _positions(restart: Mapping[str, Any]) -> str:
+    """Where its sources stand then, as far as a line has room for it."""
+    told = [json.dumps(one["start"], separators=(",", ":")) for one in restart["sources"] if one["start"] is not None]
+    return f" from {shown(', '.join(told), _POSITION)}" if told else ""
 
 
 def _reason(text: str, next_step: str | None) -> Iterator[Line]:
