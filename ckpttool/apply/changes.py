@@ -11,7 +11,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from ckpttool.apply.plan_file import PlanFile, PlannedStep, is_of_sink
+from ckpttool.apply.plan_file import PlanFile, PlannedStep, is_of_sink, within_sink
 from ckpttool.formats import layout
 
 
@@ -34,7 +34,7 @@ class FileChanges(Struct, frozen=True, dict=True):
     @cached_property
     def roots(self) -> tuple[str, ...]:
         """Of the trees: the checkpoint, and each file sink with a step."""
-        sinks = (_split(step.path)[0] for step in self.plan.steps if step.path and is_of_sink(step.path))
+        sinks = (self._split(step.path)[0] for step in self.plan.steps if step.path and is_of_sink(step.path))
         return (self.plan.checkpoint, *dict.fromkeys(sinks))
 
     @cached_property
@@ -113,7 +113,7 @@ class FileChanges(Struct, frozen=True, dict=True):
         if step.path is None:
             return
         if is_of_sink(step.path):
-            root, path = _split(step.path)
+            root, path = self._split(step.path)
             yield Change(step.n, self.roots.index(root), path, self._marks[step.path], None)
         elif step.kind == "write":
             digest = sha256((step.content or "").encode()).hexdigest()
@@ -130,17 +130,14 @@ class FileChanges(Struct, frozen=True, dict=True):
             for path in self._files_of(step.path):
                 yield Change(step.n, 0, path, self._marks[path], None)
 
+    def _split(self, path: str) -> tuple[str, str]:
+        return within_sink(path, [mark.path for mark in self.plan.relies_on.sinks])
+
     def _files_of(self, path: str) -> Sequence[str]:
         """Itself, or what is in it."""
         if path not in self.directories:
             return [path]
         return [one for one in self._marks if one.startswith(f"{path}/") and self._marks[one]]
-
-
-def _split(path: str) -> tuple[str, str]:
-    """The root of a sink, and its log's file below that."""
-    root, _, name = path.partition(f"/{layout.FILE_SINK_LOG}/")
-    return root, f"{layout.FILE_SINK_LOG}/{name}"
 
 
 def _above(path: str) -> Iterator[str]:

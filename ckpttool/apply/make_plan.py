@@ -41,6 +41,7 @@ from ckpttool.apply.plan_file import (
     asked_of,
     is_of_sink,
     sealed,
+    within_sink,
 )
 from ckpttool.diagnosis import Diagnosis, diagnose
 from ckpttool.errors import Refused
@@ -239,8 +240,8 @@ def _relied_on(
     outside: list[FileMark] = []
     for path in dict.fromkeys(step.path for step in steps if step.path):
         if is_of_sink(path):
-            root, log, name = path.partition(f"/{layout.FILE_SINK_LOG}/")
-            outside.append(mark_file(open_store(root, storage), f"{log[1:]}{name}", path))
+            root, name = within_sink(path, [absolute_place(sink.path) for sink in before.sinks])
+            outside.append(mark_file(open_store(root, storage), name, path))
         elif path != layout.METADATA and is_directory(store, path):
             touched.update(files_below(store, path))
             names.update(directories_below(store, path))

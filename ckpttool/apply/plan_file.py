@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any, Literal
 
@@ -146,8 +146,8 @@ class PlanCost(Struct, frozen=True):
 
 
 class PlanFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """`wires`: what stops a query that runs unnoticed (`apply.fence`). `before`: the restart without the plan. `origin`:
-    of one that comes into being."""
+    """`wires`: what stops a query that runs unnoticed (`apply.fence`). `before`: the restart without the plan.
+    `origin`: of one that comes into being."""
 
     schema: str
     ckpt_version: str
@@ -217,7 +217,7 @@ def parse_plan(body: bytes) -> PlanFile:
         raise BadPlan(f"the plan is not as ckpt writes it: {error}") from None
     if not places.is_id(plan.id):
         raise BadPlan("the plan's id is none of ours")
-    if led_out := next((path for path in _paths(plan) if not _stays(path)), None):
+    if led_out := next((path for path in [*_paths(plan), *_paths_in_sinks(plan)] if not _stays(path)), None):
         raise BadPlan(f"the plan leads out of the checkpoint: {led_out[:80]!r}")
     return plan
 
@@ -243,9 +243,24 @@ def is_of_sink(path: str) -> bool:
     return path.startswith("/") or "://" in path
 
 
+def _paths_in_sinks(plan: PlanFile) -> list[str]:
+    paths = [*(step.path for step in plan.steps), *(mark.path for mark in plan.relies_on.files)]
+    sinks = [mark.path for mark in plan.relies_on.sinks]
+    return [within_sink(path, sinks)[1] for path in paths if path is not None and is_of_sink(path)]
+
+
 def _stays(path: str) -> bool:
     steps = path.split("/")
     return "\0" not in path and not {"", ".", ".."} & set(steps) and steps[0] != OWN_DIRECTORY
+
+
+def within_sink(path: str, sinks: Iterable[str]) -> tuple[str, str]:
+    """The place of the sink that a file belongs to, and where it is there."""
+    around = [sink for sink in sinks if path.startswith(f"{sink.rstrip('/')}/")]
+    if not around:
+        raise BadPlan(f"the plan names no sink that {path[:80]!r} belongs to")
+    root = max(around, key=len).rstrip("/")
+    return root, path.removeprefix(f"{root}/")
 
 
 # -- as a file ---------------------------------------------------------------------------------------------------------

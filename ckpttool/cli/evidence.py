@@ -49,6 +49,9 @@ def rewind_options(command: Command) -> Command:
             "--to-batch", type=click.IntRange(min=0), metavar="N", help="Plan to go back: the last batch to keep."
         ),
         time_option("--to-time", "Plan to go back to a time, such as 2026-11-18T14:00:00Z."),
+        click.option(
+            "--delete-data", is_flag=True, help="The data files that a file sink wrote since go too, not its log alone."
+        ),
     )
     return with_options(options, command)
 
@@ -77,4 +80,8 @@ def rewind_by(given: dict[str, Any]) -> Wish | None:
     to_batch, to_ms = given["to_batch"], given["to_time"]
     if to_batch is not None and to_ms is not None:
         raise click.UsageError("--to-batch and --to-time exclude each other")
-    return None if to_batch is None and to_ms is None else Rewind(to_batch, to_ms)
+    if to_batch is None and to_ms is None:
+        if given["delete_data"]:
+            raise click.UsageError("--delete-data goes with --to-batch or --to-time")
+        return None
+    return Rewind(to_batch, to_ms, given["delete_data"])

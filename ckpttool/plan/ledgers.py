@@ -23,6 +23,7 @@ from ckpttool.words import listed
 
 QUIET = Condition("sink-quiet", "nobody else writes to the table meanwhile", "ckpt")
 DELTALAKE = Condition("deltalake-on-path", "python3 on the path has the package deltalake", "shell")
+_NO_OTHER_READERS = Condition("nobody-reads-the-files", "nobody reads the files of those batches by their names")
 _SET_ASIDE_AT_MOST = 10_000  # entries of a log: each is a step or two to be taken, and to be read before
 
 
@@ -35,24 +36,25 @@ class Rewound(Struct, frozen=True):
     new_id: bool = False
 
 
-def _rewound(scene: Scene, sink: SinkEvidence, batch: int) -> Rewound | str:
+def _rewound(scene: Scene, sink: SinkEvidence, batch: int, *, with_data: bool) -> Rewound | str:
     """The sink after `batch`, or why it cannot be brought there without harm. Untouched if it is there already."""
     if not SinkView(sink, scene.logs).skips(batch + 1):
         return Rewound((), (sink,))
     if sink.kind == "delta":
         return _rewound_delta(sink, batch, scene.release)
     if sink.kind == "file":
-        return _rewound_file_log(scene, sink, batch)
+        return _rewound_file_log(scene, sink, batch, with_data=with_data)
     if sink.kind == "hudi":
         return f"Hudi takes it back itself: roll it back to the instant of batch {batch}, which takes its record along"
     return _rewound_iceberg(sink, batch)
 
 
-def rewound_sinks(scene: Scene, batch: int) -> Rewound | str:
-    """All sinks after `batch`, or why one of them cannot be brought there."""
+def rewound_sinks(scene: Scene, batch: int, *, with_data: bool = False) -> Rewound | str:
+    """All sinks after `batch`, or why one of them cannot be brought there. `with_data`: with the files that a file sink
+    wrote, which otherwise stay, and which nobody reads who goes by its log."""
     every: list[Rewound] = []
     for sink in scene.sinks:
-        rewound = _rewound(scene, sink, batch)
+        rewound = _rewound(scene, sink, batch, with_data=with_data)
         if isinstance(rewound, str):
             return f"{sink.path}: {rewound}"
         every.append(rewound)
@@ -175,7 +177,7 @@ def record(table: str, app_id: str, batch: int) -> DeltaTxn:
     )
 
 
-def _rewound_file_log(scene: Scene, sink: SinkEvidence, batch: int) -> Rewound | str:
+def _rewound_file_log(scene: Scene, sink: SinkEvidence, batch: int, *, with_data: bool) -> Rewound | str:
     names = sink.names or LogNames()
     plain = {number: str(number) for number in names.ids if number > batch}
     compact = {number: f"{number}.compact" for number in names.compact_ids if number > batch}
@@ -199,9 +201,29 @@ def _rewound_file_log(scene: Scene, sink: SinkEvidence, batch: int) -> Rewound |
                 f"the sink skips every batch up to the last one in its log; readers forget the files of batch {number}"
             )
             steps.extend(set_aside(scene.root, of_sink(f"{sink.path.rstrip('/')}/{LOG}/{name}"), why))
+    if with_data:
+        data = _data_of(scene, sink, sorted({*plain, *compact}, reverse=True))
+        if isinstance(data, str):
+            return data
+        steps.extend(data)
+        return Rewound(tuple(steps), (replace(lowered(sink, batch), names=left),), (_NO_OTHER_READERS,))
     told = "all readers go by its log; its data files of those batches stay until somebody removes them"
     readers = Condition("readers-go-by-log", told, "ckpt")
     return Rewound(tuple(steps), (replace(lowered(sink, batch), names=left),), (readers,))
+
+
+def _data_of(scene: Scene, sink: SinkEvidence, batches: Iterable[int]) -> tuple[Step, ...] | str:
+    root, written = sink.path.rstrip("/"), {write.batch_id: write for write in sink.writes}
+    steps: list[Step] = []
+    for batch in batches:
+        files = written[batch].files if batch in written else None
+        if files is None:
+            return f"which files batch {batch} wrote is not known, or they lie elsewhere"
+        for name in files:
+            steps.extend(set_aside(scene.root, of_sink(f"{root}/{name}"), f"batch {batch} wrote it", within=root))
+            if len(steps) > _SET_ASIDE_AT_MOST:
+                return "more files were written than one plan sets aside"
+    return tuple(dict.fromkeys(steps))
 
 
 def _rewound_iceberg(sink: SinkEvidence, batch: int) -> Rewound | str:

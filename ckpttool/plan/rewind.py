@@ -25,11 +25,14 @@ from ckpttool.scene.source_logs import log_of
 MAX_FILE_AGE_MS = 7 * 86_400_000
 
 
-def rewind(scene: Scene, batch: int, *, id: str, title: str, trap: str | None = None) -> Repair | Refusal:
-    """To the state after `batch` (-1: before all batches), so that what follows is planned anew."""
+def rewind(
+    scene: Scene, batch: int, *, id: str, title: str, trap: str | None = None, with_data: bool = False
+) -> Repair | Refusal:
+    """To the state after `batch` (-1: before all batches), so that what follows is planned anew. `with_data`: see
+    `rewound_sinks`."""
     if missing := what_is_missing(scene, batch):
         return Refusal(id, missing)
-    rewound = rewound_sinks(scene, batch)
+    rewound = rewound_sinks(scene, batch, with_data=with_data)
     if isinstance(rewound, str):
         return Refusal(id, rewound)
     conditions = list(rewound.conditions)

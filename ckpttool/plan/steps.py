@@ -147,23 +147,23 @@ def is_outside(path: str) -> bool:
     return path.startswith(("/", "./", "../", "file:")) or "://" in path
 
 
-def set_aside(root: str, path: str, why: str) -> tuple[SetAside, ...]:
+def set_aside(root: str, path: str, why: str, *, within: str | None = None) -> tuple[SetAside, ...]:
     """A file, and its checksum before it: one that outlives its file lets the next batch reach the sink, and then stops
-    Spark when it writes a file of that name."""
-    checksum = set_aside_checksum(root, path, "Hadoop's checksum of the file that goes next, if there is one")
-    return (*checksum, *set_aside_alone(root, path, why))
+    Spark when it writes a file of that name. `within`: the sink's place, if it is not a file of its log."""
+    told = "Hadoop's checksum of the file that goes next, if there is one"
+    return (*set_aside_checksum(root, path, told, within=within), *set_aside_alone(root, path, why, within=within))
 
 
-def set_aside_checksum(root: str, path: str, why: str) -> tuple[SetAside, ...]:
+def set_aside_checksum(root: str, path: str, why: str, *, within: str | None = None) -> tuple[SetAside, ...]:
     """Of this file, which may be gone; only on a local disk Hadoop writes them."""
     if not is_local(path if is_outside(path) else root) or path.rpartition("/")[2].startswith("."):
         return ()
-    return set_aside_alone(root, layout.hadoop_crc(path), why)
+    return set_aside_alone(root, layout.hadoop_crc(path), why, within=within)
 
 
-def set_aside_alone(root: str, path: str, why: str) -> tuple[SetAside, ...]:
+def set_aside_alone(root: str, path: str, why: str, *, within: str | None = None) -> tuple[SetAside, ...]:
     """A directory, or a file whose checksum has a step of its own."""
-    return (SetAside(path=path, why=why, shell=_move(root, path)),)
+    return (SetAside(path=path, why=why, shell=_move(root, path, within)),)
 
 
 def move(root: str, path: str, to: str, why: str) -> Move:
@@ -213,14 +213,14 @@ def plain(url: str) -> str:
     return path.rstrip("/") or "/"
 
 
-def _move(root: str, path: str) -> str:
+def _move(root: str, path: str, within: str | None = None) -> str:
     """In brackets, for `set -e` passes over what fails before `&&`, but not over a shell of its own that ends so."""
     here = plain(root)
     source, target = f"{here}/{path}", f"{here}{SET_ASIDE}/{path}"
     if is_outside(path):
         source = plain(path)
-        folder, _, rest = source.partition(f"/{layout.FILE_SINK_LOG}/")
-        target = f"{folder}{SET_ASIDE}/{layout.FILE_SINK_LOG}/{rest}"
+        folder = source.partition(f"/{layout.FILE_SINK_LOG}/")[0] if within is None else plain(within)
+        target = f"{folder}{SET_ASIDE}/{source.removeprefix(f'{folder}/')}"
     parent, old, new = (spelled(source, one) for one in (target.rpartition("/")[0], source, target))
     if not is_local(source):
         return f"(hadoop fs -mkdir -p {parent} && hadoop fs -mv {old} {new})"

@@ -41,7 +41,7 @@ class SinkWrite(Struct, frozen=True):
     `place` is the table's version, the snapshot, or the file of the log. `rows_lost`: why its rows are there no longer;
     `unnoticed`: no reader fails for that; `taken_by`: the version that took them; `rows_unsure`: why that cannot be
     told; `empty`: it added nothing that could be lost; `elsewhere`: the partition of another place in which its files
-    lie."""
+    lie. `files`: what a file sink wrote, below its output; None: that is not known, or some of it is elsewhere."""
 
     place: str
     timestamp_ms: int | None
@@ -56,6 +56,7 @@ class SinkWrite(Struct, frozen=True):
     rows_unsure: str | None = None
     elsewhere: str | None = None
     taken_by: int | None = None
+    files: tuple[str, ...] | None = None
 
 
 class SinkEvidence(Struct, frozen=True):

@@ -375,6 +375,30 @@ def test_whether_it_can_be_taken_back_is_said_before_it_is_asked(kept: str, tmp_
     assert said.endswith("undo: yes" if kept == "full" else "undo: no, state is not kept")
 
 
+def test_what_a_file_sink_wrote_goes_too_and_comes_back(tmp_path: Path) -> None:
+    """Who reads the files and not the log sees those rows no more."""
+    checkpoint = sampled("4.2.0-file-to-parquet-sound")(tmp_path)
+    output, plan, old = checkpoint.parent / "output", tmp_path / "plan.json", bodies(tree_of(tmp_path))
+    logged = [json.loads(line)["path"] for batch in (3, 4)
+              for line in (output / "_spark_metadata" / str(batch)).read_text().splitlines()[1:]]  # fmt: skip
+    words = ("plan", "rewind", str(checkpoint), "--sink", str(output), "--to-batch", "2", "--delete-data")
+    assert ckpt(*words, "--out", str(plan)).code == 0
+    accept = ("--yes", "--accept", "query-stopped", "--accept", "nobody-reads-the-files", *QUIET)
+    done = told("apply", str(plan), *accept)
+    assert (done["exit"], done["state"], done["kept"]) == (0, "applied", True), done["reasons"]
+    gone = {path for path, body in old.items() if body is not None} - set(bodies(tree_of(tmp_path)))
+    assert logged
+    assert {Path(path).name for path in logged} <= {Path(path).name for path in gone}
+    assert all(f"sample/output/{Path(path).name}" not in tree_of(tmp_path) for path in logged)
+    assert told("undo", str(checkpoint), *accept)["identical"]
+    plan.unlink()
+    assert bodies(tree_of(tmp_path)) == old
+
+
+def test_data_goes_with_a_rewind_only(root: Path) -> None:
+    assert ckpt("plan-recovery", str(root), "--delete-data").code == 2
+
+
 # -- an odd `_ckpt` ----------------------------------------------------------------------------------------------------
 
 

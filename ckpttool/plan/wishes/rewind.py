@@ -12,10 +12,12 @@ ID = "rewind-to-batch"
 
 
 class Rewind(Wish, frozen=True, tag="rewind"):
-    """The state to go back to: after this batch, or as it was at this time. One of the two."""
+    """The state to go back to: after this batch, or as it was at this time. One of the two. `delete_data`: the files
+    that a file sink wrote since go too."""
 
     to_batch: int | None = None
     to_time_ms: int | None = None
+    delete_data: bool = False
 
     def repair(self, scene: Scene) -> Repair | Refusal:
         batch = self._batch(scene.evidence)
@@ -27,7 +29,8 @@ class Rewind(Wish, frozen=True, tag="rewind"):
             return Refusal(ID, f"batch {batch} was not committed: what it left is not complete")
         if batch > 0 and not scene.has_offsets(batch - 1):
             return Refusal(ID, f"offsets/{batch - 1}, which Spark opens beside offsets/{batch}, is not there")
-        return rewind(scene, batch, id=ID, title=f"Go back to the end of batch {batch}")
+        title = f"Go back to the end of batch {batch}"
+        return rewind(scene, batch, id=ID, title=title, with_data=self.delete_data)
 
     def versions(self, scene: Scene) -> tuple[int, ...]:
         batch = self._batch(scene.evidence)

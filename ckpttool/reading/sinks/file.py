@@ -81,6 +81,7 @@ def _load_writes(store: Store, names: LogNames, output: Collection[str], faults:
         own = [entry for entry in entries if entry.path not in listed] if compact and listed is not None else entries
         written_ms = _log_time(store, name) if not own or (compact and listed is None) else None
         write = _write(batch, name, own, written_ms, None if compact else _missing_file(store, own, output))
+        write = replace(write, files=None if compact and listed is None else _files(store, own))
         unseen = _NAMES_NOTHING if is_flat and not own and not compact else None
         there = next(_other_places(store, own), None)
         if there and _PARTITION.fullmatch(_last(there)):
@@ -125,6 +126,18 @@ def _write(
     )
 
 
+def _files(store: Store, own: Iterable[SinkFileEntry]) -> tuple[str, ...] | None:
+    names = [_below(store, entry) for entry in own]
+    known = tuple(name for name in names if name is not None)
+    return known if len(known) == len(names) else None
+
+
+def _below(store: Store, entry: SinkFileEntry) -> str | None:
+    """Where it is in this output, which may have been moved since."""
+    _, in_it, name = unquote(entry.path).rpartition(f"/{_last(store.url)}/")
+    return name if in_it and not {"", ".", ".."} & set(name.split("/")) else None
+
+
 def _log_time(store: Store, name: str) -> int | None:
     found = store.stat(name)
     return found.modified_ms if found else None
@@ -150,10 +163,9 @@ def _last(path: str) -> str:
 
 def _missing_file(store: Store, own: Iterable[SinkFileEntry], output: Collection[str]) -> str | None:
     """Looked for where one listing tells, directly in this output; on the local disk in its partitions too."""
-    here = _last(store.url)
     for entry in own:
-        _, in_it, name = unquote(entry.path).rpartition(f"/{here}/")
-        if not in_it or ("/" in name and not is_local(store.url)):
+        name = _below(store, entry)
+        if name is None or ("/" in name and not is_local(store.url)):
             continue
         # In a directory that was listed this costs nothing.
         found = store.stat(name) if "/" in name or name in output else None

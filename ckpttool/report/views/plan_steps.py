@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ckpttool.apply.plan_file import PlanFile, PlannedStep
 
 _UNITS = ("bytes", "KB", "MB", "GB", "TB")
+_MANY = {"state": "files of the state", "data": "data files of those batches"}
 _SHOWN = 4  # names that are no row of numbers
 
 
@@ -32,7 +33,9 @@ def _area(step: PlannedStep) -> str:
         return "copy"
     if step.kind != "set_aside" or step.path is None:
         return f"step {step.n}"
-    return step.target if step.target in ("logs", "state", "sources") else f"{step.target} {_folder(step.path)}"
+    if step.target == "sink":
+        return "sink" if f"/{layout.FILE_SINK_LOG}/" in step.path else "data"
+    return step.target if step.target in ("state", "sources") else "logs"
 
 
 def _spell(area: str, steps: Sequence[PlannedStep]) -> str:
@@ -63,8 +66,8 @@ def _in_a_table(steps: Sequence[PlannedStep]) -> str:
 
 
 def _what_goes(area: str, paths: Sequence[str]) -> str:
-    if area == "state":
-        return "files of the state"
+    if area in _MANY:
+        return _MANY[area]
     told = []
     for folder, group in groupby(paths, _folder):
         names = [path.rpartition("/")[2] for path in group]
