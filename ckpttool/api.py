@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ckpttool.plan import Plan, Wish
     from ckpttool.storage.doors import Doors
 
+NO_APP_ID = "-"
 _READ = 100  # of each log, as everywhere
 
 
@@ -37,19 +38,28 @@ class Restarted(Struct, frozen=True):
 
     `full_listing`: of logs however long. `state`: None for whole files where they are local, else for names and sizes.
     `brokers`: None if Kafka is not to be asked. `look_at`: URLs and directories that files may lead to, beside those of
-    the checkpoint, the sinks and the option `path`."""
+    the checkpoint, the sinks and the option `path`. `txn_app_id`: of all
+    sinks, or one for each, `-` where it has none."""
 
     release: Release | None = None
     trigger: Trigger | None = None
     conf: Mapping[str, str] = {}
     options: Mapping[str, str] = {}
     sinks: Sequence[str] = ()
-    txn_app_id: str | None = None
+    txn_app_id: str | Sequence[str] | None = None
     state: Mode | None = None
     wish: Wish | None = None
     brokers: Brokers | None = None
     full_listing: bool = False
     look_at: Sequence[str] = ()
+
+    @property
+    def app_ids(self) -> list[str | None]:
+        """Sink by sink."""
+        given = self.txn_app_id
+        if given is None or isinstance(given, str):
+            return [given] * len(self.sinks)
+        return [None if one == NO_APP_ID else one for one in given]
 
 
 def plan_restart(
@@ -179,7 +189,8 @@ def look_at_sinks(
     metadata = evidence.checkpoint.metadata
     query_id = metadata.id if metadata else None
     return [
-        load_sink(sink, storage_options, query_id=query_id, txn_app_id=restarted.txn_app_id) for sink in restarted.sinks
+        load_sink(sink, storage_options, query_id=query_id, txn_app_id=app_id)
+        for sink, app_id in zip(restarted.sinks, restarted.app_ids, strict=True)
     ]
 
 

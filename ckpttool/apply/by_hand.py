@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from ckpttool.api import Restarted
 from ckpttool.apply.fingerprints import files_below
 from ckpttool.apply.outcome import StoppedFenced, WhyNot
 from ckpttool.apply.plan_file import PlanFile, PlannedStep
@@ -125,7 +126,9 @@ def told(one: ByHand, plan: PlanFile, storage: Mapping[str, str]) -> Iterator[di
     """Of a step for a table, as for those that are carried out here."""
     if one.sink is None:
         return
-    found = load_sink(one.sink, storage, query_id=plan.query_id, txn_app_id=plan.asked.txn_app_id)
+    asked = plan.asked
+    app_ids = dict(zip(asked.sinks, Restarted(sinks=asked.sinks, txn_app_id=asked.txn_app_id).app_ids, strict=True))
+    found = load_sink(one.sink, storage, query_id=plan.query_id, txn_app_id=app_ids.get(one.sink))
     before = next((mark for mark in plan.relies_on.sinks if mark.path == one.sink), None)
     entry, newest = found.entry(found.key), found.writes[-1].version if found.writes else None
     yield {

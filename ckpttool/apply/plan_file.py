@@ -114,7 +114,7 @@ class Asked(Struct, frozen=True, omit_defaults=True):
     options: dict[str, str] = {}
     withheld: list[str] = []
     sinks: list[str] = []
-    txn_app_id: str | None = None
+    txn_app_id: str | list[str] | None = None
     state: str | None = None
     kafka: bool = False
     look_at: list[str] = []
@@ -312,7 +312,7 @@ def asked_of(restarted: Restarted) -> Asked:
         options=options,
         withheld=sorted({*restarted.conf, *restarted.options} - {*conf, *options}),
         sinks=[absolute_place(sink) for sink in restarted.sinks],
-        txn_app_id=restarted.txn_app_id,
+        txn_app_id=given if (given := restarted.txn_app_id) is None or isinstance(given, str) else list(given),
         state=restarted.state,
         kafka=restarted.brokers is not None,
         look_at=[absolute_place(place) for place in restarted.look_at],

@@ -162,7 +162,8 @@ class Work:
             KeptFile(path, tree, one.mode, one.owner, one.group, one.modified_ns, directory=True)
             for (tree, path), one in sorted(directories.items())
         ]
-        files = [(change.tree, change.path, change.old) for change in self.changes.every if self._is_to_keep(change)]
+        kept = [change for change in self.changes.every if self._is_to_keep(change)]
+        files = [(change.tree, change.path, change.old) for change in kept if change.old is not None]
         metadata = [(0, layout.METADATA, self._old_metadata)] if self._old_metadata is not None else []
         entries += together(self.checkpoint, lambda one: self._copied(*one), [*metadata, *files])
         self._keep(places.inventory_of(self.plan.id), json.dumps([_fields(one) for one in entries]).encode())

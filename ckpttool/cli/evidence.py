@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,8 +29,11 @@ def evidence_options(command: Command) -> Command:
         ),
         click.option(
             "--txn-app-id",
+            "txn_app_ids",
+            multiple=True,
             metavar="ID",
-            help="The txnAppId of a Delta sink written through foreachBatch, or a Hudi sink's identifier.",
+            help="The txnAppId of Delta sinks written through foreachBatch, or a Hudi sink's identifier: "
+            "one for all, or one for each --sink.",
         ),
         broker_options(required=False),
         click.option(
@@ -65,13 +69,21 @@ def restarted_by(given: dict[str, Any], wish: Wish | None = None, *, full_listin
         conf=given["confs"],
         options=given["options"],
         sinks=given["sinks"],
-        txn_app_id=given["txn_app_id"],
+        txn_app_id=_app_id(given["txn_app_ids"], given["sinks"]),
         state=given["state"],
         wish=wish,
         brokers=given_brokers(given) if given["servers"] else None,
         look_at=given["look_at"],
         full_listing=full_listing,
     )
+
+
+def _app_id(ids: Sequence[str], sinks: Sequence[str]) -> str | Sequence[str] | None:
+    if len(ids) < 2:
+        return ids[0] if ids else None
+    if len(ids) != len(sinks):
+        raise click.UsageError("--txn-app-id is given once for all, or once for each --sink (- for one that has none)")
+    return ids
 
 
 def rewind_by(given: dict[str, Any]) -> Wish | None:

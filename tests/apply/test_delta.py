@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 from collections.abc import Callable
@@ -13,17 +14,22 @@ from unittest.mock import patch
 import pytest
 from msgspec.structs import replace
 
+from ckpttool.api import Restarted
 from ckpttool.apply.run import exit_code_of
 from ckpttool.apply.sinks import delta
+from ckpttool.plan import Rewind
 from tests.apply.dying import Killed, System, on
-from tests.apply.stages import Stage, bodies, bury, carry_out, go_on, sampled, take_back, tree_of
+from tests.apply.stages import FENCES, Stage, bodies, bury, carry_out, go_on, plan_for, sampled, take_back, tree_of
 from tests.apply.test_killed import Trial, ended, kill
+from tests.builders import build
+from tests.conftest import run_ckpt
 
 pytestmark = pytest.mark.extras
 
 SAMPLE = "3.5.7-delta-to-delta-sound"
 STAGE = Stage("delta", sampled(SAMPLE), "rewind-to-batch", 1, ("table",))
 KILLS = 14
+NOW_MS = 2_000_000_000_000
 
 
 def table_of(checkpoint: Path) -> Any:
@@ -184,3 +190,66 @@ def test_what_delta_rs_must_not_or_cannot_do_is_refused(trial: TableTrial, setti
     assert [one.id for one in delta.not_possible(replace(change, table=f"{change.table}-not-there"))] == [
         "sink-feature"
     ]
+
+
+# -- several tables of one batch function ------------------------------------------------------------------------------
+
+
+def table_at(path: Path, app_id: str) -> None:
+    """Of which every version is a batch, with two rows."""
+    import pyarrow
+    from deltalake import CommitProperties, Transaction, write_deltalake
+
+    for batch in range(4):
+        record = CommitProperties(app_transactions=[Transaction(app_id, batch, NOW_MS)])
+        rows = pyarrow.table({"id": [2 * batch, 2 * batch + 1]})
+        write_deltalake(str(path), rows, mode="append", commit_properties=record)
+
+
+def rows_and_record(path: Path, app_id: str) -> tuple[list[int], int | None]:
+    from deltalake import DeltaTable
+
+    table = DeltaTable(str(path))
+    return sorted(table.to_pyarrow_dataset().to_table()["id"].to_pylist()), table.transaction_version(app_id)
+
+
+@pytest.mark.parametrize("app_ids", [("job", "job"), ("job-a", "job-b")], ids=["one-id", "an-id-each"])
+def test_every_table_of_a_batch_function_goes_back_each_in_one_commit(app_ids: tuple[str, str], tmp_path: Path) -> None:
+    root = build(tmp_path / "q", "f0 c | f1 c | f2 c | f3 c")
+    tables = [(tmp_path / name, app_id) for name, app_id in zip("ab", app_ids, strict=True)]
+    for path, app_id in tables:
+        table_at(path, app_id)
+    ids = app_ids if len({*app_ids}) > 1 else app_ids[:1]
+    words = [word for path, _ in tables for word in ("--sink", str(path))]
+    words += [word for one in ids for word in ("--txn-app-id", one)]
+    plan = tmp_path / "plan.json"
+    done = run_ckpt("plan-recovery", str(root), *words, "--to-batch", "1", "--out", str(plan))
+    assert plan.exists(), done.out + done.err
+    quiet = ("--yes", "--settle", "0s", "--format", "json")
+    applied = json.loads(run_ckpt("apply", str(plan), *quiet).out)
+    assert applied["state"] == "applied", applied["reasons"]
+    assert [(one["version_before"], one["version_after"], one["ledger_after"]) for one in applied["sinks"]] == [
+        (3, 4, 1)
+    ] * 2
+    assert [rows_and_record(*one) for one in tables] == [([0, 1, 2, 3], 1)] * 2
+    undone = json.loads(run_ckpt("undo", str(root), *quiet).out)
+    assert (undone["state"], undone["identical"]) == ("undone", True)
+    assert [rows_and_record(*one) for one in tables] == [(list(range(8)), 3)] * 2
+
+
+def test_between_two_tables_it_is_fenced_and_goes_on(tmp_path: Path) -> None:
+    """Killed when the first has its commit, and the second not yet."""
+    root = build(tmp_path / "q", "f0 c | f1 c | f2 c | f3 c")
+    paths = [tmp_path / name for name in "ab"]
+    for path in paths:
+        table_at(path, "job")
+    asked = Restarted(wish=Rewind(1), sinks=[str(path) for path in paths], txn_app_id="job")
+    plan = plan_for(root, "rewind-to-batch", asked)
+    with patch.object(delta, "_commit", after_the_commit), on(System()), pytest.raises(Killed):
+        carry_out(plan)
+    assert [rows_and_record(path, "job")[1] for path in paths] == [1, 3]
+    assert (root / "metadata").read_bytes() in FENCES
+    bury(root)
+    with on(System()):
+        assert go_on(root).state == "applied"
+    assert [rows_and_record(path, "job") for path in paths] == [([0, 1, 2, 3], 1)] * 2
