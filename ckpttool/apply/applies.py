@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ckpttool.apply import places
-from ckpttool.apply.journal import Journal
+from ckpttool.apply.journal import end_of
 from ckpttool.apply.outcome import NotApplied, WhyNot
 from ckpttool.apply.plan_file import BadPlan, PlanFile, parse_plan
 from ckpttool.apply.stores.base import WritableStore, small_body
@@ -22,8 +22,12 @@ def all_of(store: WritableStore) -> list[str]:
 
 
 def unfinished(store: WritableStore) -> Iterator[str]:
+    """Nobody begins where one is unfinished, so before one that is done there is none."""
     for plan_id in reversed(all_of(store)):
-        if Journal(store, plan_id).end is None:
+        end = end_of(store, plan_id)
+        if end == "done":
+            return
+        if end is None:
             yield plan_id
 
 
@@ -41,7 +45,7 @@ def forget(store: WritableStore, plan_id: str) -> int:
     found = store.look(places.plan_of(plan_id))
     if found is None:
         raise NotFound(f"no plan {plan_id} was carried out here", "ckpt undo PATH --list shows those that were")
-    if Journal(store, plan_id).end is None:
+    if end_of(store, plan_id) is None:
         raise NotApplied(why_unfinished(plan_id, store.url))
     return remove(store, plan_id)
 

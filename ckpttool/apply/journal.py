@@ -81,6 +81,16 @@ class Journal:
         return ended[-1] if ended and ended[-1] in ENDS else None
 
 
+def end_of(store: WritableStore, plan_id: str) -> str | None:
+    """As `Journal.end`, by the newest record that counts: there may be very many applies."""
+    folder = places.journal_of(plan_id)
+    for name in sorted(store.names(folder) or (), reverse=True):
+        did = _read(store, folder, name).did
+        if did in (*ENDS, "undoing"):
+            return did if did in ENDS else None
+    return None
+
+
 def _is_by_hand(record: JournalRecord, step: int, towards: str) -> bool:
     told = record.result if isinstance(record.result, dict) else {}
     return record.step == step and told.get("by_hand") == towards

@@ -26,6 +26,7 @@ from ckpttool.apply.fingerprints import (
     opened,
     state_files,
 )
+from ckpttool.apply.outcome import NotApplied, WhyNot
 from ckpttool.apply.plan_file import (
     SCHEMA,
     ChosenOption,
@@ -43,6 +44,7 @@ from ckpttool.apply.plan_file import (
     sealed,
     within_sink,
 )
+from ckpttool.connectors.auto_loader import KIND as AUTO_LOADER
 from ckpttool.diagnosis import Diagnosis, diagnose
 from ckpttool.errors import Refused
 from ckpttool.formats import layout
@@ -62,14 +64,13 @@ BY_COMMAND = ("resume-apply", "undo-apply")
 
 def choose(plan: Plan, taken: str | None) -> WayOut:
     """The one that was named; else the one that somebody wished, or the only repair that neither loses nor doubles."""
-    if begun := next((one.id for one in plan.options if one.id in BY_COMMAND), None):
-        raise Refused(
-            f"a plan was begun here and is not finished ({begun})", "ckpt apply --resume PATH, or ckpt undo PATH"
-        )
+    if begun := [one.steps[0].shell for one in plan.options if one.id in BY_COMMAND]:
+        raise NotApplied(WhyNot("apply-unfinished", "a plan was begun here and is not finished",
+                                next_step=", or ".join(begun)))  # fmt: skip
     if taken is not None:
         found = next((option for option in plan.options if option.id == taken), None)
         if found is None:
-            raise Refused(f"there is no way out {taken} here", _listed(plan))
+            raise NotApplied(WhyNot("no-way-out", f"there is no way out {taken} here", next_step=_listed(plan)))
         return found
     sound = list(plan.options) if plan.wish else [one for one in plan.repairs if _is_exact(one)]
     if len(sound) == 1:
@@ -86,7 +87,9 @@ def _is_exact(option: WayOut) -> bool:
 
 
 def _listed(plan: Plan) -> str:
-    return f"there are: {', '.join(option.id for option in plan.options)}" if plan.options else "there is no way out"
+    if plan.options:
+        return f"there are: {', '.join(option.id for option in plan.options)}"
+    return "; ".join(f"{one.id}: {one.why}" for one in plan.refused) or "there is nothing to mend"
 
 
 def plan_at(url: str, take: str, restarted: Restarted, storage: Mapping[str, str] | None = None) -> PlanFile:
@@ -109,6 +112,9 @@ def make_plan(
         raise Refused("a URL with a password or a signature in it is not saved", "give those as storage options")
     steps = planned_steps(before, option)
     is_born = url != origin
+    if not is_born and (foreign := next(_of_auto_loader(before, steps), None)):
+        raise NotApplied(WhyNot("not-writable", f"{foreign} is Auto Loader's own, and nobody else knows what is in it",
+                                next_step="have the query begin anew under another checkpoint"))  # fmt: skip
     wires = _wires(before, store) if any(step.kind != "conf" for step in steps) and not is_born else []
     if is_born:
         relies_on = _place_to_be_born(url, steps, before, store, storage or {})
@@ -139,6 +145,15 @@ def make_plan(
             origin=_origin(origin, steps, store) if is_born else None,
         )
     )
+
+
+def _of_auto_loader(scene: Scene, steps: Sequence[PlannedStep]) -> Iterator[str]:
+    newest = scene.batch(scene.planned)
+    for source in newest.sources if newest else ():
+        own = layout.source(source.key)
+        if scene.kind_of(source) == AUTO_LOADER:
+            yield from (step.path for step in steps if step.path and f"{own}/".startswith(f"{step.path}/"))
+            yield from (step.path for step in steps if step.path and step.path.startswith(f"{own}/"))
 
 
 def absolute(url: str) -> str:

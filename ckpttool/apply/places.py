@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import re
 
-from ckpttool.formats.layout import OWN_DIRECTORY
+from ckpttool.formats.layout import OWN_DIRECTORY, OWN_LOCK
 
-LOCK = f"{OWN_DIRECTORY}/lock"
+LOCK = OWN_LOCK
 STAGING = f"{OWN_DIRECTORY}/staging"
 STAGING_OF_SINKS = ".ckpt-staging"
 APPLIES = f"{OWN_DIRECTORY}/applies"

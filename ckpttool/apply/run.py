@@ -8,12 +8,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from ckpttool.apply import applies, places
+from ckpttool.apply import applies, fence, places
 from ckpttool.apply.by_hand import Waits
 from ckpttool.apply.carry_out import carry_out, finish, why
 from ckpttool.apply.changes import FileChanges
 from ckpttool.apply.found_plans import plan_found, remember
-from ckpttool.apply.journal import Journal
+from ckpttool.apply.journal import end_of
 from ckpttool.apply.lock import remove_what_is_left, unlock
 from ckpttool.apply.look import look, seconds_quiet
 from ckpttool.apply.outcome import NotApplied, Outcome, StoppedFenced, WhyNot
@@ -24,6 +24,7 @@ from ckpttool.apply.stores.opening import open_tree
 from ckpttool.apply.undo import check, take_back
 from ckpttool.apply.work import ApplySettings, Work, does_not_fit, step_results
 from ckpttool.errors import CkptError, NotFound, Unavailable, exit_code
+from ckpttool.formats import layout
 from ckpttool.formats.layout import OWN_DIRECTORY
 from ckpttool.literals import shell_path
 from ckpttool.report.layout import spell_duration
@@ -59,6 +60,7 @@ def plan_to_resume(url: str, storage: Storage = None, look_at: Sequence[str] = (
     if plan_id is None and remove_what_is_left(store):  # the last record was written, and the lock not let go
         plan_id = next(iter(applies.all_of(store)[::-1]), None)
     if plan_id is None:
+        _mind_a_fence(store)
         raise NotFound("no apply is unfinished here", "ckpt undo PATH --list shows those that were carried out")
     return plan_found(store, plan_id, url, storage or {}, look_at)
 
@@ -73,7 +75,16 @@ def plan_to_undo(
         return plan_found(store, found, url, storage or {}, look_at)
     if remove_what_is_left(store):
         return None
+    _mind_a_fence(store)
     raise NotFound("nothing was applied here that could be taken back")
+
+
+def _mind_a_fence(store: WritableStore) -> None:
+    """One that nothing here belongs to: copied without `_ckpt`, or what was in that is gone."""
+    if store.look(layout.METADATA) is not None and fence.is_fence(b"".join(store.pieces(layout.METADATA))):
+        raise NotApplied(WhyNot("apply-unfinished", f"{layout.METADATA} is a fence, and of the apply that put it up"
+                                f" nothing is in {OWN_DIRECTORY}/ here",
+                                next_step=f"bring {OWN_DIRECTORY}/ back from where this was copied from"))  # fmt: skip
 
 
 def take_back_plan(plan: PlanFile, settings: ApplySettings, *, only_looks: bool = False) -> Outcome:
@@ -116,8 +127,9 @@ def listed(url: str, storage: Storage = None, look_at: Sequence[str] = ()) -> li
     """The newest first."""
     store = _open(url, storage)
     found: list[Applied] = []
+    stands = None  # the newest that is not taken back
     for plan_id in reversed(applies.all_of(store)):
-        end = Journal(store, plan_id).end
+        end = end_of(store, plan_id)
         size = sum(store.sizes_below(places.apply_of(plan_id)).values())
         state = {"done": "applied", "undone": "undone"}.get(end or "", "unfinished")
         try:
@@ -125,7 +137,11 @@ def listed(url: str, storage: Storage = None, look_at: Sequence[str] = ()) -> li
         except (BadPlan, NotApplied) as error:
             found.append(Applied(plan_id, state, None, None, size, False, error.message))
             continue
-        why_not = "it is taken back already" if end == "undone" else _why_not(plan, storage)
+        if end == "undone":
+            why_not: str | None = "it is taken back already"
+        else:
+            why_not = f"a newer apply is not taken back: {stands}" if stands else _why_not(plan, storage)
+            stands = stands or plan_id
         found.append(Applied(plan_id, state, plan.option.id, plan.created_ms, size, why_not is None, why_not))
     return found
 
@@ -147,8 +163,7 @@ def _open(url: str, storage: Storage, *, is_born: bool = False) -> WritableStore
 
 
 def _newest(store: WritableStore) -> str | None:
-    every = [one for one in applies.all_of(store) if Journal(store, one).end != "undone"]
-    return every[-1] if every else None
+    return next((one for one in reversed(applies.all_of(store)) if end_of(store, one) != "undone"), None)
 
 
 def _why_not(plan: PlanFile, storage: Storage) -> str | None:

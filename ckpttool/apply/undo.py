@@ -10,7 +10,7 @@ from ckpttool.apply import applies, by_hand, fence
 from ckpttool.apply.carry_out import new_metadata, old_metadata, stopped, why, wire_text
 from ckpttool.apply.changes import Change
 from ckpttool.apply.fingerprints import as_before, names_in, names_mark
-from ckpttool.apply.journal import Journal
+from ckpttool.apply.journal import Journal, end_of
 from ckpttool.apply.lock import locked
 from ckpttool.apply.outcome import NotApplied, StoppedFenced, WhyNot
 from ckpttool.apply.sinks import delta
@@ -62,7 +62,7 @@ def check(work: Work) -> None:
 
 
 def _is_undone(work: Work, plan_id: str) -> bool:
-    return Journal(work.checkpoint, plan_id).end == "undone"
+    return end_of(work.checkpoint, plan_id) == "undone"
 
 
 def _moved_on(work: Work) -> Iterator[WhyNot]:

@@ -18,6 +18,7 @@ LOGS = (OFFSETS, COMMITS)
 
 # What `ckpt apply` keeps in a checkpoint: Spark does not look at it.
 OWN_DIRECTORY = "_ckpt"
+OWN_LOCK = f"{OWN_DIRECTORY}/lock"
 
 # Beside a checkpoint, in the place that a sink writes to.
 FILE_SINK_LOG = "_spark_metadata"

@@ -63,6 +63,10 @@ __all__ = [
     "versions_to_look_at",
 ]
 
+_OF_NOBODY = (
+    f"{layout.METADATA} is the fence of an apply, of which nothing is in {layout.OWN_DIRECTORY}/: what lies here may be"
+    f" half of two checkpoints; bring {layout.OWN_DIRECTORY}/ back from where this was copied from"
+)
 _REPAIRS_IN_A_ROW = 4
 _SINK, _STATE, _REST = range(3)
 
@@ -110,6 +114,8 @@ def plan_recovery(scene: Scene, restart: Restart, wish: Wish | None = None) -> P
         return Plan((), (Refusal("edit-files", f"no way out is known for the mode {scene.mode}"),))
     if begun := half_done(scene):
         return Plan(begun)
+    if is_fence_of_apply(scene.checkpoint.raw.get(layout.METADATA, b"")):
+        return Plan((), (Refusal("edit-files", _OF_NOBODY),))
     if unfinished := standing(scene.checkpoint):
         return Plan((), (Refusal("edit-files", unfinished),))
     if wish:
@@ -135,10 +141,10 @@ def plan_recovery(scene: Scene, restart: Restart, wish: Wish | None = None) -> P
 def half_done(scene: Scene) -> tuple[WayOut, ...]:
     """Where `ckpt apply` was interrupted: what lies there is half of two checkpoints, and nothing else leads out."""
     fence = scene.checkpoint.raw.get(layout.METADATA, b"")
-    if scene.checkpoint.unfinished is None and not is_fence_of_apply(fence):
+    if scene.checkpoint.unfinished is None:
         return ()
     ways = {"resume-apply": "apply --resume", "undo-apply": "undo"}
-    if fence == UNDO_FENCE.encode():
+    if fence == UNDO_FENCE.encode() or scene.checkpoint.unfinished == layout.OWN_LOCK:  # there is no plan yet
         ways.pop("resume-apply")
     return tuple(_by_ckpt(scene, id, command) for id, command in ways.items())
 

@@ -5,21 +5,25 @@ from __future__ import annotations
 import json
 
 from ckpttool.errors import CkptError, NotFound
-from ckpttool.formats.layout import OWN_DIRECTORY
+from ckpttool.formats.layout import OWN_DIRECTORY, OWN_LOCK
 from ckpttool.storage.store import Store
 
-_APPLIES, _LOCK = f"{OWN_DIRECTORY}/applies", f"{OWN_DIRECTORY}/lock"
+_APPLIES = f"{OWN_DIRECTORY}/applies"
 _ENDS = ("done", "undone")
+_NEWEST = 20  # of those that were planned: what was not finished is not far from the last
 
 
 def unfinished_apply(store: Store) -> str | None:
-    """The plan that was begun and has not ended; a lock alone counts as well."""
-    for name in sorted(_names(store, _APPLIES), reverse=True):
+    """The plan that was begun and has not ended; a lock alone counts as well. Of very many the newest are looked at,
+    unless a lock tells that somebody was at it."""
+    is_locked = store.stat(OWN_LOCK) is not None
+    names = sorted(_names(store, _APPLIES), reverse=True)
+    for name in names if is_locked else names[:_NEWEST]:
         if store.stat(f"{_APPLIES}/{name}/plan.json") is not None and not _has_ended(
             store, f"{_APPLIES}/{name}/journal"
         ):
             return name
-    return _LOCK if store.stat(_LOCK) is not None else None
+    return OWN_LOCK if is_locked else None
 
 
 def _has_ended(store: Store, journal: str) -> bool:

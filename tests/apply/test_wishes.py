@@ -177,7 +177,7 @@ def test_nothing_is_wished_of_what_is_half_done(tmp_path: Path) -> None:
     (checkpoint / "metadata").write_text('{"id":"unfinished: run ckpt apply --resume"}')
     done = told("plan", "drop-batch", str(checkpoint), "--sink", "noop")
     assert done["exit"] == 6
-    assert "ckpt undo" in done["error"]["next_step"]
+    assert "the fence of an apply" in done["refused"][0]["why"]
 
 
 @pytest.mark.extras

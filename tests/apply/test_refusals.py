@@ -1,0 +1,272 @@
+"""What is refused before anything is changed: exit status 6, a reason with its id, and a tree as it was.
+
+Plans that are no plans, queries that cannot be rewound, places that are not ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from ckpttool.apply.plan_file import PlannedStep, encode_plan, parse_plan
+from ckpttool.apply.stores.local import LocalDisk
+from ckpttool.apply.work import Work
+from ckpttool.connectors.auto_loader import EXAMPLES
+from ckpttool.formats.metadata import APPLY_FENCE
+from tests.apply.dying import System, on
+from tests.apply.stages import FENCES, bodies, bury, sampled, tree_of
+from tests.apply.test_plans import without
+from tests.builders import build
+from tests.conftest import run_ckpt
+
+QUIET = ("--yes", "--settle", "0s", "--format", "json")
+FILES = "f0 c | f1 c | f2 c | f3 c"
+BACK = ("--sink", "noop", "--to-batch", "1")
+
+
+class Stage:
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.root, self.plan = folder, build(folder / "q", FILES), folder / "plan.json"
+        done = run_ckpt("plan-recovery", str(self.root), *BACK, "--out", str(self.plan))
+        assert done.code == 0, done.err
+
+    def apply(self, *words: str) -> dict[str, Any]:
+        return said("apply", str(self.plan), *words)
+
+
+def said(*words: str) -> dict[str, Any]:
+    with on(System()):
+        done = run_ckpt(*words, *QUIET)
+    return {"exit": done.code, "err": done.err, **json.loads(done.out)}
+
+
+def ids(document: dict[str, Any]) -> list[str]:
+    return [reason["id"] for reason in document["reasons"]]
+
+
+def is_refused(document: dict[str, Any], reason: str) -> None:
+    assert (document["exit"], document["state"], document["changed"]) == (6, "refused", False)
+    assert ids(document)[:1] == [reason], document["reasons"]
+    assert document["reasons"][0]["text"]
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    return Stage(tmp_path)
+
+
+# -- plans that are no plans -------------------------------------------------------------------------------------------
+
+
+def led_out(plan: bytes) -> bytes:
+    step = {"n": 1, "kind": "set_aside", "target": "logs", "why": "", "reversible": True, "path": "../elsewhere"}
+    return without(parse_plan(plan), steps=[step])
+
+
+def led_out_of_a_sink(plan: bytes) -> bytes:
+    step = {"n": 1, "kind": "set_aside", "target": "sink", "why": "", "reversible": True, "path": "/out/../etc/passwd"}
+    marks = {"files": [], "names": [], "kafka": [], "sinks": [{"kind": "file", "path": "/out"}]}
+    return without(parse_plan(plan), steps=[step], relies_on=marks)
+
+
+def of_no_sink(plan: bytes) -> bytes:
+    step = {"n": 1, "kind": "set_aside", "target": "sink", "why": "", "reversible": True, "path": "/etc/passwd"}
+    return without(parse_plan(plan), steps=[step])
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda plan: plan[: len(plan) // 2],
+        lambda plan: plan.replace(b'"to_batch": 1', b'"to_batch": 0'),
+        lambda plan: plan.replace(b"ckpt.plan/1", b"ckpt.plan/9"),
+        lambda plan: plan + b" " * 2**27,
+        lambda _: b"",
+        led_out,
+        led_out_of_a_sink,
+        of_no_sink,
+    ],
+    ids=["cut", "edited", "newer", "huge", "empty", "climbs", "climbs-in-a-sink", "of-no-sink"],
+)
+def test_what_is_no_plan_is_damaged(damage: Callable[[bytes], bytes], stage: Stage) -> None:
+    stage.plan.write_bytes(damage(stage.plan.read_bytes()))
+    before = tree_of(stage.root)
+    is_refused(stage.apply(), "plan-damaged")
+    assert tree_of(stage.root) == before
+    assert not (stage.root / "_ckpt").exists()
+
+
+def test_a_plan_of_another_checkpoint_does_not_fit(stage: Stage) -> None:
+    other = build(stage.folder / "other", "f0 c | f1 c")
+    stage.plan.write_bytes(without(parse_plan(stage.plan.read_bytes()), checkpoint=str(other)))
+    before = tree_of(other)
+    is_refused(stage.apply("--accept", "query-stopped"), "plan-does-not-fit")
+    assert tree_of(other) == before
+
+
+# -- queries, and places -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sample", ["2.4.8-dstreams-sound", "3.5.7-continuous-to-noop-sound"])
+def test_what_has_no_way_out_says_why(sample: str, tmp_path: Path) -> None:
+    root = sampled(sample)(tmp_path)
+    before = tree_of(root)
+    refused = said("apply", str(root), "--take", "new-query-id")
+    is_refused(refused, "no-way-out")
+    assert "no way out is known for the mode" in refused["reasons"][0]["next_step"]
+    assert tree_of(root) == before
+
+
+def test_what_auto_loader_keeps_is_not_touched(tmp_path: Path) -> None:
+    """Of what it has seen there is a database in `sources/`, of which nobody else knows the meaning. No way out has
+    such a step today."""
+    root = build(tmp_path / "q", FILES)
+    for path in (root / "offsets").glob("[0-9]"):
+        lines = path.read_text().splitlines()
+        path.write_text("\n".join([*lines[:-1], EXAMPLES[0]]))
+    shutil.rmtree(root / "sources")
+    (root / "sources" / "0" / "rocksdb").mkdir(parents=True)
+    before = bodies(tree_of(root))
+    step = PlannedStep(1, "set_aside", "sources", "why", True, path="sources/0/rocksdb")
+    with patch("ckpttool.apply.make_plan.planned_steps", lambda *_: [step]):
+        refused = said("apply", str(root), "--take", "rewind-to-batch", *BACK)
+    is_refused(refused, "not-writable")
+    assert "Auto Loader" in refused["reasons"][0]["text"]
+    assert bodies(tree_of(root)) == before
+
+
+def test_whose_owner_could_not_be_kept_is_left_alone(stage: Stage) -> None:
+    before = tree_of(stage.root)
+    with patch.object(LocalDisk, "may_give", lambda *_: False):
+        is_refused(stage.apply(), "owner-would-differ")
+        assert tree_of(stage.root) == before
+        assert stage.apply("--accept", "owner-would-differ")["state"] == "applied"
+
+
+def test_where_there_is_no_room_nothing_is_begun(stage: Stage) -> None:
+    before = tree_of(stage.root)
+    with patch.object(LocalDisk, "free_bytes", lambda _: 1000):
+        refused = stage.apply()
+    is_refused(refused, "not-enough-room")
+    assert refused["reasons"][0]["found"] == "1,000 bytes"
+    assert tree_of(stage.root) == before
+
+
+def test_a_link_put_there_meanwhile_is_not_followed(stage: Stage) -> None:
+    away = stage.folder / "away"
+    os.rename(stage.root / "commits" / "3", away)
+    os.symlink(away, stage.root / "commits" / "3")
+    before = away.read_bytes()
+    refused = stage.apply("--accept", "query-stopped")
+    assert (refused["exit"], refused["changed"]) == (6, False)
+    assert set(ids(refused)) <= {"plan-does-not-fit", "not-writable"}
+    assert (away.read_bytes(), (stage.root / "commits" / "3").is_symlink()) == (before, True)
+
+
+@pytest.mark.parametrize("hours", [24, -24])
+def test_a_clock_that_is_a_day_off_decides_nothing(hours: int, stage: Stage) -> None:
+    """Then only what is written between the two looks counts."""
+    for log in ("offsets", "commits"):
+        newest = stage.root / log / "3"
+        now = newest.stat().st_mtime_ns + hours * 3600 * 10**9
+        os.utime(newest, ns=(now, now))
+    assert stage.apply()["state"] == "applied"
+
+
+# -- an odd `_ckpt` ----------------------------------------------------------------------------------------------------
+
+
+def applied(stage: Stage) -> str:
+    done = stage.apply()
+    assert done["state"] == "applied", done["reasons"]
+    return str(done["id"])
+
+
+def test_a_fence_that_belongs_to_nothing_here_is_not_taken_down(tmp_path: Path) -> None:
+    root = build(tmp_path / "q", FILES)
+    (root / "metadata").write_text(APPLY_FENCE)
+    before = tree_of(root)
+    for words in (("apply", "--resume", str(root)), ("undo", str(root))):
+        refused = said(*words)
+        is_refused(refused, "apply-unfinished")
+        assert "_ckpt/" in refused["reasons"][0]["next_step"]
+    plan = json.loads(run_ckpt("plan-recovery", str(root), "--sink", "noop", "--format", "json").out)
+    assert plan["restart"]["outcome"] == "error"
+    assert plan["options"] == []
+    assert "_ckpt/" in plan["refused"][0]["why"]
+    assert tree_of(root) == before
+
+
+def test_the_lock_of_somebody_who_is_gone_is_removed_and_nothing_else_offered(stage: Stage) -> None:
+    with patch("ckpttool.apply.carry_out.look_around", side_effect=KeyboardInterrupt), \
+            patch("ckpttool.apply.lock._let_go"):  # fmt: skip
+        stage.apply()
+    bury(stage.root)
+    plan = json.loads(run_ckpt("plan-recovery", str(stage.root), "--sink", "noop", "--format", "json").out)
+    assert [option["id"] for option in plan["options"]] == ["undo-apply"]
+    assert said("undo", str(stage.root))["state"] == "nothing_to_do"
+    assert not (stage.root / "_ckpt" / "lock").exists()
+
+
+def test_what_somebody_else_keeps_in_our_place_stays(stage: Stage) -> None:
+    for path in ("notes.txt", "applies/notes.txt", "applies/mine/plan.json", "applies/20260101T000000Z-000000/x"):
+        place = stage.root / "_ckpt" / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("mine")
+    applied(stage)
+    assert said("undo", str(stage.root))["identical"]
+    assert (stage.root / "_ckpt" / "applies" / "mine" / "plan.json").read_text() == "mine"
+    assert (stage.root / "_ckpt" / "notes.txt").read_text() == "mine"
+
+
+def test_after_two_thousand_applies_it_asks_no_more(stage: Stage) -> None:
+    first = applied(stage)
+    before = said("undo", str(stage.root), "--dry-run")["requests"]
+    kept = stage.root / "_ckpt" / "applies"
+    for number in range(2000):
+        one = kept / f"20200101T000000Z-{number:06x}"
+        (one / "journal").mkdir(parents=True)
+        (one / "plan.json").write_bytes(encode_plan(parse_plan((kept / first / "plan.json").read_bytes())))
+        (one / "journal" / "000001").write_text('{"n": 1, "did": "done"}')
+        os.utime(one / "plan.json", (1_500_000_000, 1_500_000_000))
+    after = said("undo", str(stage.root), "--dry-run")
+    assert (after["state"], after["undoes"]) == ("planned", first)
+    assert after["requests"] == before
+    assert ids_of(run_ckpt("inspect", str(stage.root), "--format", "json").out) == []
+    assert said("undo", str(stage.root))["state"] == "undone"
+
+
+def ids_of(document: str) -> list[str]:
+    return [finding["id"] for finding in json.loads(document)["findings"]]
+
+
+# -- interrupted by hand -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])
+def test_an_interruption_ends_it_behind_the_fence(times: int, stage: Stage) -> None:
+    """Once: after the operation that it is at; twice: at once."""
+    old, take, taken = bodies(tree_of(stage.root)), Work.take, list[object]()
+
+    def interrupted(work: Work, *given: Any) -> bool:
+        if not taken:
+            for _ in range(times):
+                os.kill(os.getpid(), signal.SIGINT)
+        taken.append(given)
+        return take(work, *given)
+
+    with patch.object(Work, "take", interrupted):
+        done = stage.apply()
+    assert (done["exit"], done["state"], done["changed"], done["fenced"]) == (130, "stopped", True, True)
+    assert done["next"] == [f"ckpt apply --resume {stage.root}", f"ckpt undo {stage.root}"]
+    assert ("once more stops at once" in done["err"], len(taken)) == (True, 2 - times)
+    assert (stage.root / "metadata").read_bytes() in FENCES
+    assert said("undo", str(stage.root))["state"] == "undone"
+    assert bodies(tree_of(stage.root)) == old
