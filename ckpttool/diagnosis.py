@@ -22,6 +22,7 @@ from ckpttool.laws.book import told_by_files
 from ckpttool.laws.given import Given, not_advised_again
 from ckpttool.laws.given import answers as answer_given
 from ckpttool.laws.known_bugs import with_causes
+from ckpttool.laws.metadata import UNFINISHED
 from ckpttool.laws.restart import (
     GOES_ON,
     Choice,
@@ -368,8 +369,9 @@ def _not_looked_at(checkpoint: Checkpoint) -> Iterator[str]:
 
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """After what is half done: the rest may come of that."""
     rank = {"error": 0, "warning": 1, "info": 2}
-    return tuple(sorted(findings, key=lambda finding: rank[finding.severity]))
+    return tuple(sorted(findings, key=lambda finding: (finding.id != UNFINISHED, rank[finding.severity])))
 
 
 # -- what is wrong -----------------------------------------------------------------------------------------------------

@@ -161,7 +161,7 @@ def back_to_old(work: Work, error: CkptError) -> None:
     try:
         kept = _kept_metadata(work)
         if work.is_fenced:
-            work.wires_down(work.plan.wires)
+            work.wires_down(work.plan.wires, gives_way=True)
             work.fence_down(old_metadata(work), kept.bearing if kept else None)
         work.outcome.changed = work.outcome.fenced = False
         work.restore_times(work.inventory() or ())
@@ -169,7 +169,7 @@ def back_to_old(work: Work, error: CkptError) -> None:
     except CkptError:
         work.outcome.fenced = work.is_fenced
         if work.outcome.fenced:
-            raise error from None
+            raise (StoppedFenced(*why(error)) if isinstance(error, NotApplied) else error) from None
         work.outcome.changed = False
     raise NotApplied(*why(error)) from None
 

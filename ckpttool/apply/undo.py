@@ -15,9 +15,10 @@ from ckpttool.apply.lock import locked
 from ckpttool.apply.outcome import NotApplied, StoppedFenced, WhyNot
 from ckpttool.apply.sinks import delta
 from ckpttool.apply.stores.base import Bearing
-from ckpttool.apply.work import KeptFile, Work, is_wire
+from ckpttool.apply.work import KeptFile, Work
 from ckpttool.errors import CkptError
 from ckpttool.formats import layout
+from ckpttool.formats.metadata import is_wire
 from ckpttool.formats.names import parse_log_names
 
 _REWIND = "plan a rewind instead: ckpt plan-recovery PATH --to-batch N"
@@ -201,7 +202,7 @@ def _finish(work: Work, kept: Iterable[KeptFile]) -> None:
 def _back_to_new(work: Work, error: CkptError) -> None:
     """A query that ran meanwhile keeps what it has."""
     try:
-        work.wires_down(_wires(work))
+        work.wires_down(_wires(work), gives_way=True)
         work.fence_down(new_metadata(work), None)
     except CkptError:
         raise stopped(error) from None

@@ -28,6 +28,7 @@ from ckpttool.apply.plan_file import PlanFile, encode_plan
 from ckpttool.apply.sinks.delta import state_of, table_changes
 from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, WritableStore, small_body, together
 from ckpttool.formats import layout
+from ckpttool.formats.metadata import is_wire
 from ckpttool.plan.wishes import verb_of
 from ckpttool.storage.store import Store
 
@@ -274,13 +275,16 @@ class Work:
             elif not is_wire(body) and sha256(body).hexdigest() not in (final.get(path), old.get(path)):
                 raise NotApplied(WhyNot("tripped", f"{path} was written meanwhile: the query runs", "no file", path))
 
-    def wires_down(self, wires: Iterable[str]) -> None:
+    def wires_down(self, wires: Iterable[str], *, gives_way: bool = False) -> None:
+        """`gives_way`: what a query has written in a wire's place is its own, for nothing else was changed yet."""
         kept = {(change.path, digest) for change in self.changes.every for digest in (change.old, change.new) if digest}
         for path in wires:
             found, body = self.checkpoint.look(path), self.body(path)
             if found is None or body is None or (path, found.sha256) in kept:
                 continue
             if not is_wire(body):
+                if gives_way:
+                    continue
                 raise StoppedFenced(WhyNot("tripped", f"{path} is not as we left it: a query runs", found=path))
             self.checkpoint.delete(path, found.version)
 
@@ -387,10 +391,6 @@ class Work:
 
 def is_of_state(change: Change) -> bool:
     return change.tree == 0 and change.path.startswith(f"{layout.STATE}/")
-
-
-def is_wire(body: bytes) -> bool:
-    return body.startswith((b"ckpt apply 2", b"ckpt undo 2")) and b" is not finished. Run: ckpt " in body
 
 
 def does_not_fit(path: str, expected: str, found: str, plan: PlanFile) -> WhyNot:

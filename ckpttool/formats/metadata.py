@@ -26,6 +26,11 @@ def is_fence_of_apply(data: bytes) -> bool:
     return data in (APPLY_FENCE.encode(), UNDO_FENCE.encode())
 
 
+def is_wire(body: bytes) -> bool:
+    """What `ckpt apply` and `ckpt undo` put where a query writes next that runs unnoticed."""
+    return body.startswith((b"ckpt apply 2", b"ckpt undo 2")) and b" is not finished. Run: ckpt " in body
+
+
 def parse_metadata(data: bytes) -> QueryMetadata:
     if is_fence_of_apply(data):
         raise MalformedFile(

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from ckpttool.formats import layout
+from ckpttool.formats.envelope import parse_json_object
+from ckpttool.formats.values import decode_utf8
 from ckpttool.laws.base import SPARK_RUNTIME, Law, rename_refused, unread
 from ckpttool.laws.files import check_files
 from ckpttool.model import Finding
@@ -16,7 +20,11 @@ UNFINISHED = "apply-unfinished"
 
 def _fenced_off(scene: Scene) -> Failure | Doubt | None:
     fault = scene.fault(layout.METADATA)
-    return unread(scene, fault, "start", "`metadata`") if fault and fault.id == UNFINISHED else None
+    if fault is None or fault.id != UNFINISHED:
+        return None
+    failure = unread(scene, fault, "start", "`metadata`")
+    fence = parse_json_object(decode_utf8(scene.checkpoint.raw[layout.METADATA]))["id"]
+    return replace(failure, message=f"Invalid UUID string: {fence}") if isinstance(failure, Failure) else failure
 
 
 def check_unfinished(scene: Scene) -> Iterator[Finding]:

@@ -9,13 +9,16 @@ import os
 import shutil
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pytest
+from msgspec.structs import replace
 
 from ckpttool.apply.plan_file import PlannedStep, encode_plan, parse_plan
+from ckpttool.apply.stores.base import AlreadyThere
 from ckpttool.apply.stores.local import LocalDisk
 from ckpttool.apply.work import Work
 from ckpttool.connectors.auto_loader import EXAMPLES
@@ -270,3 +273,79 @@ def test_an_interruption_ends_it_behind_the_fence(times: int, stage: Stage) -> N
     assert (stage.root / "metadata").read_bytes() in FENCES
     assert said("undo", str(stage.root))["state"] == "undone"
     assert bodies(tree_of(stage.root)) == old
+
+
+# -- what comes between ------------------------------------------------------------------------------------------------
+
+
+def is_stopped(document: dict[str, Any], reason: str, stage: Stage) -> None:
+    assert (document["exit"], document["state"], document["fenced"]) == (1, "stopped", True)
+    assert ids(document) == [reason]
+    assert document["err"].splitlines()[-1].startswith(f"ckpt: {document['next'][0]} goes on")
+    assert (stage.root / "metadata").read_bytes() in FENCES
+
+
+def test_a_query_that_was_faster_than_the_wires_keeps_what_it_has(stage: Stage) -> None:
+    old, fence_up = bodies(tree_of(stage.root)), Work.fence_up
+
+    def overtaken(work: Work, *given: Any) -> None:
+        fence_up(work, *given)
+        (stage.root / "offsets" / "4").write_text("v1")
+
+    with patch.object(Work, "fence_up", overtaken):
+        is_refused(stage.apply(), "tripped")
+    assert bodies(tree_of(stage.root)) == old | {"offsets/4": b"v1"}
+
+
+def test_a_promise_that_is_not_kept_leaves_the_fence(stage: Stage) -> None:
+    old = bodies(tree_of(stage.root))
+    promise = parse_plan(stage.plan.read_bytes()).promise
+    other = replace(promise, restart=promise.restart | {"batch_id": 7})
+    with patch("ckpttool.apply.carry_out.found_now", lambda *_: other):
+        done = stage.apply()
+    is_stopped(done, "promise-not-kept", stage)
+    assert (done["kept"], done["found"]["batch_id"]) == (False, 7)
+    assert (done["reasons"][0]["expected"], done["reasons"][0]["found"]) == ("2", "7")
+    assert said("undo", str(stage.root))["state"] == "undone"
+    assert bodies(tree_of(stage.root)) == old
+
+
+def test_a_file_that_somebody_changes_meanwhile_is_left_as_it_is(stage: Stage) -> None:
+    take = Work.take
+
+    def overtaken(work: Work, change: Any, *given: Any) -> bool:
+        (stage.root / change.path).write_text("another")
+        return take(work, change, *given)
+
+    with patch.object(Work, "take", overtaken):
+        done = stage.apply()
+    is_stopped(done, "neither-old-nor-new", stage)
+    assert next(step["result"] for step in done["steps"] if step["result"] != "was_done") == "failed"
+
+
+def test_where_two_may_write_the_same_new_file_no_lock_holds(stage: Stage) -> None:
+    create = LocalDisk.create
+
+    def carelessly(disk: LocalDisk, path: str, *given: Any) -> None:
+        with suppress(AlreadyThere):
+            create(disk, path, *given)
+
+    before = tree_of(stage.root)
+    with patch.object(LocalDisk, "create", carelessly):
+        is_refused(stage.apply(), "no-exclusive-create")
+    assert tree_of(stage.root) == before | {".": tree_of(stage.root)["."]}, "but for the time at which `_ckpt` was made"
+
+
+def test_what_is_refused_and_stopped_has_every_field(stage: Stage) -> None:
+    """As what was applied has it."""
+    whole = set(stage.apply())
+    refused = set(stage.apply("--dry-run"))
+    assert whole == refused
+    assert whole - {"exit", "err"} == FIELDS
+    assert set(said("undo", str(stage.root))) - {"exit", "err"} == FIELDS | {"undoes", "identical", "times_restored"}
+
+
+FIELDS = {
+    "schema", "ckpt_version", "checkpoint", "id", "option", "state", "changed", "fenced", "resumed", "steps", "backup",
+    "promise", "found", "kept", "sinks", "conf", "requests", "reasons", "next", "findings",
+}  # fmt: skip

@@ -41,6 +41,8 @@ def test_the_unfinished_apply_is_named_first(part: int, tmp_path: Path) -> None:
     assert (plan["restart"]["outcome"] == "error") == fenced
     if fenced:
         assert plan["restart"]["error"]["class"].endswith("IllegalArgumentException")
+        assert plan["restart"]["error"]["message"] == "Invalid UUID string: unfinished: run ckpt apply --resume"
+        assert "offset-file-torn" not in ids(plan), "what stands in Spark's way is ours, and no damage"
     assert run_ckpt("plan-recovery", str(trial.checkpoint), "--to-batch", "1", "--out", str(tmp_path / "p")).code == 6
     (seen,) = told("scan", trial.checkpoint.parent)["checkpoints"]
     assert ids(seen)[:1] == ["apply-unfinished"]
@@ -72,3 +74,15 @@ def test_what_is_kept_changes_no_word(name: str, tmp_path: Path) -> None:
 
 def _is_of(stage: object, name: str) -> bool:
     return ("missing" in name) == (str(stage) == "no-id")
+
+
+def test_where_somebody_took_the_fence_away_spark_comes_to_the_wire(tmp_path: Path) -> None:
+    trial = Trial(REWIND, tmp_path / "trial")
+    trial.killed(150, "kill")
+    before = trial.before / trial.checkpoint.relative_to(trial.folder) / "metadata"
+    (trial.checkpoint / "metadata").write_bytes(before.read_bytes())
+    plan = told("plan-recovery", trial.checkpoint)
+    assert (plan["restart"]["outcome"], plan["restart"]["error"]["phase"]) == ("error", "init")
+    assert plan["restart"]["error"]["condition"] == "MALFORMED_LOG_FILE"
+    assert ids(plan)[0] == "apply-unfinished"
+    assert [option["id"] for option in plan["options"]] == ["resume-apply", "undo-apply"]
