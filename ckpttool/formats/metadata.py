@@ -31,6 +31,20 @@ def is_wire(body: bytes) -> bool:
     return body.startswith((b"ckpt apply 2", b"ckpt undo 2")) and b" is not finished. Run: ckpt " in body
 
 
+def found_unfinished(body: bytes, error: MalformedFile) -> MalformedFile | None:
+    """What to say of a file that is ours, in place of what its parser says."""
+    if is_fence_of_apply(body):
+        return error
+    if not is_wire(body):
+        return None
+    return MalformedFile(
+        "a trip wire of ckpt apply stands here: a plan is being carried out or taken back, and that is not finished",
+        expected=error.expected,
+        spark=error.spark,
+        next_step="ckpt apply --resume PATH goes on, ckpt undo PATH takes it back",
+    )
+
+
 def parse_metadata(data: bytes) -> QueryMetadata:
     if is_fence_of_apply(data):
         raise MalformedFile(

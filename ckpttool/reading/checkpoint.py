@@ -27,7 +27,7 @@ from ckpttool.formats.commits import parse_commit_log
 from ckpttool.formats.file_log import parse_source_log
 from ckpttool.formats.initial_offset import initial_offset_hint, parse_initial_offset
 from ckpttool.formats.limits import OverLimit, Room, most
-from ckpttool.formats.metadata import is_fence_of_apply, is_wire, parse_metadata
+from ckpttool.formats.metadata import found_unfinished, parse_metadata
 from ckpttool.formats.names import parse_log_names, without_directories
 from ckpttool.formats.offsets import parse_offset_log
 from ckpttool.formats.state.names import by_batch, parse_state_versions, provider_by_conf, provider_of
@@ -170,11 +170,7 @@ class _Loader:
         return tuple(load_ledgers(self.store, metadata.id if metadata else None))
 
     def load_metadata(self) -> QueryMetadata | None:
-        found = self.read(layout.METADATA, parse_metadata, "metadata-corrupt", "error", _RESTORE_METADATA)
-        if is_fence_of_apply(self.raw.get(layout.METADATA, b"")):  # the one thing that cannot be read and is no damage
-            self.faults = [replace(one, id="apply-unfinished") if one.path == layout.METADATA else one
-                           for one in self.faults]  # fmt: skip
-        return found
+        return self.read(layout.METADATA, parse_metadata, "metadata-corrupt", "error", _RESTORE_METADATA)
 
     @property
     def source_bodies(self) -> int:
@@ -393,10 +389,8 @@ class _Loader:
         try:
             return parse(body)
         except MalformedFile as error:
-            if is_wire(body):  # no damage either, and not to be mended by itself
-                error = MalformedFile(_WIRE, expected=error.expected, spark=error.spark, next_step=_GO_ON_OR_BACK)
-                fault_id, severity = "apply-unfinished", "error"
-            self.fault(path, error, fault_id, severity, next_step)
+            unfinished = found_unfinished(body, error)  # the one thing that cannot be read and is no damage
+            self.fault(path, unfinished or error, "apply-unfinished" if unfinished else fault_id, severity, next_step)
             return None
 
     def fault(
@@ -438,8 +432,6 @@ def _changed(path: str) -> Finding:
     return Finding("changed-while-read", "warning", path, message, next_step="look again; a running query does this")
 
 
-_WIRE = "a trip wire of ckpt apply stands here: a plan is being carried out or taken back, and that is not finished"
-_GO_ON_OR_BACK = "ckpt apply --resume PATH goes on, ckpt undo PATH takes it back"
 _RESTORE_METADATA = "restore the file with the old id: from a backup, the sink's ledger, or the driver's log"
 _REPAIR_TORN = "restore the file from a backup, or from the query's progress events; keep a copy of it as it is"
 _NOT_OPENED = "nothing to do for a restart: Spark does not open this file again"
