@@ -3,7 +3,7 @@
     python docs/live_demo.py
 
 Then `ckpt inspect` and `ckpt plan-recovery` look at what the kill left, the job is started again, and Delta's own
-record of batches shows whether every row is there once.
+record of batches shows whether every row is there once. Then `apply_demo` goes back.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from apply_demo import go_back
 
 from ckpttool.harness.driver import Driver
 from ckpttool.harness.history import Case
@@ -54,11 +56,12 @@ def main() -> None:
         tell("11. The restart, by the same Spark.")
         with WarmSession(partial(job.start, "restart")) as spark:
             case = trial.recover_disk(spark.ask, crash)
-    show(case)
+            show(case)
+            came_so = go_back(trial, spark.ask, tell)
     verdict = judge_case(trial.run, case)
-    print(f"\nVerdict: {verdict.verdict}, and the prediction {verdict.prediction.agreement}.")
+    print(f"\nVerdict on the restart in 11: {verdict.verdict}, and the prediction {verdict.prediction.agreement}.")
     print(f"({time.monotonic() - began:.0f} s; the files are in {PLACE})")
-    sys.exit(0 if verdict.verdict == "valid" and verdict.prediction.agreement == "agrees" else 1)
+    sys.exit(0 if came_so and verdict.verdict == "valid" and verdict.prediction.agreement == "agrees" else 1)
 
 
 def show(case: Case) -> None:
