@@ -13,11 +13,21 @@ from typing import Any
 
 import jobs  # tests/samples, which the process has on its path
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 APP_ID = "my-job"
 
 
+def windows(place: jobs.Place, count: int) -> DataFrame:
+    """Each window by its beginning, told when it is closed."""
+    data = jobs.files(place, count, step=10).withWatermark("at", "5 seconds")
+    counts = data.groupBy(F.window("at", "10 seconds")).count()
+    return counts.select(F.unix_timestamp("window.start").alias("id"))
+
+
 def writer_of(place: jobs.Place, sink: str, count: int) -> Any:
+    if sink == "windows":
+        return place.write(windows(place, count), "parquet", path=place.path("sink"))
     data = jobs.files(place, count).select("id").coalesce(1)
     if sink == "file":
         return place.write(data, "parquet", path=place.path("sink"))
@@ -51,7 +61,9 @@ def answer(spark: SparkSession, request: dict[str, Any]) -> dict[str, Any]:
     else:
         writer = writer_of(place, request["query"], request["count"])
         trigger = {"once": True} if request["once"] else {"availableNow": True}
-        writer.trigger(**trigger).start().awaitTermination()
+        query = writer.trigger(**trigger).start()
+        query.awaitTermination()
+        return {"progress": jobs.progress_of(query)}
     return {}
 
 

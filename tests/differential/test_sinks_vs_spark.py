@@ -78,7 +78,7 @@ class Scene:
 
     def rows(self) -> Counter[int]:
         """What a reader sees; of a file sink whose log cannot be read, what is in its files."""
-        done = self.ask(rows="parquet" if self.sink == "file" else "delta")
+        done = self.ask(rows="parquet" if self.sink in ("file", "windows") else "delta")
         if done["error"] is not None:
             done = self.ask(rows="parquet", conf={"spark.sql.streaming.fileStreamSink.ignoreMetadata": "true"})
         return Counter(done["rows"])
