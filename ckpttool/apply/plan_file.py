@@ -130,6 +130,32 @@ class ChosenOption(Struct, frozen=True):
     trap: str | None
 
 
+class _Begun(Struct):
+    index: int
+    name: str | None
+    start: Any
+    end: Any
+
+
+class _Failed(Struct):
+    condition: str | None
+    class_: str | None = msgspec.field(name="class")
+
+
+class _Assumed(Struct):
+    assumed: str
+
+
+class _ToldRestart(Struct):
+    """What is read of a restart that a plan tells of; the rest of it is for people."""
+
+    outcome: str
+    batch_id: int | None
+    watermark_ms: int | None
+    sources: list[_Begun]
+    error: _Failed | None
+
+
 class Promise(Struct, frozen=True):
     """What `plan-recovery` predicts for the checkpoint after the plan. `errors`: ids of findings that stay."""
 
@@ -213,6 +239,9 @@ def parse_plan(body: bytes) -> PlanFile:
         raise BadPlan("the plan was changed since it was saved: its sha256 is another")
     try:
         plan = msgspec.convert(fields, PlanFile)
+        for told in (plan.promise.restart, plan.before):
+            msgspec.convert(told, _ToldRestart)
+        msgspec.convert(plan.spark_version, _Assumed)
     except msgspec.ValidationError as error:
         raise BadPlan(f"the plan is not as ckpt writes it: {error}") from None
     if not places.is_id(plan.id):

@@ -107,4 +107,4 @@ def _ranges(promise: Promise) -> list[tuple[object, ...]]:
 
 def _failure(promise: Promise) -> tuple[object, ...] | None:
     error = promise.restart["error"]
-    return error and (error.get("class_name"), error.get("condition"))
+    return error and (error["class"], error["condition"])

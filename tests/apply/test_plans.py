@@ -61,6 +61,14 @@ def test_a_cut_one_is_refused(plan: PlanFile, where: float) -> None:
         parse_plan(body[: int(where * len(body))])
 
 
+@pytest.mark.parametrize("restart", [{}, {"error": "text"}, {"sources": [[]]}, {"batch_id": "3"}], ids=str)
+def test_a_restart_of_another_shape_is_refused(plan: PlanFile, restart: dict[str, object]) -> None:
+    told = plan.promise.restart | restart if restart else {}
+    for field in ({"promise": {"restart": told, "sinks": [], "errors": []}}, {"before": told}):
+        with pytest.raises(BadPlan, match="not as ckpt writes it"):
+            parse_plan(without(plan, **field))
+
+
 @pytest.mark.parametrize(
     "body",
     [b"", b"\xff\xfe", b"[]", b"null", b"{}", b'{"schema": 1}', b"[" * 100_000, b'{"schema":"ckpt.plan/2"}',
