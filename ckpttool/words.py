@@ -38,3 +38,13 @@ def spell_gaps(gaps: Sequence[range]) -> str:
     shown = [str(gap.start) if len(gap) == 1 else f"{gap.start} to {gap.stop - 1}" for gap in gaps[:5]]
     more = f" and {len(gaps) - 5} more gaps" if len(gaps) > 5 else ""
     return f"{', '.join(shown)}{more} {'is' if sum(map(len, gaps)) == 1 else 'are'}"
+
+
+def spell_batches(batches: Sequence[int]) -> str:
+    if len(batches) == 1:
+        return f"batch {batches[0]}"
+    if len(batches) == 2:
+        return f"batches {batches[0]} and {batches[1]}"
+    if batches[-1] - batches[0] == len(batches) - 1:
+        return f"batches {batches[0]} to {batches[-1]}"
+    return f"{len(batches)} batches between {batches[0]} and {batches[-1]}"

@@ -8,11 +8,10 @@ from msgspec import Struct
 
 from ckpttool.formats import layout
 from ckpttool.laws.base import Law
-from ckpttool.laws.sinks.horizon import spell_batches
 from ckpttool.model import Finding
 from ckpttool.scene.batches import SourceProgress
 from ckpttool.scene.scene import Scene
-from ckpttool.words import listed, shown
+from ckpttool.words import listed, shown, spell_batches
 
 _OF_MANY = ("integer", "python", "unknown", "socket-continuous")  # what sources of several kinds write
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ckpttool.words import counted, enumerated, listed, quote, shown, spell_gaps
+from ckpttool.words import counted, enumerated, listed, quote, shown, spell_batches, spell_gaps
 
 
 def test_one_is_singular_and_thousands_are_set_apart() -> None:
@@ -61,3 +61,12 @@ def test_the_last_of_an_enumeration_has_an_and(words: str, told: str) -> None:
 )
 def test_missing_numbers_are_subject_and_verb(gaps: list[range], told: str) -> None:
     assert spell_gaps(gaps) == told
+
+
+def test_batches_in_words() -> None:
+    assert [spell_batches(one) for one in ((3,), (3, 4), (3, 4, 5), (3, 5, 9))] == [
+        "batch 3",
+        "batches 3 and 4",
+        "batches 3 to 5",
+        "3 batches between 3 and 9",
+    ]

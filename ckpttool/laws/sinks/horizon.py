@@ -31,7 +31,7 @@ from ckpttool.scene.horizon import Horizon, Missing, Unreadable
 from ckpttool.scene.scene import Failure, Scene
 from ckpttool.scene.sinks import SinkView, SinkWrite
 from ckpttool.storage.urls import is_local
-from ckpttool.words import counted
+from ckpttool.words import counted, spell_batches
 
 AHEAD = 10
 INTERVAL = "spark.sql.streaming.fileSink.log.compactInterval"
@@ -298,16 +298,6 @@ def _left_nothing(view: SinkView, taker: SinkWrite) -> bool:
 
 
 # -- in words ----------------------------------------------------------------------------------------------------------
-
-
-def spell_batches(batches: Sequence[int]) -> str:
-    if len(batches) == 1:
-        return f"batch {batches[0]}"
-    if len(batches) == 2:
-        return f"batches {batches[0]} and {batches[1]}"
-    if batches[-1] - batches[0] == len(batches) - 1:
-        return f"batches {batches[0]} to {batches[-1]}"
-    return f"{len(batches)} batches between {batches[0]} and {batches[-1]}"
 
 
 def spell_missing(missing: Missing) -> str:

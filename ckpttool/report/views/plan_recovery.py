@@ -10,7 +10,7 @@ from ckpttool.diagnosis import KAFKA_NOT_ASKED, STATE_NOT_READ, Diagnosis
 from ckpttool.errors import CkptError
 from ckpttool.formats import layout
 from ckpttool.laws.restart import Restart, SourceRange
-from ckpttool.laws.sinks.horizon import spell_batches, spell_from
+from ckpttool.laws.sinks.horizon import spell_from
 from ckpttool.plan import Plan, SetAside, Step, WayOut
 from ckpttool.plan.steps import spell
 from ckpttool.releases import NEWEST, Release, spell_release
@@ -20,6 +20,7 @@ from ckpttool.report.views.batches import spell_step
 from ckpttool.report.views.findings import failure_fields, findings_fields
 from ckpttool.scene.horizon import Horizon
 from ckpttool.scene.sinks import SinkVerdict
+from ckpttool.words import spell_batches
 
 
 def recovery_document(diagnosis: Diagnosis, plan: Plan) -> Document:

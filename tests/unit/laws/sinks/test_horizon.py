@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from ckpttool import Scene, Start, gather_evidence, open_checkpoint
-from ckpttool.laws.sinks.horizon import AHEAD, horizon, interval_set, spell_batches, spell_missing
+from ckpttool.laws.sinks.horizon import AHEAD, horizon, interval_set, spell_missing
 from ckpttool.laws.sinks.verdict import judge_sink
 from ckpttool.model import Finding, LogNames, SparkError
 from ckpttool.releases import NEWEST
@@ -187,13 +187,7 @@ def test_paimons_snapshots_are_ordinary_writes() -> None:
 # -- words and settings ------------------------------------------------------------------------------------------------
 
 
-def test_batches_in_words() -> None:
-    assert [spell_batches(one) for one in ((3,), (3, 4), (3, 4, 5), (3, 5, 9))] == [
-        "batch 3",
-        "batches 3 and 4",
-        "batches 3 to 5",
-        "3 batches between 3 and 9",
-    ]
+def test_what_is_missing_in_words() -> None:
     assert spell_missing(Missing((3,), "gone", 1)) == "1 row of batch 3 is not in it: gone"
     assert spell_missing(Missing((3, 4), "gone")) == "the rows of batches 3 and 4 are not in it: gone"
 
