@@ -43,6 +43,8 @@ lint: dev ## ruff, mypy over code and tests, names of changelog entries
 	$(BIN)/mypy
 	@$(BIN)/towncrier build --draft --version next > /dev/null 2>&1 || $(BIN)/towncrier build --draft --version next
 
+# Thousands of small files: in memory they take two thirds of the time.
+test-fast: export TMPDIR := $(or $(TMPDIR),$(shell test -w /dev/shm && echo /dev/shm))
 test-fast: $(LIGHT)/bin/.installed ## unit, property, golden, docs, connectors: a minute, in an environment of its own with little in it
 	$(LIGHT)/bin/pytest -m 'not extras' $(SIDE_BY_SIDE) $(FAST)
 
