@@ -33,6 +33,8 @@ def carry_out(work: Work, *, resumes: bool = False) -> None:
     with locked(work.checkpoint, work.settings.lock_timeout, take_over=resumes) as work.outcome.took_over:  # 2
         work.look_anew()
         look_around(work, resumes=resumes)
+        if work.journal.end == "done":
+            raise NotApplied(WhyNot("locked", "somebody else has carried it out meanwhile"))
         is_begun = work.is_fenced and work.is_begun
         try:
             _keep(work)
