@@ -179,13 +179,15 @@ def back_to_old(work: Work, error: CkptError) -> None:
 def finish(work: Work) -> None:
     """The fence came down, and all but the last record was written: what is left is to say so."""
     with locked(work.checkpoint, work.settings.lock_timeout, take_over=True) as work.outcome.took_over:
-        if work.journal.end is None:
+        work.journal = Journal(work.checkpoint, work.plan.id)  # whoever had the lock may have said so
+        was_done = work.journal.end is not None
+        if not was_done:
             work.journal.write("done")
         work.sweep()
     for result in work.outcome.steps:
         result.result = "was_done"
     work.outcome.kept, work.outcome.found = True, work.plan.promise
-    work.outcome.state, work.outcome.changed = "applied", True
+    work.outcome.state, work.outcome.changed = ("nothing_to_do", False) if was_done else ("applied", True)
 
 
 # -- asked by both directions ------------------------------------------------------------------------------------------
