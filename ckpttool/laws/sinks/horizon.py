@@ -218,7 +218,7 @@ def _why_missing(view: SinkView, batch: int) -> str | None:
     if sink.error or sink.incomplete or view.keeps_nothing:
         return None
     if not sink.exists:
-        return "nothing is there"
+        return nothing_there(view)
     if not view.keeps_a_record or sink.log_gone:
         return None
     write = view.latest_write(batch)
@@ -295,6 +295,10 @@ def _is_meant(view: SinkView, write: SinkWrite) -> bool:
 def _left_nothing(view: SinkView, taker: SinkWrite) -> bool:
     before = [one for one in view.sink.writes if (one.version or 0) < (taker.version or 0) and not one.empty]
     return all(one.rows_lost for one in before)
+
+
+def nothing_there(view: SinkView) -> str:
+    return "no table is there" if view.sink.key_given else "nothing is there"
 
 
 # -- in words ----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from ckpttool.releases import since
 from ckpttool.scene.horizon import Horizon
 from ckpttool.scene.scene import Doubt, Failure, Scene
 from ckpttool.scene.sinks import SinkVerdict, SinkView
-from ckpttool.words import counted
+from ckpttool.words import counted, spell_batches
 
 _COMPARE = "look for the batch's rows in the table; write with txnAppId and txnVersion, and the table tells"
 _JACKSON = "com.fasterxml.jackson."  # with which Delta reads its commits, through Spark's reader of JSON
@@ -56,7 +56,10 @@ def _behind(view: SinkView, _: SinkVerdict, seen: Horizon) -> Iterator[Finding]:
 def _left_out(view: SinkView, _: SinkVerdict, __: Horizon) -> Iterator[Finding]:
     """A batch function writes no number, but it has its habits: the newest batch is not as those before it."""
     logs, newest = view.logs, view.logs.committed
-    if newest is None or view.sink.ledger or view.sink.kind != "delta" or logs.rows_of.get(newest) == 0:
+    if newest is None or view.sink.kind != "delta" or logs.rows_of.get(newest) == 0:
+        return
+    if view.sink.ledger:
+        yield from _not_numbered(view)
         return
     habit, planned_ms = writes_per_batch(view), logs.planned_at.get(newest)
     if habit is None or planned_ms is None or view.sink.gap is not None:
@@ -67,6 +70,22 @@ def _left_out(view: SinkView, _: SinkVerdict, __: Horizon) -> Iterator[Finding]:
             " the batch function left it out, or its commit was taken away"
         )
         yield Finding("sink-behind-checkpoint", "warning", view.sink.path, message, next_step=_COMPARE)
+
+
+def _not_numbered(view: SinkView) -> Iterator[Finding]:
+    """A batch function that gives its writes a number may write none; one that wrote each before has the habit."""
+    logs, seen = view.logs, view.sink.seen_from_ms
+    entry = view.sink.entry(view.sink.key) if view.sink.key_given else None
+    if entry is None or seen is None:
+        return
+    before = [one for one in logs.commits if one <= entry.batch_id and logs.planned_at.get(one, -1) >= seen]
+    after = sorted(one for one in logs.commits if one > entry.batch_id and logs.rows_of.get(one) != 0)
+    if before and after and all(view.has_written(one) for one in before):
+        message = (
+            f"the table's record ends at batch {entry.batch_id}, and each batch before is in it: the batch function left"
+            f" out {spell_batches(after)}, or the commits were taken away"
+        )
+        yield Finding("sink-behind-checkpoint", "warning", view.sink.path, message, next_step=_IS_IT_THE_SINK)
 
 
 def _gap(view: SinkView, _: SinkVerdict, seen: Horizon) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from ckpttool.laws.base import Law
 from ckpttool.laws.restart import GOES_ON, Restart
 from ckpttool.laws.sinks import file_log, record, skipped, skipping, writing
 from ckpttool.laws.sinks.base import SinkLaw, said
-from ckpttool.laws.sinks.horizon import horizon, interval_set
+from ckpttool.laws.sinks.horizon import horizon, interval_set, nothing_there
 from ckpttool.releases import NEWEST, Release
 from ckpttool.scene.compaction import DEFAULT_COMPACT_INTERVAL
 from ckpttool.scene.scene import Doubt, Failure, Scene
@@ -74,7 +74,7 @@ def _settled(view: SinkView) -> SinkVerdict | None:
     if sink.error:
         return None
     if not sink.exists:
-        return said(view, "written", "nothing is there yet")
+        return said(view, "written", f"{nothing_there(view)} yet")
     if view.keeps_nothing:
         return said(view, "written", KEEP_NOTHING[sink.kind])
     if sink.incomplete:

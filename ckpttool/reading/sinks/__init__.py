@@ -39,7 +39,7 @@ def _load(store: Store, path: str, query_id: str | None, txn_app_id: str | None)
     except NotFound:
         if _is_there(store):
             raise
-        return SinkEvidence("unknown", path, exists=False, seen_from_ms=0)
+        return _without_table(path, txn_app_id)
     kind = _kind_of(store, names)
     try:
         if kind == "delta":
@@ -55,8 +55,15 @@ def _load(store: Store, path: str, query_id: str | None, txn_app_id: str | None)
             return paimon.load_paimon(store, path)
     except CkptError as error:
         return SinkEvidence(kind, path, error=error)
+    if txn_app_id is not None:  # only writes to a table carry one: the files are what a table has left
+        return _without_table(path, txn_app_id)
     exists = any(not name.startswith((".", "_")) for name in names)
     return file.without_log(store, path, names) or SinkEvidence(kind, path, exists=exists)
+
+
+def _without_table(path: str, txn_app_id: str | None) -> SinkEvidence:
+    given = txn_app_id is not None
+    return SinkEvidence("unknown", path, exists=False, key=txn_app_id, key_given=given, seen_from_ms=0)
 
 
 def _is_there(store: Store) -> bool:

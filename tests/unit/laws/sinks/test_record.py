@@ -40,6 +40,22 @@ def test_the_newest_batch_of_a_function_that_wrote_each_before() -> None:
     assert said(versions(500, 1_500, 2_500, 3_500), without_rows)[1] == []
 
 
+def numbered(*batches: int, **fields: object) -> SinkEvidence:
+    """Of a batch function that writes each batch's number."""
+    writes = [write(one, 1_000 * one + 500, version=one) for one in batches]
+    return table(None, *writes, ledger=(LedgerEntry(Q, batches[-1], 1, False),), key_given=True, **fields)
+
+
+def test_the_newest_batch_of_a_function_that_numbered_each_before() -> None:
+    assert said(numbered(0, 1, 2, 3, 4), PLAIN)[1] == []
+    assert said(numbered(0, 1, 2), PLAIN)[1] == ["sink-behind-checkpoint warning"]
+    assert said(numbered(0, 2), PLAIN)[1] == [], "it leaves batches out"
+    assert said(numbered(0, 1, 2), replace(PLAIN, rows_of={3: 0, 4: 0}))[1] == []
+    assert said(numbered(2, 3, seen_from_ms=2_000), PLAIN)[1] == ["sink-behind-checkpoint warning"]
+    assert said(numbered(2, 3, seen_from_ms=None), PLAIN)[1] == [], "what came before is not seen"
+    assert said(replace(numbered(0, 1, 2), key="another"), PLAIN)[1] == [], "its record is not this query's"
+
+
 def test_a_commit_that_is_no_json_fails_the_batch_as_delta_fails(tmp_path: Path) -> None:
     torn = MalformedFile(
         "the JSON ends too early", expected="JSON", spark=SparkError("com.fasterxml.jackson.core.io.JsonEOFException")

@@ -34,6 +34,13 @@ def test_a_directory_that_holds_no_record(tmp_path: Path) -> None:
     assert load_sink(str(tmp_path / "part-0.parquet"), query_id=Q).error, "a file is no sink"
 
 
+def test_files_of_a_batch_function_that_numbers_its_writes_are_what_a_table_has_left(tmp_path: Path) -> None:
+    (tmp_path / "part-00000-8a1c0d5e-0000-4000-8000-000000000000-c000.snappy.parquet").touch()
+    assert load_sink(str(tmp_path), query_id=Q).log_gone
+    left = load_sink(str(tmp_path), query_id=Q, txn_app_id="my-job")
+    assert (left.exists, left.key, left.key_given, left.log_gone) == (False, "my-job", True, False)
+
+
 class Unreachable(LocalStore):
     def list(self, path: str = "") -> list[str]:  # noqa: ARG002
         raise Unavailable("no route to host")
