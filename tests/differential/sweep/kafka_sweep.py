@@ -252,6 +252,32 @@ OPTIONS: tuple[dict[str, str], ...] = (
 )
 
 
+# By which a query begins that has planned nothing yet. No record is as young as `FAR`.
+FAR = "4102444800000"
+STARTS: tuple[dict[str, str], ...] = (
+    *({"startingOffsets": one} for one in ('{"{t}":{"0":-2}}', '{"{t}":{"0":99}}', '{"{t}":{"0":3,"9":1}}')),
+    *({"startingOffsets": one} for one in ('{"other":{"0":3}}', '{"{t}":{}}', "{}", "Latest", "")),
+    *({"startingTimestamp": one} for one in ("0", FAR, "-1", "x", "")),
+    {"startingTimestamp": FAR, "startingOffsetsByTimestampStrategy": "latest"},
+    {"startingTimestamp": FAR, "startingOffsetsByTimestampStrategy": "nonsense"},
+    {"startingTimestamp": FAR, "startingOffsets": "earliest"},
+    {"startingTimestamp": "0", "startingOffsets": '{"{t}":{"0":3}}'},
+    *({"startingOffsetsByTimestamp": f'{{"{{t}}":{{{one}}}}}'} for one in ('"0":0', f'"0":{FAR}', '"0":0,"9":0', "")),
+    {"startingOffsetsByTimestamp": f'{{"{{t}}":{{"0":{FAR}}}}}', "startingOffsetsByTimestampStrategy": "latest"},
+    {"startingOffsetsByTimestamp": "nonsense"},
+    {"startingOffsetsByTimestamp": '{"{t}":{"0":0}}', "startingTimestamp": FAR},
+    *({"assign": one} for one in ('{"{t}":[0]}', '{"{t}":[9]}', '{"{t}":["0"]}', '{"{t}":0}', "{}", "x")),
+    *({"subscribePattern": one} for one in ("{t}", "{t}.*", "[", "")),
+    *({"includeHeaders": "maybe"}, {"minPartitions": "x"}, {"maxRecordsPerPartition": "0"}),
+    *({"maxRecordsPerPartition": "x"}, {"maxOffsetsPerTrigger": "x"}, {"maxOffsetsPerTrigger": "0"}),
+)
+# What says which partitions are read, and how many tasks read them, where those are not what they were.
+READ: tuple[dict[str, str], ...] = (
+    *({"subscribePattern": "{t}.*"}, {"assign": '{"{t}":[0]}'}, {"assign": '{"{t}":[0,1]}'}),
+    *({"minPartitions": "5"}, {"maxRecordsPerPartition": "2"}, {"includeHeaders": "true"}),
+)
+
+
 # What a query in real-time mode begins with. Its reader looks at nothing before it asks for a record.
 REALTIME: dict[str, tuple[Text, ...]] = {
     "sound": (at(10), at(0), at(30), at(31), at(-2), at(-1), "-", "{}", '{"{t}":{"0":null}}', both(10, 5), at(5, 1)),
@@ -281,6 +307,7 @@ def cases(spark: str) -> Iterator[KafkaCase]:
         yield KafkaCase("options", str(options), "sound", (at(10), at(20)), 2, options=options)
         yield KafkaCase("options", f"replay {options}", "two", (both(10, 2), both(20, 4)), 1, options=options)
     yield from _gaps()
+    yield from _starts()
     if parse_release(spark) >= since.REAL_TIME:
         yield from _realtime()
 
@@ -303,6 +330,18 @@ def _gaps() -> Iterator[KafkaCase]:
         yield KafkaCase("gaps", f"replay compacted {start} to {end}", "compacted", (at(start), at(end)), 1)
     for reached in (0, 3, 30, 32):
         yield KafkaCase("gaps", f"compacted from {reached}", "compacted", (at(reached),), 1)
+
+
+def _starts() -> Iterator[KafkaCase]:
+    for options in STARTS:
+        yield KafkaCase("starts", f"fresh {options}", "sound", (), 0, None, options=options)
+    for options in STARTS[::4]:
+        yield KafkaCase("starts", f"fresh, two {options}", "two", (), 0, None, options=options)
+        yield KafkaCase("starts", f"batch 0 again {options}", "sound", (at(10),), 0, None, options=options)
+    for options in READ:
+        for topic in ("grown", "grownaged", "aged", "compacted"):
+            yield KafkaCase("starts", f"{topic} new {options}", topic, (at(5), at(10)), 2, options=options)
+            yield KafkaCase("starts", f"{topic} replay {options}", topic, (at(5), at(10)), 1, options=options)
 
 
 def _realtime() -> Iterator[KafkaCase]:
@@ -463,6 +502,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--spark", required=True)
     parser.add_argument("--only", default="", help="cases with this in their area")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no case after them")
     options = parser.parse_args()
     target = cases_file(options.spark, "kafka")
     kept = read(options.spark, "kafka")
@@ -474,6 +514,8 @@ def main() -> None:
             make(topics, name)
         with Restarts(options.spark, topics, Path(folder)) as restarts, target.open("a") as out:
             for count, case in enumerate(todo.values(), 1):
+                if time.monotonic() > began + options.seconds:
+                    break
                 done = restarts.case(case)
                 outcomes[done["truth"]["outcome"]] += 1
                 out.write(flatten(done) + "\n")
