@@ -82,8 +82,8 @@ def _not_numbered(view: SinkView) -> Iterator[Finding]:
     after = sorted(one for one in logs.commits if one > entry.batch_id and logs.rows_of.get(one) != 0)
     if before and after and all(view.has_written(one) for one in before):
         message = (
-            f"the table's record ends at batch {entry.batch_id}, and each batch before is in it: the batch function left"
-            f" out {spell_batches(after)}, or the commits were taken away"
+            f"the table's record ends at batch {entry.batch_id}, and has each one before: the batch function left out"
+            f" {spell_batches(after)}, or the commits were taken away"
         )
         yield Finding("sink-behind-checkpoint", "warning", view.sink.path, message, next_step=_IS_IT_THE_SINK)
 
