@@ -39,6 +39,11 @@ class CkptError(Exception):
         self.message = message
         self.next_step = next_step
 
+    @property
+    def told(self) -> str:
+        """The message, with the file that it is about where that is known."""
+        return self.message
+
 
 class NotFound(CkptError):
     """The path, or the part of the checkpoint that was asked for, is not there."""
@@ -114,6 +119,10 @@ class InFile(MalformedFile):
         super().__init__(error.message, expected=error.expected, position=error.position, spark=error.spark)
         self.path = path
         self.is_deadly = isinstance(error, Deadly)
+
+    @property
+    def told(self) -> str:
+        return f"{self.path}: {self.message}"
 
 
 @contextmanager

@@ -65,6 +65,7 @@ TELLING = (
     *sources.FIRST,
     *iceberg_lines.MADE,
     *kinesis.LAWS,
+    *rate.PLANNED,
     *socket.PLANNED,
     *state.DIRECTORIES,
     *query.TOLD,

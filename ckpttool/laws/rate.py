@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ckpttool.connectors.iceberg import KIND as ICEBERG
 from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE
 from ckpttool.laws.base import ASSERTION, RESTORE, Law, error_of
-from ckpttool.scene.scene import SOCKET, Doubt, Failure, Scene
+from ckpttool.model import Finding
+from ckpttool.scene.batches import SourceProgress
+from ckpttool.scene.scene import RATE, SOCKET, Doubt, Failure, Scene
 from ckpttool.scene.source_logs import log_of
 
 _OTHERS = (KAFKA, ICEBERG, SOCKET)  # whose lines, or damaged lines, may be integers, too
@@ -63,34 +67,49 @@ MADE = (
 
 
 def _beginning_lost(scene: Scene) -> Failure | Doubt | None:
-    """A rate source without its beginning begins now, and its offset is seconds that have not passed yet."""
+    """A rate source without its beginning begins now, and its offset is seconds that have not passed yet. A batch that
+    runs again has both its ends."""
+    for source in _without_beginning(scene):
+        path = layout.source_entry(source.key, 0)
+        if _is_rate(scene, source):
+            if scene.is_replay:
+                continue
+            message = f"assertion failed: startSeconds({source.text}) > endSeconds"
+            why = f"{path}, the beginning of the rate source, is gone"
+            return Failure("batch", ASSERTION, "INTERNAL_ERROR", message, why, scene.next_id, path=path)
+        kept = "the rows of a socket or of a memory stream, which no restart finds again"
+        told = (
+            "the source's options would tell (a socket's: --option host=… --option port=…; a rate source's:"
+            " --option rowsPerSecond=…)"
+        )
+        return Doubt(
+            f"source {source.index} counts {kept}, or the seconds of a rate source that has lost {path}: {told}"
+        )
+    return None
+
+
+def _look(scene: Scene) -> Iterator[Finding]:
+    for source in _without_beginning(scene):
+        path = layout.source_entry(source.key, 0)
+        if _is_rate(scene, source):
+            after = f": batch {scene.planned} runs again, and the one after it fails" if scene.is_replay else ""
+            message = f"the time at which the rate source began is not there{after}"
+            yield Finding("beginning-lost", "error", path, message, next_step=RESTORE)
+
+
+def _without_beginning(scene: Scene) -> Iterator[SourceProgress]:
+    """What counts as a rate source does, and may have lost what it counts from."""
     newest = scene.batch(scene.planned)
     for source in newest.sources if newest else ():
         log = log_of(scene, source)
-        if (
-            scene.kind_of(source) in _OTHERS
-            or source.offset is None
-            or source.offset.kind not in ("rate", "integer")
-            or source.text == "0"
-        ):
-            continue
-        if log is not None and not log.names.ids:
-            message = f"assertion failed: startSeconds({source.text}) > endSeconds"
-            return Failure(
-                "batch",
-                ASSERTION,
-                "INTERNAL_ERROR",
-                message,
-                f"sources/{log.name}/0, the beginning of the rate source, is gone",
-                scene.next_id,
-                path=layout.source_entry(log.name, 0),
-            )
-        if log is None:
-            kept = "the rows of a socket or of a memory stream, which no restart finds again"
-            lost = f"the seconds of a rate source that has lost {layout.source_entry(source.key, 0)}"
-            told = "a socket's host and port would tell (--option host=… --option port=…)"
-            return Doubt(f"source {source.index} counts {kept}, or {lost}: {told}")
-    return None
+        counts = source.offset is not None and source.offset.kind in ("rate", "integer") and source.text != "0"
+        if counts and scene.kind_of(source) not in _OTHERS and (log is None or not log.names.ids):
+            yield source
+
+
+def _is_rate(scene: Scene, source: SourceProgress) -> bool:
+    """By the directory that it keeps, or because somebody says so."""
+    return log_of(scene, source) is not None or scene.kind_of(source) == RATE
 
 
 def _rate_offset_malformed(scene: Scene) -> Failure | None:
@@ -120,6 +139,7 @@ PLANNED = (
         "RateStreamMicroBatchStream.planInputPartitions",
         _beginning_lost,
         symptom="the time at which a rate source began is gone",
+        look=_look,
         next_step=RESTORE,
     ),
     Law(

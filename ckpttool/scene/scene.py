@@ -27,6 +27,7 @@ Trigger = Literal["default", "once", "available-now", "continuous", "real-time"]
 
 ASYNC_OPTION = "asyncProgressTrackingEnabled"
 SOCKET = "socket"
+RATE = "rate"
 SUBSCRIPTIONS = ("assign", "subscribe", "subscribePattern")
 # What a scene may hold, or nobody has looked at. `state`: names and sizes of its files, `rows`: what is inside them.
 Part = Literal["logs", "clock", "state", "rows", "sinks", "inputs", "brokers"]
@@ -95,6 +96,11 @@ class Start(Struct, frozen=True):
     @property
     def reads_socket(self) -> bool:
         return self.option("host") is not None and self.option("port") is not None
+
+    @property
+    def reads_rate(self) -> bool:
+        """Only the rate source has these options."""
+        return self.option("rowsPerSecond") is not None or self.option("rampUpTime") is not None
 
     @property
     def subscribes(self) -> bool:
@@ -298,6 +304,8 @@ class Scene(Struct, frozen=True):
             return "kafka"
         if alone and self.start.reads_socket and told in (None, "socket-continuous"):
             return SOCKET
+        if alone and self.start.reads_rate and told is None:
+            return RATE
         return told or next(iter(lines), None)
 
     def _began_in_kafka(self, name: str) -> bool:

@@ -64,7 +64,7 @@ def _not_looked_for(files: Lookup, path: str, batch: int | None) -> Iterator[Fin
 
 
 def _why(table: TableInput) -> str:
-    return f"the source's table {table.path} could not be read: {table.error.message if table.error else ''}"
+    return f"the source's table {table.path} could not be read: {table.error.told if table.error else ''}"
 
 
 def unread(scene: Scene) -> Doubt | None:

@@ -32,6 +32,9 @@ def _beginning_unknown(source: Source) -> Iterator[Trouble]:
     if source.view.is_replay and not source.view.has_start:
         why = f"where the source begins is not in {layout.source_entry(str(source.view.index), 0)}"
         why += "" if source.view.subscription.is_given else ", and not in the options that were given"
+        why += (
+            "" if source.is_asked else ": the brokers decide (--bootstrap-server HOST:PORT, --option startingOffsets=…)"
+        )
         step = "name the broker, and give the source's subscription and `startingOffsets`"
         yield source.doubts(PLAN, "source-not-looked-at", why, step)
 

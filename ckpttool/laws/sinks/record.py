@@ -30,14 +30,14 @@ def _unreadable(view: SinkView) -> SinkVerdict | None:
 
 def _unread(view: SinkView, finding: str) -> SinkVerdict:
     assert view.sink.error
-    why = f"the sink could not be read: {view.sink.error.message}"
+    why = f"the sink could not be read: {view.sink.error.told}"
     return said(view, "unknown", why, finding, view.sink.error.next_step)
 
 
 def _damaged(scene: Scene) -> Failure | Doubt | None:
     for sink in scene.sinks:
         if isinstance(sink.error, MalformedFile):
-            why = f"the log of the sink {sink.path} is damaged: {sink.error.message}"
+            why = f"the log of the sink {sink.path} is damaged: {sink.error.told}"
             spark = sink.error.spark if sink.kind == "delta" else None
             if scene.release < since.MALFORMED_RECORD or spark is None or not spark.class_name.startswith(_JACKSON):
                 return Doubt(why)

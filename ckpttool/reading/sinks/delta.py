@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ckpttool.errors import CkptError, MalformedFile, NotFound
+from ckpttool.errors import CkptError, MalformedFile, NotFound, told_of
 from ckpttool.formats import layout
 from ckpttool.formats.delta_log import (
     CAN_TELL,
@@ -141,7 +141,9 @@ def window_of(names: DeltaLogNames) -> list[int]:
 
 def read_commits(store: Store, versions: Sequence[int]) -> Iterator[DeltaCommit]:
     """Raises what is wrong with one of them."""
-    yield from map(parse_commit, read_bodies(store, versions), versions)
+    for version, body in zip(versions, read_bodies(store, versions), strict=True):
+        with told_of(_commit_path(version)):
+            yield parse_commit(body, version)
 
 
 def read_bodies(store: Store, versions: Sequence[int]) -> Iterator[bytes]:

@@ -138,20 +138,24 @@ def rows_of(source: SourceRange) -> int | None:
 
 
 def judge(version: str, suite: str = CASES) -> Iterator[Verdict]:
-    release = parse_release(version)
     with tempfile.TemporaryDirectory() as folder:
         for case, lay in cases_in_turn(version, Path(folder), suite=suite):
             path = lay()
             if path.is_dir():  # a place that is not there yet is refused by every command
-                store = open_store(str(path))
-                evidence = gather_evidence(load_checkpoint(store, any_place=True))
-                trigger = trigger_of(case) if suite == CASES else case["restart"]["trigger"]
-                start = Start(release, trigger, case["restart"]["conf"], options(case, path))
-                scene = Scene(evidence, start, sinks=(sink(case, path, evidence),), now_ms=NOW_MS)
-                doors = Doors([str(path)], look_at=[str(path.parent)])
-                inputs = tuple(as_recorded(case, one) for one in load_inputs(scene, doors))
-                scene = replace(scene, states=look_at_states(store, scene, "full"), inputs=inputs)
-                yield Verdict(case, diagnose(scene))
+                yield judge_case(version, suite, case, path)
+
+
+def judge_case(version: str, suite: str, case: dict[str, Any], path: Path) -> Verdict:
+    """`path`: the case's checkpoint, laid out."""
+    store = open_store(str(path))
+    evidence = gather_evidence(load_checkpoint(store, any_place=True))
+    trigger = trigger_of(case) if suite == CASES else case["restart"]["trigger"]
+    start = Start(parse_release(version), trigger, case["restart"]["conf"], options(case, path))
+    scene = Scene(evidence, start, sinks=(sink(case, path, evidence),), now_ms=NOW_MS)
+    doors = Doors([str(path)], look_at=[str(path.parent)])
+    inputs = tuple(as_recorded(case, one) for one in load_inputs(scene, doors))
+    scene = replace(scene, states=look_at_states(store, scene, "full"), inputs=inputs)
+    return Verdict(case, diagnose(scene))
 
 
 def judge_kafka(version: str, asked: bool) -> Iterator[Verdict]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
+from ckpttool import Diagnosis, Scene, Start, diagnose, gather_evidence, open_checkpoint
 from tests.builders import build
 from tests.unit.laws.scenes import next_batch
 
@@ -23,3 +25,29 @@ def test_the_rate_source_reads_a_number(tmp_path: Path, text: str, outcome: str)
     head, _, _ = (root / "offsets" / "1").read_text().rpartition("\n")
     (root / "offsets" / "1").write_text(f"{head}\n{text}")
     assert next_batch(root).outcome == outcome
+
+
+def without_beginning(tmp_path: Path, recipe: str) -> Path:
+    root = build(tmp_path, recipe)
+    shutil.rmtree(root / "sources")
+    return root
+
+
+def test_an_option_of_its_own_tells_a_rate_source_that_has_lost_its_beginning(tmp_path: Path) -> None:
+    root = without_beginning(tmp_path, "r3 c | r5 c")
+    unsaid, said = (restarted(root, **options) for options in ({}, {"rowsPerSecond": "5"}))
+    assert unsaid.prediction.outcome == "unknown"
+    assert "--option rowsPerSecond=" in unsaid.prediction.why[0]
+    assert (said.prediction.outcome, said.prediction.batch_id) == ("error", 2)
+    assert [finding.id for finding in said.findings if finding.severity == "error"] == ["beginning-lost"]
+
+
+def test_a_batch_that_runs_again_has_its_ends_and_the_next_one_has_not(tmp_path: Path) -> None:
+    said = restarted(without_beginning(tmp_path, "r3 c | r5"), rampUpTime="1s")
+    assert (said.prediction.outcome, said.prediction.batch_id) == ("replay", 1)
+    assert ["the one after it fails" in finding.message for finding in said.findings] == [True]
+    assert said.exit_code == 1
+
+
+def restarted(root: Path, **options: str) -> Diagnosis:
+    return diagnose(Scene(gather_evidence(open_checkpoint(str(root))), Start((3, 5, 7), options=options)))
