@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.apply.stages import EVERY, Stage
 from tests.apply.test_killed import Trial, failing, in_any_order, twice, walk
-from tests.apply.test_power import applying, going_on, taking_back
+from tests.apply.test_power import RECORDED, WALKS
 
 KEPT = Path(__file__).with_name("figures.json")
 COLUMNS = ("kill", "torn", "EIO", "ENOSPC", "power", "twice")
@@ -31,8 +31,8 @@ def figures_of(stage: Stage, folder: Path) -> Iterator[Counter[str]]:
         for at in tried:
             failing(trial, at, error, for_good=at % 2 == 0, looks=False)
         yield Counter({error: len(tried)})
-    for number, lost in enumerate((applying, going_on, taking_back)):
-        yield Counter(power=lost(stage, folder / f"power-{number}", None))
+    for lost in WALKS if stage in RECORDED else ():
+        yield Counter(power=lost(stage, folder / lost.__name__, None))
     yield Counter(twice=twice(stage, folder / "twice", 4, 24))
 
 

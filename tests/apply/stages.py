@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ckpttool.api import Restarted
 from ckpttool.apply.make_plan import plan_at
@@ -17,10 +18,14 @@ from ckpttool.apply.run import apply_plan, plan_to_resume, plan_to_undo, take_ba
 from ckpttool.apply.work import ApplySettings
 from ckpttool.formats.metadata import APPLY_FENCE, UNDO_FENCE
 from ckpttool.plan import Rewind, Wish
-from ckpttool.plan.wishes import ChangeSources
+from ckpttool.plan.wishes import ChangeSources, Clone, Fork
 from tests.builders import build
 from tests.samples.place import about, place_sample
 
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+COPY, DELTA_LOG = "copy", "_delta_log"
 FENCES = (APPLY_FENCE.encode(), UNDO_FENCE.encode())
 # A path, what it holds (None: a directory), and its time.
 Tree = dict[str, tuple[bytes | None, int]]
@@ -28,7 +33,8 @@ Tree = dict[str, tuple[bytes | None, int]]
 
 @dataclass(frozen=True)
 class Stage:
-    """`make`: puts a checkpoint below a directory, and tells where. `sinks`: beside it."""
+    """`make`: puts a checkpoint below a directory, and tells where. `sinks`: beside it, as is the `copy` that a plan
+    makes of it which is `born` there."""
 
     name: str
     make: Callable[[Path], Path]
@@ -36,6 +42,7 @@ class Stage:
     to_batch: int | None = None
     sinks: tuple[str, ...] = ("noop",)
     wish: Wish | None = None
+    born: Callable[[str], Wish] | None = None
 
     def __str__(self) -> str:
         return self.name
@@ -45,12 +52,50 @@ class Stage:
         return self.make(folder)
 
     def plan(self, checkpoint: Path) -> PlanFile:
-        sinks = [str(checkpoint.parent / sink) if sink != "noop" else sink for sink in self.sinks]
-        return plan_for(checkpoint, self.take, self.restarted(sinks))
+        return plan_for(checkpoint, self.take, self.restarted(str(checkpoint.parent)))
 
-    def restarted(self, sinks: Sequence[str]) -> Restarted:
+    def restarted(self, around: str) -> Restarted:
+        """`around`: the directory in which the checkpoint is."""
         wish = self.wish if self.to_batch is None else Rewind(self.to_batch)
-        return Restarted(wish=wish, sinks=sinks)
+        if self.born is not None:
+            wish = self.born(f"{around}/{COPY}")
+        return Restarted(wish=wish, sinks=self.sinks_in(around))
+
+    def sinks_in(self, around: str) -> list[str]:
+        return [f"{around}/{sink}" if sink != "noop" else sink for sink in self.sinks]
+
+    def seen(self, folder: Path) -> Tree:
+        """What counts of it. Of a Delta table that is what it holds, not in which files; beside a copy that nobody
+        made yet, or any more, the directory around both has another time, and that of the copy may be there, empty."""
+        found = tree_of(folder)
+        for log in (path for path in list(found) if Path(path).name == DELTA_LOG):
+            table = Path(log).parent
+            if table.name in self.sinks:
+                within = {path: one for path, one in found.items() if table in Path(path).parents}
+                found = {path: one for path, one in found.items() if path not in within}
+                found[str(table)] = (_holds_at(folder / table), 0)
+        if self.born is not None:
+            found["."] = (None, 0)
+            if not any(path.startswith(f"{COPY}/") for path in found):
+                found.pop(COPY, None)
+        return found
+
+
+def _holds_at(table: Path) -> bytes:
+    from deltalake import DeltaTable
+
+    commits = (table / DELTA_LOG).glob("*.json")
+    return holds(DeltaTable(str(table)), {f"{DELTA_LOG}/{path.name}": path.read_bytes() for path in commits})
+
+
+def holds(table: DeltaTable, files: Mapping[str, bytes]) -> bytes:
+    """The rows of a Delta table, and the records in it that are not ours. `files`: by their paths in it."""
+    records: dict[str, int] = {}
+    for path in sorted(path for path in files if path.startswith(DELTA_LOG) and path.endswith(".json")):
+        noted = (json.loads(line).get("txn") for line in files[path].splitlines())
+        records |= {one["appId"]: one["version"] for one in noted if one and not one["appId"].startswith("ckpt-")}
+    rows = sorted(map(repr, table.to_pyarrow_table().to_pylist()))
+    return json.dumps([rows, records], sort_keys=True).encode()
 
 
 def plan_for(checkpoint: Path, take: str, restarted: Restarted) -> PlanFile:
@@ -106,7 +151,7 @@ def torn(path: str) -> Callable[[Path], object]:
     return lambda root: (root / path).write_text("torn")
 
 
-FILES = "f0 c | f1 c | f2 c | f3 c"
+FILES, TWO = "f0 c | f1 c | f2 c | f3 c", "f0 k0-10 c | f1 k10-30 c"
 STAGES = (
     Stage("rewind", story(FILES), "rewind-to-batch", 1),
     Stage("rewind-dedup", sampled("3.5.7-dedup-hdfs-sound"), "rewind-to-batch", 2),
@@ -120,7 +165,7 @@ STAGES = (
         Rewind(2, delete_data=True),
     ),
     Stage("drop", story("f0 c | f1 c | f2", torn("offsets/2")), "drop-planned-batch"),
-    Stage("swap", story("f0 k0-10 c | f1 k10-30 c"), "change-sources", wish=ChangeSources("move", 0, 1)),
+    Stage("swap", story(TWO), "change-sources", wish=ChangeSources("move", 0, 1)),
     Stage("new-id", story(FILES, torn("metadata")), "new-query-id"),
     Stage("no-id", sampled("3.5.7-file-to-parquet-metadata-missing"), "new-query-id"),
     Stage("start-over", sampled("3.5.7-windowed-agg-hdfs-state-directory-missing"), "start-over"),
@@ -133,6 +178,9 @@ EVERY = (
     Stage("rewind-rocksdb", swept("3.5.7", "window-rocksdb-json"), "rewind-to-batch", 2, ("output",)),
     Stage("rewind-changelog", swept("4.2.0", "window-changelog-each"), "rewind-to-batch", 2),
     Stage("rewind-state-ids", swept("4.2.0", "window-ids-each"), "rewind-to-batch", 2),
+    Stage("rewind-delta", sampled("3.5.7-delta-to-delta-sound"), "rewind-to-batch", 1, ("table",)),
+    Stage("clone", story(TWO), "clone", born=Clone),
+    Stage("fork", story(TWO), "fork", born=Fork),
     Stage("directory", story("k0-10 c | k10-30 c | k30-60", a_directory_at("commits/2")), "set-aside-directory"),
     Stage("entries", story(FILES, emptied("sources")), "empty-source-log-entry"),
     Stage("offsets", story("k0-10 c | k10-30 c | k30-60 c", gone("offsets/1")), "copy-as-previous-offsets"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from msgspec.structs import replace
 from ckpttool.api import Restarted
 from ckpttool.apply.run import exit_code_of
 from ckpttool.apply.sinks import delta
+from ckpttool.errors import Unavailable
 from ckpttool.plan import Rewind
 from tests.apply.dying import Killed, System, on
 from tests.apply.stages import FENCES, Stage, bodies, bury, carry_out, go_on, plan_for, sampled, take_back, tree_of
@@ -114,6 +116,52 @@ def test_a_crash_around_the_commit_is_told_by_the_table(
     bury(trial.checkpoint)
     ended(lambda: take_back(trial.checkpoint))
     assert (trial.table(), bodies(trial.now)) == (before, bodies(trial.old))
+
+
+def lost(*given: Any) -> None:
+    commit(*given)
+    raise Unavailable("no answer")
+
+
+def test_an_answer_that_never_comes_is_looked_up(trial: TableTrial) -> None:
+    before, after = both(trial)
+    with patch.object(delta, "_commit", lost), on(System()):
+        assert carry_out(trial.plan).state == "applied"
+        assert trial.table() == after
+        done = take_back(trial.checkpoint)
+    assert done is not None
+    assert (done.state, trial.table()) == ("undone", before)
+
+
+def test_a_table_out_of_reach_stops_it_behind_the_fence_and_tells_no_secret(trial: TableTrial) -> None:
+    from deltalake.exceptions import DeltaError
+
+    before, _ = both(trial)
+    failure = DeltaError("503 from https://store/table?sig=hunter2")
+    with patch("deltalake.DeltaTable.restore", side_effect=failure), on(System()):
+        done = carry_out(trial.plan)
+    assert (done.state, done.fenced, exit_code_of(done)) == ("stopped", True, 5)
+    assert "hunter2" not in repr(done.reasons)
+    assert trial.table() == before
+    bury(trial.checkpoint)
+    with on(System()):
+        assert go_on(trial.checkpoint).state == "applied"
+
+
+def test_a_commit_is_on_the_disk_before_the_fence_falls(trial: TableTrial) -> None:
+    """delta-rs does not see to it: after a power cut Spark would go on from the new logs over the old table."""
+    trial.put_back(trial.before)
+    flushed: list[tuple[str, bool]] = []
+
+    def note(descriptor: int) -> None:
+        flushed.append((os.path.basename(os.readlink(f"/proc/self/fd/{descriptor}")), trial.is_fenced()))
+
+    with patch.object(delta, "os", SimpleNamespace(**vars(os) | {"fsync": note})), on(System()):
+        carry_out(trial.plan)
+        take_back(trial.checkpoint)
+    version = table_of(trial.checkpoint).version()
+    commits = [f"{one:020}.json" for one in (version - 1, version)]
+    assert set(flushed) == {(name, True) for name in (*commits, "_delta_log")}
 
 
 def test_killed_anywhere_both_ways_lead_out(trial: TableTrial, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from ckpttool.apply.plan_file import PlanFile
 from ckpttool.apply.run import exit_code_of
 from ckpttool.errors import NotFound
 from tests.apply.dying import Killed, System, on
-from tests.apply.stages import EVERY, FENCES, STAGES, Stage, Tree, bodies, bury, carry_out, go_on, take_back, tree_of
+from tests.apply.stages import EVERY, FENCES, STAGES, Stage, Tree, bodies, bury, carry_out, go_on, take_back
 
 SEED = 18
 
@@ -27,14 +27,14 @@ class Trial:
     """One plan, of which old and new are known, and images of it that are half done."""
 
     def __init__(self, stage: Stage, folder: Path) -> None:
-        self.folder, self.before = folder / "image", folder / "before"
-        self.checkpoint = stage.set_up(self.folder)
-        self.plan: PlanFile = stage.plan(self.checkpoint)
+        self.stage, self.folder, self.before = stage, folder / "image", folder / "before"
+        self.plan: PlanFile = stage.plan(stage.set_up(self.folder))
+        self.checkpoint = Path(self.plan.checkpoint)
         shutil.copytree(self.folder, self.before, symlinks=True)
-        self.old = tree_of(self.folder)
+        self.old = self.now
         with on(System()) as whole:
             assert carry_out(self.plan).state == "applied"
-        self.calls, self.new = whole.told, tree_of(self.folder)
+        self.calls, self.new = whole.told, self.now
         self.lost_a_time = False
 
     def put_back(self, image: Path) -> None:
@@ -47,7 +47,7 @@ class Trial:
 
     @property
     def now(self) -> Tree:
-        return tree_of(self.folder)
+        return self.stage.seen(self.folder)
 
     def is_fenced(self) -> bool:
         metadata = self.checkpoint / "metadata"
@@ -88,7 +88,7 @@ class Trial:
         """The checkpoint's own directory gets `_ckpt/` before its time is written down: by then it may be another."""
         here = str(self.checkpoint.relative_to(self.folder))
         kept = not self.lost_a_time and self.is_backed_up(image / here)
-        return {} if kept else {here: self.now[here]}
+        return {} if kept or here not in self.old else {here: self.now[here]}
 
     def is_backed_up(self, checkpoint: Path) -> bool:
         return any((checkpoint / "_ckpt").glob("applies/*/backup.json"))

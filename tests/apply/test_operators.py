@@ -18,7 +18,8 @@ from ckpttool.apply.outcome import NotApplied, Outcome
 from ckpttool.apply.run import apply_plan, plan_to_resume, plan_to_undo, take_back_plan
 from ckpttool.errors import CkptError, NotFound
 from tests.apply.stages import STAGES
-from tests.apply.trials import StoredTrial, Trouble, before
+from tests.apply.trials import StoredTrial, before
+from tests.apply.troubles import Trouble
 from tests.parts.stores import ObjectServer
 
 IN_GATE = {"local": 10, "s3": 4, "azure": 4}

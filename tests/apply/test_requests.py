@@ -1,26 +1,35 @@
 """Each request to a store fails once, or it and all after it: never sent, its answer lost, refused for a while,
 arriving after it was given up, or with credentials that have expired. What is there then is old, new or fenced off;
-going on ends in new, taking back in old, byte for byte."""
+going on ends in new, taking back in old, byte for byte, and of a Delta table row for row."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from ckpttool.apply.outcome import Outcome
 from ckpttool.apply.run import exit_code_of
+from ckpttool.apply.sinks.options import for_delta_rs
 from ckpttool.errors import CkptError
-from tests.apply.stages import STAGES, Stage
-from tests.apply.trials import FATES, StoredTrial, Trouble, before
+from tests.apply.far_proxy import FarProxy
+from tests.apply.stages import EVERY, STAGES, Stage
+from tests.apply.trials import AnyProxy, StoredTrial, before
+from tests.apply.troubles import FATES, Trouble
 from tests.conftest import AT_LENGTH, CHANGEABLE
 from tests.parts.stores import ObjectServer
 
 SEED = 18
+REWIND, DELTA = (stage for stage in EVERY if stage.name in ("rewind", "rewind-delta"))
 SERVERS = [*CHANGEABLE, pytest.param("versity", marks=AT_LENGTH), pytest.param("hdfs", marks=AT_LENGTH)]
+WITH_TABLES = ["s3", "azure", pytest.param("versity", marks=AT_LENGTH)]
 IN_GATE = {"s3": 8, "azure": 8, "generations": 8}
+IN_GATE_WITH_TABLES = {"s3": 1, "azure": 2}
 AT_MOST = 60  # requests of a plan at which something fails, at length
 
 Server = Callable[[str], ObjectServer]
@@ -36,37 +45,72 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gcsfs.retry.min", lambda *_: 0.001, raising=False)
     monkeypatch.setattr("ckpttool.apply.stores.objects._FIRST_PAUSE_S", 0.001)
     monkeypatch.setattr("ckpttool.apply.stores.hdfs._FIRST_PAUSE_S", 0.001)
+    monkeypatch.setattr("ckpttool.apply.sinks.delta.for_delta_rs", hasty)
 
 
-def requests_of(stage: Stage, server: ObjectServer, folder: Path) -> tuple[int, dict[str, bytes]]:
-    """How many a plan takes, and what the checkpoint is after it; its paths without the place."""
-    with before(server) as proxy:
-        trial = StoredTrial(stage, server, proxy, folder)
+def hasty(url: str, storage: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    target, options = for_delta_rs(url, storage)
+    return target, options | HASTE
+
+
+HASTE = {"max_retries": "2", "backoff_config.init_backoff": "1ms", "backoff_config.max_backoff": "2ms"}
+
+
+class Sweep:
+    """A plan in a store behind a proxy, tried from its beginning again and again. `requests`: how many it takes; `new`:
+    what is there after it."""
+
+    def __init__(self, stage: Stage, server: ObjectServer, proxy: AnyProxy, folder: Path) -> None:
+        self._given = stage, server, proxy, folder
+        trial = self.trial()
+        began = proxy.count
         outcome = trial.carry_out()
         assert outcome.state == "applied", outcome.reasons
-        return len(proxy.requests), inside(trial)
+        self.requests, self.new = proxy.count - began, inside(trial)
+
+    def trial(self) -> StoredTrial:
+        return StoredTrial(*self._given)
+
+    def check(self, trouble: Trouble) -> None:
+        trial = self.trial()
+        with trial.troubled(trouble):
+            outcome = trial.carry_out()
+        told_as_it_is(trial, outcome)
+        assert trial.is_fenced() or inside(trial) == self.new or trial.contents() == trial.old
+        if trouble.at % 2:
+            gone_on = trial.go_on()
+            assert gone_on.state in ("applied", "nothing_to_do"), gone_on.reasons
+            assert inside(trial) == self.new
+        taken_back = trial.take_back()
+        assert taken_back is None or taken_back.state in ("undone", "nothing_to_do"), taken_back.reasons
+        assert trial.contents() == trial.old
+        assert "SECRET" not in trial.kept()
+
+
+@contextmanager
+def swept(stage: Stage, server: ObjectServer, folder: Path) -> Iterator[Sweep]:
+    proxy = FarProxy(server) if stage is DELTA else before(server)
+    with proxy:
+        yield Sweep(stage, server, proxy, folder)
+
+
+def sweep(stage: Stage, server: ObjectServer, folder: Path, choose: Callable[[int], Iterable[Trouble]]) -> Counter[str]:
+    """How often each kind of failure was tried."""
+    tried = Counter[str]()
+    with swept(stage, server, folder) as trials:
+        for trouble in choose(trials.requests):
+            try:
+                trials.check(trouble)
+            except AssertionError as error:
+                error.add_note(repr(trouble))
+                raise
+            tried[trouble.fate] += 1
+    return tried
 
 
 def inside(trial: StoredTrial) -> dict[str, bytes]:
     above = trial.url.rpartition("/")[0]
     return {path.removeprefix(above): body for path, body in trial.contents().items()}
-
-
-def check(stage: Stage, server: ObjectServer, folder: Path, trouble: Trouble, new: dict[str, bytes]) -> None:
-    with before(server) as proxy:
-        trial = StoredTrial(stage, server, proxy, folder)
-        with trial.troubled(trouble):
-            outcome = trial.carry_out()
-        told_as_it_is(trial, outcome)
-        assert trial.is_fenced() or inside(trial) == new or trial.contents() == trial.old
-        if trouble.at % 2:
-            gone_on = trial.go_on()
-            assert gone_on.state in ("applied", "nothing_to_do"), gone_on.reasons
-            assert inside(trial) == new
-        taken_back = trial.take_back()
-        assert taken_back is None or taken_back.state in ("undone", "nothing_to_do"), taken_back.reasons
-        assert trial.contents() == trial.old
-        assert "SECRET" not in trial.kept()
 
 
 def told_as_it_is(trial: StoredTrial, outcome: Outcome) -> None:
@@ -80,42 +124,62 @@ def told_as_it_is(trial: StoredTrial, outcome: Outcome) -> None:
         assert not trial.is_fenced()
 
 
-def troubles(requests: int, seed: int) -> Iterator[Trouble]:
+def some(most: int) -> Callable[[int], Iterable[Trouble]]:
     """In any order, of each kind, once and for good; what expired stays so until it is renewed."""
-    every = [Trouble(at, fate, stays or fate == "expired")
-             for at in range(1, requests + 1) for fate in FATES for stays in (False, True)]  # fmt: skip
-    yield from random.Random(seed).sample(list(dict.fromkeys(every)), len(set(every)))
+
+    def choose(requests: int) -> Iterable[Trouble]:
+        every = [Trouble(at, fate, stays or fate == "expired")
+                 for at in range(1, requests + 1) for fate in FATES for stays in (False, True)]  # fmt: skip
+        return islice(random.Random(SEED).sample(list(dict.fromkeys(every)), len(set(every))), most)
+
+    return choose
+
+
+def each(requests: int) -> Iterator[Trouble]:
+    """Every request, of every plan another kind of failure, so that each kind comes to each part of it."""
+    for at in range(1, requests + 1):
+        fate = FATES[at % len(FATES)]
+        yield Trouble(at, fate, fate == "expired" or at // len(FATES) % 2 == 0)
 
 
 @pytest.mark.parametrize("kind", CHANGEABLE)
 def test_a_request_that_fails_leaves_old_or_new_or_a_fence(object_server: Server, kind: str, tmp_path: Path) -> None:
-    server, stage = object_server(kind), STAGES[0]
-    requests, new = requests_of(stage, server, tmp_path)
-    for trouble, _ in zip(troubles(requests, SEED), range(IN_GATE[kind]), strict=False):
-        check(stage, server, tmp_path, trouble, new)
+    sweep(REWIND, object_server(kind), tmp_path, some(IN_GATE[kind]))
+
+
+@pytest.mark.parametrize("kind", IN_GATE_WITH_TABLES)
+def test_so_does_one_of_a_plan_with_a_table(object_server: Server, kind: str, tmp_path: Path) -> None:
+    sweep(DELTA, object_server(kind), tmp_path, some(IN_GATE_WITH_TABLES[kind]))
 
 
 @pytest.mark.at_length
 @pytest.mark.parametrize("stage", STAGES[:4], ids=str)
 @pytest.mark.parametrize("kind", SERVERS)
-def test_so_does_every_request(object_server: Server, kind: str, stage: Stage, tmp_path: Path) -> None:
-    server = object_server(kind)
-    requests, new = requests_of(stage, server, tmp_path)
-    for trouble, _ in zip(troubles(requests, SEED), range(AT_MOST), strict=False):
-        check(stage, server, tmp_path, trouble, new)
+def test_so_does_each_kind_of_failure(object_server: Server, kind: str, stage: Stage, tmp_path: Path) -> None:
+    sweep(stage, object_server(kind), tmp_path, some(AT_MOST))
+
+
+@pytest.mark.at_length
+@pytest.mark.parametrize("kind", SERVERS)
+def test_so_does_every_request(object_server: Server, kind: str, tmp_path: Path) -> None:
+    sweep(REWIND, object_server(kind), tmp_path, each)
+
+
+@pytest.mark.at_length
+@pytest.mark.parametrize("kind", WITH_TABLES)
+def test_so_does_every_request_of_a_plan_with_a_table(object_server: Server, kind: str, tmp_path: Path) -> None:
+    sweep(DELTA, object_server(kind), tmp_path, each)
 
 
 @pytest.mark.parametrize("kind", CHANGEABLE)
 def test_credentials_that_expire_half_way_stop_behind_the_fence(
     object_server: Server, kind: str, tmp_path: Path
 ) -> None:
-    server, stage = object_server(kind), STAGES[0]
-    requests, new = requests_of(stage, server, tmp_path)
-    with before(server) as proxy:
-        trial = StoredTrial(stage, server, proxy, tmp_path)
-        with trial.troubled(Trouble(requests * 3 // 4, "expired", stays=True)):
+    with swept(REWIND, object_server(kind), tmp_path) as trials:
+        trial = trials.trial()
+        with trial.troubled(Trouble(trials.requests * 3 // 4, "expired", stays=True)):
             outcome = trial.carry_out()
         assert (outcome.state, outcome.fenced, exit_code_of(outcome)) == ("stopped", True, 5)
         assert trial.is_fenced()
         assert trial.go_on().state == "applied"
-        assert inside(trial) == new
+        assert inside(trial) == trials.new

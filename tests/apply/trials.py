@@ -5,75 +5,43 @@ from __future__ import annotations
 import getpass
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import count
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from ckpttool.api import plan_restart
+from ckpttool.api import Restarted, plan_restart
 from ckpttool.apply import places
 from ckpttool.apply.lock import held_by
 from ckpttool.apply.make_plan import choose, make_plan
 from ckpttool.apply.outcome import Outcome
 from ckpttool.apply.plan_file import PlanFile, encode_plan, parse_plan
 from ckpttool.apply.run import apply_plan, plan_to_resume, plan_to_undo, remove_lock, take_back_plan
+from ckpttool.apply.sinks.options import for_delta_rs
 from ckpttool.apply.stores.opening import open_tree
 from ckpttool.apply.work import ApplySettings
 from ckpttool.errors import CkptError, NotFound
 from ckpttool.storage.store import open_store
-from tests.apply.stages import FENCES, Stage
+from tests.apply.far_proxy import FarProxy
+from tests.apply.stages import DELTA_LOG, FENCES, Stage, holds
+from tests.apply.troubles import Trouble, let_fail
 from tests.parts.hdfs import HdfsServer
-from tests.parts.proxy import Answer, HdfsProxy, Proxy, Request
+from tests.parts.proxy import HdfsProxy, Proxy
 from tests.parts.stores import ObjectServer
 
-Fate = Literal["never", "lost", "busy", "late", "expired"]
-FATES: tuple[Fate, ...] = ("never", "lost", "busy", "late", "expired")
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
 Contents = Mapping[str, bytes]
-
-_BUSY = (503, 500, 429)
-_EXPIRED = b"<Error><Code>ExpiredToken</Code><Message>token=SECRET123</Message></Error>"
-
-
-@dataclass(frozen=True)
-class Trouble:
-    """The request with this number, and if it stays all after it: not sent, its answer lost, refused for a while,
-    arriving after it was given up, or with credentials that have expired."""
-
-    at: int
-    fate: Fate
-    stays: bool = False
-
-    def answer(self) -> Answer:
-        match self.fate:
-            case "never":
-                return Answer(broken="reset")
-            case "lost":
-                return Answer(broken="lost")
-            case "late":
-                return Answer(broken="late")
-            case "busy":
-                return Answer(_BUSY[self.at % 3])
-            case "expired":
-                return Answer(403, _EXPIRED, {"Content-Type": "application/xml"})
-
-    def instead(self) -> Callable[[Request], Answer | None]:
-        numbers = count(1)
-
-        def instead(_: Request) -> Answer | None:
-            number = next(numbers)
-            hit = number >= self.at if self.stays else number == self.at
-            return self.answer() if hit else None
-
-        return instead
+AnyProxy = Proxy | FarProxy
 
 
 class StoredTrial:
     """A checkpoint in a place of its own, and a plan for it. `options` lead through the proxy, `directly` past it."""
 
-    def __init__(self, stage: Stage, server: ObjectServer, proxy: Proxy | None, folder: Path) -> None:
+    def __init__(self, stage: Stage, server: ObjectServer, proxy: AnyProxy | None, folder: Path) -> None:
         user = {"user": getpass.getuser()} if isinstance(server, HdfsServer) else {}
         self.directly, self.options = {**server.options, **user}, {**(proxy or server).options, **user}
         self.proxy = proxy
@@ -82,13 +50,11 @@ class StoredTrial:
             checksum.unlink()
         above = server.put(root.parent, f"b{uuid4().hex}")
         self.url = f"{above}/{root.name}"
-        self.roots = [self.url, *(f"{above}/{sink}" for sink in stage.sinks if sink != "noop")]
-        sinks = [f"{above}/{sink}" if sink != "noop" else sink for sink in stage.sinks]
-        self.plan = self._planned(stage, sinks)
+        self.roots = [self.url, *(sink for sink in stage.sinks_in(above) if sink != "noop")]
+        self.plan = self._planned(stage, stage.restarted(above))
         self.old = self.contents()
 
-    def _planned(self, stage: Stage, sinks: list[str]) -> PlanFile:
-        restarted = stage.restarted(sinks)
+    def _planned(self, stage: Stage, restarted: Restarted) -> PlanFile:
         diagnosis, plan = plan_restart(self.url, restarted, self.directly, now_ms=int(time.time() * 1000))
         store = open_store(self.url, self.directly)
         made = make_plan(diagnosis, choose(plan, stage.take), plan, restarted, store, self.directly)
@@ -103,12 +69,12 @@ class StoredTrial:
     def troubled(self, trouble: Trouble) -> Iterator[None]:
         """In the end what was given up has arrived too."""
         assert self.proxy
-        self.proxy.instead = trouble.instead()
+        let = self.proxy.let_fail if isinstance(self.proxy, FarProxy) else partial(let_fail, self.proxy)
+        let(trouble)
         try:
             yield
         finally:
-            self.proxy.instead = lambda _: None
-            self.proxy.deliver()
+            let(None)
 
     def carry_out(self) -> Outcome:
         return apply_plan(self.plan, self.settings)
@@ -138,15 +104,29 @@ class StoredTrial:
             remove_lock(self.url, holder.id, self.directly)
 
     def contents(self) -> Contents:
-        """All but what is ours, of the checkpoint and of its sinks."""
+        """All but what is ours, of the checkpoint and of its sinks; of a Delta table what it holds."""
         found: dict[str, bytes] = {}
         for root in self.roots:
-            tree = open_tree(root, places.STAGING, self.directly)
-            paths = [path for path in tree.sizes_below("") if not path.startswith(("_ckpt/", ".ckpt-staging/"))]
-            for path, body in tree.reading().read_all(paths):
-                assert not isinstance(body, CkptError), body
-                found[f"{root}/{path}"] = body
+            files = self._files_in(root)
+            is_table = any(path.startswith(f"{DELTA_LOG}/") for path in files)
+            of_root = {"": holds(self._table(root), files)} if is_table else files
+            found |= {f"{root}/{path}": body for path, body in of_root.items()}
         return found
+
+    def _files_in(self, root: str) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        tree = open_tree(root, places.STAGING, self.directly)
+        paths = [path for path in tree.sizes_below("") if not path.startswith(("_ckpt/", ".ckpt-staging/"))]
+        for path, body in tree.reading().read_all(paths):
+            assert not isinstance(body, CkptError), body
+            found[path] = body
+        return found
+
+    def _table(self, root: str) -> DeltaTable:
+        from deltalake import DeltaTable
+
+        url, options = for_delta_rs(root, self.options)  # past the proxy azurite would not do what Azure does
+        return DeltaTable(url, storage_options=options)
 
     def kept(self) -> str:
         """Everything that is ours, as one text."""

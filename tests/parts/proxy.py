@@ -91,6 +91,10 @@ class Proxy:
     def options(self) -> dict[str, str]:
         return {key: value.replace(self._address, self.address) for key, value in self._options.items()}
 
+    @property
+    def count(self) -> int:
+        return len(self.requests)
+
     def decide(self, request: Request) -> Answer | None:
         return self.instead(request)
 

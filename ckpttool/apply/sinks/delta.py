@@ -6,6 +6,7 @@ is what delta-rs would do although it must not, or cannot.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,14 +16,16 @@ from msgspec import Struct
 from ckpttool.apply.outcome import StoppedFenced, WhyNot
 from ckpttool.apply.plan_file import PlanFile
 from ckpttool.apply.sinks.options import for_delta_rs
-from ckpttool.errors import Refused, Unavailable
+from ckpttool.errors import CkptError, Refused, Unavailable
 from ckpttool.releases.delta import WRITTEN_BY_DELTA_RS
 from ckpttool.storage.remote_errors import harmless
+from ckpttool.storage.urls import parse_url
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 State = Literal["old", "new", "other"]
+Doing = Literal["apply", "undo"]
 
 _NEWEST_WITHOUT_FEATURES = 5
 
@@ -99,18 +102,18 @@ def state_of(change: TableChange) -> State:
 
 def make(change: TableChange) -> bool:
     """Whether there was anything to do."""
-    if state_of(change) == "new":
-        return False
-    _commit(change, "apply", change.restore, change.batch)
-    _expect(change, "new")
-    return True
+    was_done = state_of(change) == "new"
+    if not was_done:
+        _committed(change, "apply", "new", change.restore, change.batch)
+    _flush(change)  # whoever was killed may not have come to it
+    return not was_done
 
 
 def take_back(change: TableChange) -> bool:
     if state_of(change) == "old":
         return False
-    _commit(change, "undo", None if change.restore is None else change.was, change.recorded)
-    _expect(change, "old")
+    _committed(change, "undo", "old", None if change.restore is None else change.was, change.recorded)
+    _flush(change)
     return True
 
 
@@ -134,9 +137,21 @@ _NEEDED = "a step for a Delta table needs the package deltalake"
 _BY_HAND = "ckpt plan-recovery --format json has the commands to do it by hand"
 
 
-def _commit(change: TableChange, doing: Literal["apply", "undo"], version: int | None, batch: int | None) -> None:
+def _committed(change: TableChange, doing: Doing, becomes: State, version: int | None, batch: int | None) -> None:
+    """An answer that never comes says neither yes nor no, and a "no" may be one to what delta-rs has repeated: what the
+    table says decides. A commit with nothing but a record goes through although others wrote meanwhile."""
+    try:
+        _commit(change, doing, version, batch)
+    except CkptError:
+        if state_of(change) != becomes:
+            raise
+    if state_of(change) != becomes:
+        raise StoppedFenced(changed(change))
+
+
+def _commit(change: TableChange, doing: Doing, version: int | None, batch: int | None) -> None:
     from deltalake import CommitProperties
-    from deltalake.exceptions import DeltaError
+    from deltalake.exceptions import CommitFailedError, DeltaError
 
     table = _opened(change)
     expected = change.was if doing == "apply" else change.was + 1
@@ -153,18 +168,34 @@ def _commit(change: TableChange, doing: Literal["apply", "undo"], version: int |
             table.create_write_transaction(
                 actions=[], mode="append", schema=table.schema(), commit_properties=properties
             )
+    except CommitFailedError as error:
+        raise StoppedFenced(WhyNot("sink-changed", _told(change, error), next_step=_BY_HAND)) from None
     except (DeltaError, OSError) as error:
-        reason = str(error).splitlines()[0][:200]
-        raise StoppedFenced(WhyNot("sink-changed", f"{change.table}: {reason}", next_step=_BY_HAND)) from None
+        raise Unavailable(_told(change, error)) from None
 
 
-def _expect(change: TableChange, state: State) -> None:
-    """A commit with nothing but a record goes through although others wrote meanwhile: so it is looked at."""
-    if state_of(change) != state:
-        raise StoppedFenced(changed(change))
+def _flush(change: TableChange) -> None:
+    """delta-rs leaves it to the system when a commit comes to the disk: not before the fence has fallen, it may be."""
+    target, hidden = parse_url(change.table)
+    if target is not None:
+        return
+    log = os.path.join(hidden["path"], "_delta_log")
+    for path in (os.path.join(log, f"{_opened(change).version():020}.json"), log):
+        try:
+            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise Unavailable(_told(change, error)) from None
 
 
-def _mark(change: TableChange, doing: str) -> str:
+def _told(change: TableChange, error: Exception) -> str:
+    return f"{change.table}: {harmless(str(error)) or type(error).__name__}"
+
+
+def _mark(change: TableChange, doing: Doing) -> str:
     return f"ckpt-{doing}:{change.plan_id}"
 
 
@@ -186,7 +217,7 @@ def _opened(change: TableChange) -> DeltaTable:
     try:
         return DeltaTable(url, storage_options=options)
     except (DeltaError, OSError) as error:
-        raise Unavailable(f"{change.table}: {harmless(str(error)) or type(error).__name__}") from None
+        raise Unavailable(_told(change, error)) from None
 
 
 def all_in(changes: Sequence[TableChange], state: State) -> bool:
