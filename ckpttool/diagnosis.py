@@ -17,6 +17,7 @@ from ckpttool.connectors.hudi import KIND as HUDI
 from ckpttool.connectors.iceberg import KIND as ICEBERG
 from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.errors import Refused, exit_code
+from ckpttool.laws.afterwards import Afterwards, afterwards
 from ckpttool.laws.base import Law, finding_of
 from ckpttool.laws.book import told_by_files
 from ckpttool.laws.given import Given, not_advised_again
@@ -107,6 +108,11 @@ class Diagnosis(Struct, frozen=True, dict=True):
             return {}
         counts = count_loadable(files, choose_release(self.evidence, None)[0])
         return {operator.id: (counts[operator.id], operator.partitions) for operator in files.operators}
+
+    @property
+    def afterwards(self) -> Afterwards | None:
+        """What a start that fails leaves, and what the next one makes of it."""
+        return afterwards(self.scene, self.prediction)
 
     @property
     def given(self) -> tuple[Given, ...]:

@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))  # run as a script, this file sees docs/ only
 from ckpttool.cli import cli  # noqa: E402
 from ckpttool.formats.limits import TABLE  # noqa: E402
 from ckpttool.laws.book import OF_THE_PREDICTION, every  # noqa: E402
-from ckpttool.releases import spell_release  # noqa: E402
+from ckpttool.releases import FOREVER, spell_release  # noqa: E402
 from ckpttool.releases.bugs import BUGS, CONNECTOR_BUGS, Bug  # noqa: E402
 from tests.layers import LAYERS  # noqa: E402
 from tests.samples.place import place_sample  # noqa: E402
@@ -122,7 +122,12 @@ def with_bugs(page: str) -> str:
 
 
 def _spelled(bug: Bug) -> str:
-    return ", ".join(f"{spell_release(first)} up to before {spell_release(mended)}" for first, mended in bug.releases)
+    if bug.mended:
+        return f"up to before {bug.mended}"
+    return ", ".join(
+        f"{spell_release(first)} {'and later' if mended == FOREVER else f'up to before {spell_release(mended)}'}"
+        for first, mended in bug.releases
+    )
 
 
 def with_layers(page: str) -> str:

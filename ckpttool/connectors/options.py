@@ -93,6 +93,11 @@ def nearest(name: str, known: Mapping[str, object]) -> str | None:
     return min(near)[1] if near else None
 
 
+def is_named(name: str) -> bool:
+    """Whether something has an option of just this name; what begins as options of a client do may be anything."""
+    return name.lower() in _takers()
+
+
 def option_meant(name: str) -> str | None:
     return None if takers(name) else nearest(name, _spellings())
 

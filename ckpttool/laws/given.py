@@ -42,14 +42,16 @@ def answers(scene: Scene) -> tuple[Given, ...]:
 
 
 def meant(kind: Kind, key: str) -> str | None:
-    """The name that this one is a slip of; None if it is known, or like none that is."""
+    """The name that this one is a slip of, or the same name where it belongs; None if it is known, or like none."""
     from ckpttool.connectors import options
     from ckpttool.releases.settings import settings
 
-    if kind == "option":
-        return options.option_meant(key)
     known = {**settings(), **_NO_ENTRY}
-    return None if key in known else options.nearest(key, known)
+    if kind == "option":
+        return f"--conf {key}" if key in known else options.option_meant(key)
+    if key in known:
+        return None
+    return f"--option {key}" if options.is_named(key) else options.nearest(key, known)
 
 
 _ALTERNATIVES = re.compile(r"[,;] or ")

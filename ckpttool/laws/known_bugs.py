@@ -22,7 +22,8 @@ def with_causes(finding: Finding, scene: Scene) -> Finding:
         return finding
     issues = enumerated([bug.issue for bug in found])
     causes = f"{issues} {'is a known cause' if len(found) == 1 else 'are known causes'}"
-    step = f"{causes}, mended in {enumerated(map(spell_release, _mended(found)))}"
+    ends = [*dict.fromkeys(bug.mended for bug in found if bug.mended), *map(spell_release, _mended(found))]
+    step = f"{causes}, mended in {enumerated(ends)}" if ends else f"{causes}, and no release mends it"
     return replace(finding, next_step=f"{finding.next_step}; {step}" if finding.next_step else step)
 
 
@@ -35,6 +36,8 @@ def _is_possible(bug: Bug, scene: Scene) -> bool:
     newest = scene.evidence.newest
     if bug.line and not (newest and any(source.text == bug.line for source in newest.sources)):
         return False
+    if bug.sink and bug.sink not in {sink.kind for sink in scene.sinks}:
+        return False
     if bug.by == "start":
         return bug.affects(scene.release)
     writer = scene.evidence.written_by
@@ -46,7 +49,7 @@ def _is_possible(bug: Bug, scene: Scene) -> bool:
 def _mended(bugs: list[Bug]) -> list[Release]:
     """In each line the first release that has none of them."""
     ends = sorted({mended for bug in bugs for _, mended in bug.releases})
-    return [end for end in ends if not any(bug.affects(end) for bug in bugs)]
+    return [end for end in ends if end != FOREVER and not any(bug.affects(end) for bug in bugs)]
 
 
 def look(scene: Scene) -> Iterator[Finding]:

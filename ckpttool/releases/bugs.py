@@ -10,14 +10,16 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ckpttool.releases import OLDEST, Release, since
+from ckpttool.releases import FOREVER, OLDEST, Release, since
 
 _TABLE_FILE = ".sst"
 
 
 class Bug(Struct, frozen=True):
-    """`releases`: from the first that has it up to before the first that has it no more, in each line. `causes`: the
-    finding, and a part of its path and of its message. `line`: of a source, in the newest offsets; empty: any."""
+    """`releases`: from the first that has it up to before the first that has it no more, in each line; `FOREVER`: no
+    release mends it. `causes`: the finding, and a part of its path and of its message. `line`: of a source, in the
+    newest offsets; `sink`: of this kind; empty: any. `mended`: of a connector, in words: no file tells its
+    release."""
 
     issue: str
     what: str
@@ -25,6 +27,8 @@ class Bug(Struct, frozen=True):
     by: Literal["writer", "start"]
     causes: tuple[str, str, str]
     line: str = ""
+    sink: str = ""
+    mended: str = ""
 
     def affects(self, release: Release) -> bool:
         return any(first <= release < mended for first, mended in self.releases)
@@ -32,6 +36,13 @@ class Bug(Struct, frozen=True):
 
 _SIZES = ("state-file-corrupt", _TABLE_FILE, "where the snapshot says")
 BUGS: tuple[Bug, ...] = (
+    Bug(
+        "SPARK-38033",
+        "offsets are written over a hole below them, which 3.3.0 and later only tell more of",
+        ((OLDEST, FOREVER),),
+        "writer",
+        ("previous-offset-missing", "", ""),
+    ),
     Bug(
         "SPARK-41375",
         "an answer of Kafka without partitions is logged as the end of a batch",
@@ -102,6 +113,22 @@ BUGS: tuple[Bug, ...] = (
         ((since.ROCKSDB, (4, 2, 0)),),
         "writer",
         ("state-file-missing", _TABLE_FILE, ""),
+    ),
+    Bug(
+        "apache/iceberg#18000",
+        "Trigger.AvailableNow wants the snapshot at which the source began, however far it has come",
+        ((OLDEST, FOREVER),),
+        "start",
+        ("iceberg-snapshot-gone", "", "with Trigger.AvailableNow the source goes there from where it began"),
+    ),
+    Bug(
+        "HUDI-4665",
+        "a batch that the table refuses is passed over, and committed",
+        ((OLDEST, FOREVER),),
+        "writer",
+        ("sink-behind-checkpoint", "", ""),
+        sink="hudi",
+        mended="Hudi 0.12.1",
     ),
 )
 

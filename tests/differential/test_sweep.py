@@ -140,25 +140,53 @@ def test_a_restart_on_what_the_one_before_has_left_is_predicted(version: str) ->
 @pytest.mark.parametrize("version", recorded_versions("twice"))
 def test_the_first_restart_leaves_what_was_said_of_it(version: str) -> None:
     """A failure before any batch plans none; one in a batch plans that at most, and commits none."""
-    said = {again_of(one.case["id"]): one.said for one in judged(version)}
+    said = {again_of(one.case["id"]): one for one in judged(version)}
     wrong = []
     for case in read_cases(version, "twice"):
         first, left = said[case["id"]], case["surgery"][-1]["files"]
-        planned, committed = ({*_batches(left, log)} for log in ("offsets", "commits"))
-        if first.outcome == "error":
-            is_right = committed == set() and planned <= {first.batch_id}
+        logged = {one for log in (r"offsets/\d+", r"commits/\d+", "metadata") for one in _written(left, log)}
+        told, batch = first.outlook.afterwards, first.said.batch_id
+        if told is not None:
+            is_right = logged == {one for one in told.leaves if not one.startswith(("sources/", "state/"))}
+        elif first.said.outcome == "error":
+            is_right = logged <= {f"offsets/{batch}"}
         else:
-            is_right = first.outcome == "unknown" or first.batch_id in committed
+            is_right = first.unknown or f"commits/{batch}" in logged
         if not is_right:
-            wrong.append((case["id"], first.outcome, first.batch_id, planned, committed))
+            wrong.append((case["id"], first.said.outcome, batch, told, logged))
     assert wrong == []
 
 
-def _batches(left: Json, log: str) -> Iterator[int]:
-    """Whose files the restart wrote in a log."""
-    for name, what in left.items():
-        if what is not False and (found := re.fullmatch(rf"\w+/{log}/(\d+)", name)):
-            yield int(found[1])
+def _written(left: Json, name: str) -> Iterator[str]:
+    """Files of the checkpoint that the restart wrote."""
+    for path, what in left.items():
+        if what is not False and (found := re.fullmatch(rf"\w+/({name})", path)):
+            yield found[1]
+
+
+@pytest.mark.parametrize("version", recorded_versions())
+def test_a_failed_start_leaves_what_is_said_and_the_next_one_goes_as_is_said(version: str) -> None:
+    """Each case was started twice, with nothing new to read the second time."""
+    wrong, asked = [], 0
+    for one in judged(version):
+        truth, told = one.truth, one.outlook.afterwards
+        if truth["error"] is None or not (one.right_error and one.right_phase):
+            continue
+        assert told is not None, one.case["id"]
+        if "planned" in truth and not one.outlook.scene.is_replay:
+            planned = f"offsets/{truth['batch_id']}" in told.leaves
+            wrong += [one.case["id"]] if planned != bool(truth["planned"]) else []
+        if (second := truth.get("second")) and second["outcome"] != "nothing":
+            asked += 1
+            wrong += [one.case["id"]] if _next_start(truth, second) != (told.next_start, told.batch_id) else []
+    assert asked >= 5
+    assert wrong == []
+
+
+def _next_start(first: Json, second: Json) -> tuple[str, int | None]:
+    same = second["outcome"] == "error" and second["error"]["class"] == first["error"]["class"]
+    again = same and second["batch_id"] == first["batch_id"]
+    return "fails_again" if again else "gets_past", second["batch_id"]
 
 
 STATEFUL, STATELESS = "count-hdfs-each", "file-each"

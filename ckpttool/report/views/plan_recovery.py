@@ -9,6 +9,7 @@ from itertools import groupby
 from ckpttool.diagnosis import KAFKA_NOT_ASKED, STATE_NOT_READ, Diagnosis
 from ckpttool.errors import CkptError
 from ckpttool.formats import layout
+from ckpttool.laws.afterwards import Afterwards
 from ckpttool.laws.restart import Restart, SourceRange
 from ckpttool.laws.sinks.horizon import spell_from
 from ckpttool.plan import Plan, SetAside, Step, WayOut
@@ -20,7 +21,7 @@ from ckpttool.report.views.batches import spell_step
 from ckpttool.report.views.findings import failure_fields, findings_fields
 from ckpttool.scene.horizon import Horizon
 from ckpttool.scene.sinks import SinkVerdict
-from ckpttool.words import spell_batches
+from ckpttool.words import enumerated, spell_batches
 
 
 def recovery_document(diagnosis: Diagnosis, plan: Plan) -> Document:
@@ -39,6 +40,7 @@ def unknown_recovery(given: Release | None, error: CkptError) -> Fields:
     return {
         "spark_version": {"assumed": spell_release(release), "why": why, "possible": []},
         "restart": restart_fields(nothing_known),
+        "afterwards": None,
         "sinks": [],
         "kafka": None,
         "given": [],
@@ -52,6 +54,7 @@ def _fields(diagnosis: Diagnosis, plan: Plan) -> Fields:
     return {
         "spark_version": spark_fields(diagnosis),
         "restart": restart_fields(diagnosis.prediction),
+        "afterwards": _afterwards_fields(diagnosis.afterwards),
         "sinks": [sink_fields(sink) for sink in diagnosis.sinks],
         "kafka": _kafka_fields(diagnosis),
         "given": [
@@ -71,6 +74,12 @@ def spark_fields(diagnosis: Diagnosis) -> Fields:
         "why": diagnosis.chosen,
         "possible": [f"{release[0]}.{release[1]}" for release in diagnosis.possible],
     }
+
+
+def _afterwards_fields(told: Afterwards | None) -> Fields | None:
+    if told is None:
+        return None
+    return {"leaves": list(told.leaves), "next_start": told.next_start, "batch_id": told.batch_id}
 
 
 def sink_fields(sink: SinkVerdict) -> Fields:
@@ -173,6 +182,7 @@ def verdict_lines(diagnosis: Diagnosis) -> Iterator[Line]:
     spark = f"Spark {spell_release(diagnosis.scene.start.release)}"
     yield _first_line(diagnosis, spark)
     yield f"  {'; '.join(restart.why)}."
+    yield from _afterwards_line(diagnosis.afterwards)
     if restart.watermark_ms:
         yield f"  Watermark {spell_time(restart.watermark_ms)}."
     if diagnosis.chosen != "given":
@@ -207,6 +217,20 @@ def _first_line(diagnosis: Diagnosis, spark: str) -> Line:
     after = ", after the sink got the batch" if error.sink_written_first else ""
     fails = Toned(f"fail {where[error.phase]}", "error")
     return f"{spark} will ", fails, f" with {error.condition or error.class_name}{after}."
+
+
+def _afterwards_line(told: Afterwards | None) -> Iterator[Line]:
+    """Not where every start is as this one, and leaves nothing."""
+    if told is None or (not told.leaves and told.next_start == "fails_again"):
+        return
+    if told.next_start == "gets_past":
+        then = "gets past this" if told.batch_id is None else f"gets past this, and runs batch {told.batch_id}"
+    elif told.batch_id is None:
+        then = "fails again"
+    else:
+        then = f"runs batch {told.batch_id} with the range that is fixed by then, and fails again"
+    left = f"This start leaves {enumerated(told.leaves)}: if" if told.leaves else "If"
+    yield f"  {left} nothing is mended, the next one {then}."
 
 
 def range_tables(restart: Restart) -> Iterator[Table]:

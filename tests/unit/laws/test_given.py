@@ -161,6 +161,9 @@ def test_what_counts_for_nothing_is_told_and_what_is_taken_is_not(tmp_path: Path
         ("conf", "spark.sql.Shuffle.partitions", PARTITIONS),  # of settings, upper and lower case are told apart
         ("conf", "spark.sql.nonsense", None),
         ("conf", "spark.hadoop.fs.s3a.endpoint", None),
+        ("option", PARTITIONS, f"--conf {PARTITIONS}"),
+        ("conf", "StartingOffsets", "--option StartingOffsets"),
+        ("conf", "hoodie.anything", None),
     ],
 )
 def test_a_slip_leads_to_the_name_that_was_meant(kind: str, key: str, name: str | None) -> None:

@@ -11,6 +11,7 @@ from ckpttool import Scene, Start, diagnose, gather_evidence, open_checkpoint
 from ckpttool.laws.known_bugs import with_causes
 from ckpttool.model import Finding, VersionRange
 from ckpttool.releases import Release
+from ckpttool.scene.sinks import SinkEvidence, SinkKind
 from tests.builders import build
 from tests.unit.kafka.scenes import query
 
@@ -53,6 +54,26 @@ def test_what_was_mended_before_is_no_cause() -> None:
 def test_damage_of_another_kind_has_no_known_cause() -> None:
     assert step(replace(SHORT, path="state/0/0/7.delta"), "3.5.0", "3.5.0") == "restore it"
     assert step(replace(SHORT, message="its end is not RocksDB's"), "3.5.0", "3.5.0") == "restore it"
+
+
+def test_what_no_release_mends_says_so() -> None:
+    hole = Finding("previous-offset-missing", "error", "offsets/7", "Spark needs the offsets of batch 7")
+    assert step(hole, "3.5.0", "4.2.0") == "SPARK-38033 is a known cause, and no release mends it"
+
+
+@pytest.mark.parametrize(("kind", "is_cause"), [("hudi", True), ("delta", False)])
+def test_a_bug_of_a_sinks_connector_names_the_connectors_release(kind: SinkKind, is_cause: bool) -> None:
+    behind = Finding("sink-behind-checkpoint", "error", "t", "the rows of batch 3 are not in it")
+    scene = replace(written_by("3.5.0", "3.5.0"), sinks=(SinkEvidence(kind, "t"),))
+    told = with_causes(behind, scene).next_step
+    assert told == ("HUDI-4665 is a known cause, mended in Hudi 0.12.1" if is_cause else None)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_iceberg_minds_its_beginning_with_one_trigger_alone(named: bool) -> None:
+    where = "; with Trigger.AvailableNow the source goes there from where it began, snapshot 1" if named else ""
+    gone = Finding("iceberg-snapshot-gone", "error", "t", f"snapshot 1 is gone{where}")
+    assert ("apache/iceberg#18000 is a known cause" in step(gone, "3.5.0", "3.5.0")) == named
 
 
 def test_a_table_file_that_is_gone_has_one_of_its_own() -> None:
