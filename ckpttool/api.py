@@ -147,7 +147,7 @@ def _plan(
     start = Start(release, restarted.trigger, restarted.conf, restarted.options, is_named=named)
     scene = Scene(evidence, start, sinks=tuple(look_at_sinks(evidence, restarted, doors.options)), now_ms=now_ms)
     scene = replace(scene, states=look_at_states(store, scene, mode, restarted.wish))
-    scene = _wished(store, scene, restarted.wish)
+    scene = _wished(store, scene, restarted.wish, doors.options)
     scene = replace(scene, inputs=load_inputs(scene, doors), kafka=_ask_kafka(scene, restarted.brokers))
     diagnosis = diagnose(scene, chosen)
     # What could not be listed looks as if files were missing: nothing is planned on that.
@@ -155,17 +155,31 @@ def _plan(
     return diagnosis, plan_recovery(replace(scene, states=listed), diagnosis.prediction, restarted.wish)
 
 
-def _wished(store: Store, scene: Scene, wish: Wish | None) -> Scene:
+def _wished(store: Store, scene: Scene, wish: Wish | None, options: Mapping[str, str] | None) -> Scene:
     """With what only the wish asks for. What cannot be read is not there, as with everything that nobody opens."""
     if wish is None:
         return scene
     bodies = store.read_all(tuple(wish.reads(scene)))
     raw = {path: body for path, body in bodies if isinstance(body, bytes)}
+    for directory in wish.reads_all_in(scene):
+        raw.update(_every_file_in(store, directory, options))
     found = {path: store.stat(path) for path in wish.dates(scene)}
     times = {path: one.modified_ms for path, one in found.items() if one and one.modified_ms is not None}
     checkpoint = scene.checkpoint
     checkpoint = replace(checkpoint, raw={**checkpoint.raw, **raw}, modified_ms={**checkpoint.modified_ms, **times})
     return replace(scene, evidence=replace(scene.evidence, checkpoint=checkpoint))
+
+
+def _every_file_in(store: Store, directory: str, options: Mapping[str, str] | None) -> Iterator[tuple[str, bytes]]:
+    """Whoever needs all of them cannot do without one."""
+    from ckpttool.plan.steps import is_outside
+
+    within, folder = (open_store(directory, options), "") if is_outside(directory) else (store, directory)
+    names = [name for name in within.list(folder) if not name.startswith(".")]
+    for path, body in within.read_all([f"{folder}/{name}".lstrip("/") for name in names]):
+        if not isinstance(body, bytes):
+            raise body
+        yield f"{directory}/{path.rpartition('/')[2]}", body
 
 
 def _ask_kafka(scene: Scene, brokers: Brokers | None) -> KafkaEvidence | None:

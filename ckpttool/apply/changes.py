@@ -11,8 +11,9 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from ckpttool.apply.plan_file import PlanFile, PlannedStep, is_of_sink, within_sink
+from ckpttool.apply.plan_file import PlanFile, PlannedStep, within_place
 from ckpttool.formats import layout
+from ckpttool.plan.steps import is_outside
 
 
 class Change(Struct, frozen=True):
@@ -33,17 +34,17 @@ class FileChanges(Struct, frozen=True, dict=True):
 
     @cached_property
     def roots(self) -> tuple[str, ...]:
-        """Of the trees: the checkpoint, and each file sink with a step."""
-        sinks = (self._split(step.path)[0] for step in self.plan.steps if step.path and is_of_sink(step.path))
-        return (self.plan.checkpoint, *dict.fromkeys(sinks))
+        """Of the trees: the checkpoint, and each file sink with a step, or the checkpoint that is left."""
+        others = (self._split(step.path)[0] for step in self.plan.steps if step.path and is_outside(step.path))
+        return (self.plan.checkpoint, *dict.fromkeys(others))
 
     @cached_property
     def every(self) -> tuple[Change, ...]:
         """In the order in which they are made. `metadata` is not among them, but the end of the fence; what stands in
         a trip wire's place comes last."""
         found = [change for step in self.plan.steps for change in self._of(step)]
-        last = {change.path: change for change in found if change.tree == 0}
-        merged = [change for change in found if change.tree or last[change.path] is change]
+        last = {(change.tree, change.path): change for change in found}
+        merged = [change for change in found if last[change.tree, change.path] is change]
         effective = [one for one in merged if one.old != one.new and (one.tree, one.path) != (0, layout.METADATA)]
         return tuple(sorted(effective, key=lambda one: one.tree == 0 and one.path in self.plan.wires))
 
@@ -66,15 +67,15 @@ class FileChanges(Struct, frozen=True, dict=True):
         return found
 
     @cached_property
-    def bodies(self) -> dict[str, bytes]:
-        """What is written, by path; all of it in the checkpoint."""
-        return {step.path: step.content.encode() for step in self.plan.steps
+    def bodies(self) -> dict[tuple[int, str], bytes]:
+        """What is written, by tree and path."""
+        return {self._place_of(step.path): step.content.encode() for step in self.plan.steps
                 if step.kind == "write" and step.path and step.content is not None}  # fmt: skip
 
     @cached_property
     def new_metadata(self) -> bytes | None:
         """What `metadata` becomes, if the plan changes it; see `changes_metadata`."""
-        return self.bodies.get(layout.METADATA)
+        return self.bodies.get((0, layout.METADATA))
 
     @cached_property
     def changes_metadata(self) -> bool:
@@ -93,12 +94,17 @@ class FileChanges(Struct, frozen=True, dict=True):
         """Those that have to be made for what is written, the deepest first."""
         absent = {mark.path for mark in self.plan.relies_on.files if mark.absent}
         moved = [change.path for change in self.every if change.origin]
-        folders = {one for path in (*self.bodies, *moved) for one in _above(path) if one in absent}
+        written = [path for tree, path in self.bodies if tree == 0]
+        folders = {one for path in (*written, *moved) for one in _above(path) if one in absent}
         return tuple(sorted(folders, key=lambda one: (-one.count("/"), one)))
 
     @cached_property
     def becomes(self) -> dict[str, str | None]:
-        return {change.path: change.new for change in self.every if change.tree == 0}
+        return self.becomes_in(self.plan.checkpoint)
+
+    def becomes_in(self, root: str) -> dict[str, str | None]:
+        """In one of the trees; nothing where none is changed."""
+        return {change.path: change.new for change in self.every if self.roots[change.tree] == root}
 
     @property
     def own(self) -> tuple[str, ...]:
@@ -112,12 +118,11 @@ class FileChanges(Struct, frozen=True, dict=True):
     def _of(self, step: PlannedStep) -> Iterator[Change]:
         if step.path is None:
             return
-        if is_of_sink(step.path):
-            root, path = self._split(step.path)
-            yield Change(step.n, self.roots.index(root), path, self._marks[step.path], None)
-        elif step.kind == "write":
+        if step.kind == "write":
             digest = sha256((step.content or "").encode()).hexdigest()
-            yield Change(step.n, 0, step.path, self._marks.get(step.path), digest)
+            yield Change(step.n, *self._place_of(step.path), self._marks.get(step.path), digest)
+        elif is_outside(step.path):
+            yield Change(step.n, *self._place_of(step.path), self._marks[step.path], None)
         elif step.kind == "copy":
             for mark in self.plan.origin.files if self.plan.origin else ():
                 if mark.path == step.path or mark.path.startswith(f"{step.path}/"):
@@ -130,8 +135,14 @@ class FileChanges(Struct, frozen=True, dict=True):
             for path in self._files_of(step.path):
                 yield Change(step.n, 0, path, self._marks[path], None)
 
+    def _place_of(self, path: str) -> tuple[int, str]:
+        if not is_outside(path):
+            return 0, path
+        root, within = self._split(path)
+        return self.roots.index(root), within
+
     def _split(self, path: str) -> tuple[str, str]:
-        return within_sink(path, [mark.path for mark in self.plan.relies_on.sinks])
+        return within_place(path, self.plan.places)
 
     def _files_of(self, path: str) -> Sequence[str]:
         """Itself, or what is in it."""

@@ -13,10 +13,11 @@ from hashlib import sha256
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ckpttool.apply.plan_file import FileMark, NamesMark, SinkMark, absolute_place, is_of_sink
+from ckpttool.apply.plan_file import FileMark, NamesMark, SinkMark, absolute_place
 from ckpttool.errors import CkptError, NotFound, Refused
 from ckpttool.formats import layout
 from ckpttool.formats.limits import PIECE_BYTES, check
+from ckpttool.plan.steps import is_outside
 from ckpttool.scene.scene import Scene
 from ckpttool.scene.sinks import SinkEvidence
 from ckpttool.storage.store import FileStat, Store, read_pieces
@@ -170,7 +171,7 @@ def differences(
     """`becomes`: by path, the content after the plan (SHA-256, None: no file), which is as good as the one before it.
     `own`: what else we put there, or took away."""
     marks = {mark.path: mark for mark in files}
-    ours = {path for path in marks if is_of_sink(path) or path in own}
+    ours = {path for path in marks if is_outside(path) or path in own}
     read = mark_files(store, [path for path, mark in marks.items() if path not in ours and _is_read(mark)])
     for path, mark in marks.items():
         if path in ours:

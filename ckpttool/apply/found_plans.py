@@ -16,11 +16,12 @@ from ckpttool.apply.changes import FileChanges
 from ckpttool.apply.consent import give_consent, has_consent
 from ckpttool.apply.make_plan import absolute
 from ckpttool.apply.outcome import NotApplied, WhyNot
-from ckpttool.apply.plan_file import PlanFile, is_of_sink
+from ckpttool.apply.plan_file import PlanFile
 from ckpttool.apply.stores.base import WritableStore
 from ckpttool.errors import NotPointedAt, Refused
 from ckpttool.formats.layout import OWN_DIRECTORY
 from ckpttool.literals import shell_path
+from ckpttool.plan.steps import is_outside
 from ckpttool.reading.sinks import NAMED
 from ckpttool.storage.authority import Named, authority_of
 from ckpttool.storage.doors import Doors
@@ -74,7 +75,7 @@ def _places_outside(plan: PlanFile) -> Iterator[str]:
         yield plan.origin.url
     yield from (step.table for step in plan.steps if step.table)
     looked_at = (step.check.path for step in plan.steps if step.check)
-    yield from (path for path in looked_at if path and is_of_sink(path))
+    yield from (path for path in looked_at if path and is_outside(path))
     yield from (sink for sink in plan.asked.sinks if sink.lower() not in NAMED)
     yield from (value for key, value in plan.asked.options.items() if key.lower() == "path")
     yield from plan.asked.look_at

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 from ckpttool.api import plan_restart
-from ckpttool.apply import applies
+from ckpttool.apply import applies, places
 from ckpttool.apply.brokers import broker_changes
 from ckpttool.apply.fingerprints import Mismatch, differences, mark_sink
 from ckpttool.apply.journal import Journal
@@ -44,7 +44,8 @@ def differences_at_origin(work: Work) -> Iterator[Mismatch]:
     """What is copied has to stay as it was, to its end."""
     if work.origin is not None and work.plan.origin is not None:
         work.origin.look_anew()
-        yield from differences(work.origin.reading(), work.plan.origin.files, work.plan.origin.names, {})
+        origin, becomes = work.plan.origin, work.changes.becomes_in(work.plan.origin.url)
+        yield from differences(work.origin.reading(), origin.files, origin.names, becomes, [places.STAGING_OF_SINKS])
 
 
 def look_around(work: Work, *, resumes: bool) -> None:

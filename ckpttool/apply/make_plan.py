@@ -40,9 +40,8 @@ from ckpttool.apply.plan_file import (
     Target,
     absolute_place,
     asked_of,
-    is_of_sink,
     sealed,
-    within_sink,
+    within_place,
 )
 from ckpttool.connectors.auto_loader import KIND as AUTO_LOADER
 from ckpttool.diagnosis import Diagnosis, diagnose
@@ -115,9 +114,10 @@ def make_plan(
     if not is_born and (foreign := next(_of_auto_loader(before, steps), None)):
         raise NotApplied(WhyNot("not-writable", f"{foreign} is Auto Loader's own, and nobody else knows what is in it",
                                 next_step="have the query begin anew under another checkpoint"))  # fmt: skip
+    leaves = is_born and any(step.target == "metadata" and is_outside(step.path or "") for step in steps)
     wires = _wires(before, store) if any(step.kind != "conf" for step in steps) and not is_born else []
     if is_born:
-        relies_on = _place_to_be_born(url, steps, before, store, storage or {})
+        relies_on = _place_to_be_born(url, origin, steps, before, store, storage or {})
     else:
         relies_on = _relied_on(before, after, steps, wires, store, storage or {})
     relies_on = replace(relies_on, kafka=mark_kafka(diagnosis))
@@ -135,7 +135,7 @@ def make_plan(
             assumes=list(diagnosis.prediction.assumes),
             wish=plan.wish,  # type: ignore[arg-type]
             option=_chosen(option),
-            conditions=list(_conditions(option, wires, is_born=is_born)),
+            conditions=list(_conditions(option, wires, stays=is_born and not leaves)),
             steps=steps,
             wires=wires,
             before=restart_fields(diagnosis.prediction),
@@ -194,8 +194,7 @@ def planned_steps(before: Scene, option: WayOut) -> list[PlannedStep]:
 def _planned(n: int, step: Step) -> PlannedStep:
     match step:
         case SetAside():
-            path = absolute(step.path) if is_outside(step.path) else step.path
-            return PlannedStep(n, "set_aside", _target(step.path), step.why, True, path=path)
+            return PlannedStep(n, "set_aside", _target(step.path), step.why, True, path=_whole(step.path))
         case Move():
             return PlannedStep(n, "move", _target(step.to), step.why, True, path=step.path, to=step.to)
         case Copy():
@@ -203,7 +202,7 @@ def _planned(n: int, step: Step) -> PlannedStep:
         case Write():
             target = _target(step.path)
             return PlannedStep(
-                n, "write", target, step.why, True, path=step.path, content=step.content, sha256=step.sha256
+                n, "write", target, step.why, True, path=_whole(step.path), content=step.content, sha256=step.sha256
             )
         case DeltaRestore():
             return PlannedStep(
@@ -226,9 +225,14 @@ def _planned(n: int, step: Step) -> PlannedStep:
     raise TypeError(step)
 
 
+def _whole(path: str) -> str:
+    """Where it leads out of the checkpoint."""
+    return absolute(path) if is_outside(path) else path
+
+
 def _target(path: str) -> Target:
     if is_outside(path):
-        return "sink"
+        return "metadata" if path.endswith(f"/{layout.METADATA}") else "sink"
     return _TARGETS.get(path.partition("/")[0], "metadata")
 
 
@@ -254,9 +258,8 @@ def _relied_on(
     names |= {one for one in opens if one != layout.METADATA and is_directory(store, one)}  # where a file belongs
     outside: list[FileMark] = []
     for path in dict.fromkeys(step.path for step in steps if step.path):
-        if is_of_sink(path):
-            root, name = within_sink(path, [absolute_place(sink.path) for sink in before.sinks])
-            outside.append(mark_file(open_store(root, storage), name, path))
+        if is_outside(path):
+            outside.append(_mark_outside(path, [absolute_place(sink.path) for sink in before.sinks], storage))
         elif path != layout.METADATA and is_directory(store, path):
             touched.update(files_below(store, path))
             names.update(directories_below(store, path))
@@ -294,18 +297,26 @@ def _origin(url: str, steps: Sequence[PlannedStep], store: Store) -> Origin:
 
 
 def _place_to_be_born(
-    url: str, steps: Sequence[PlannedStep], before: Scene, store: Store, storage: Mapping[str, str]
+    url: str, origin: str, steps: Sequence[PlannedStep], before: Scene, store: Store, storage: Mapping[str, str]
 ) -> ReliedOn:
-    """Where nothing may be."""
+    """Where nothing may be. Of what is changed elsewhere there is a mark of its own."""
     there = open_store(url, storage)
     if found := names_in(there, ""):
         raise Refused(f"{url} is not empty: {sorted(found)[0]} is there", "name a place where nothing is")
-    targets = {step.path for step in steps if step.kind == "write" and step.path}
+    touched = dict.fromkeys(step.path for step in steps if step.kind in ("write", "set_aside") and step.path)
+    targets = {path for path in touched if not is_outside(path)}
     for path in (step.path for step in steps if step.kind == "copy" and step.path):
         targets |= set(files_below(store, path)) if is_directory(store, path) else {path}
     folders = {folder for path in targets for folder in _folders(path)}
     absent = [FileMark(one, absent=True) for one in sorted(targets | folders | {layout.METADATA})]
-    return ReliedOn(absent, [mark_names(there, "")], [mark_sink(sink) for sink in before.sinks], [])
+    places = [origin, *(absolute_place(sink.path) for sink in before.sinks)]
+    outside = [_mark_outside(path, places, storage) for path in touched if is_outside(path)]
+    return ReliedOn([*absent, *outside], [mark_names(there, "")], [mark_sink(sink) for sink in before.sinks], [])
+
+
+def _mark_outside(path: str, places: Sequence[str], storage: Mapping[str, str]) -> FileMark:
+    root, name = within_place(path, places)
+    return mark_file(open_store(root, storage), name, path)
 
 
 def _moved_to(store: Store, step: PlannedStep) -> Iterator[str]:
@@ -337,8 +348,9 @@ def _cost(steps: Sequence[PlannedStep], files: Sequence[FileMark]) -> PlanCost:
 # -- what only a person can know ---------------------------------------------------------------------------------------
 
 
-def _conditions(option: WayOut, wires: Sequence[str], *, is_born: bool) -> Iterator[Condition]:
-    if is_born:
+def _conditions(option: WayOut, wires: Sequence[str], *, stays: bool) -> Iterator[Condition]:
+    """`stays`: the checkpoint that is copied goes on as it is."""
+    if stays:
         text = (
             "the query that is copied writes nothing meanwhile: what it wrote is seen before the copy is fit to start"
         )

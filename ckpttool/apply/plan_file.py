@@ -22,7 +22,7 @@ from ckpttool.errors import Refused, Unavailable
 from ckpttool.formats.layout import OWN_DIRECTORY
 from ckpttool.formats.limits import most, weigh_json
 from ckpttool.plan.conditions import Condition
-from ckpttool.plan.steps import Check
+from ckpttool.plan.steps import Check, is_outside
 from ckpttool.plan.wishes import AnyWish
 from ckpttool.releases import parse_release, spell_release
 
@@ -197,6 +197,11 @@ class PlanFile(Struct, frozen=True, forbid_unknown_fields=True):
     sha256: str = ""
 
     @property
+    def places(self) -> list[str]:
+        """Besides the checkpoint, where whole paths of the plan may lead."""
+        return [*(mark.path for mark in self.relies_on.sinks), *([self.origin.url] if self.origin else [])]
+
+    @property
     def planned_for(self) -> str:
         """The checkpoint that was looked at."""
         return self.origin.url if self.origin else self.checkpoint
@@ -246,7 +251,7 @@ def parse_plan(body: bytes) -> PlanFile:
         raise BadPlan(f"the plan is not as ckpt writes it: {error}") from None
     if not places.is_id(plan.id):
         raise BadPlan("the plan's id is none of ours")
-    if led_out := next((path for path in [*_paths(plan), *_paths_in_sinks(plan)] if not _stays(path)), None):
+    if led_out := next((path for path in [*_paths(plan), *_paths_outside(plan)] if not _stays(path)), None):
         raise BadPlan(f"the plan leads out of the checkpoint: {led_out[:80]!r}")
     return plan
 
@@ -261,21 +266,15 @@ def _digest(fields: Mapping[str, Any]) -> str:
 
 def _paths(plan: PlanFile) -> list[str]:
     """Of the checkpoint's own files: those of sinks are looked for below the sinks that the plan names."""
-    of_steps = [step.path for step in plan.steps if step.path is not None and not is_of_sink(step.path)]
+    of_steps = [step.path for step in plan.steps if step.path is not None and not is_outside(step.path)]
     moved = [step.to for step in plan.steps if step.to is not None]
-    marked = [mark.path for mark in plan.relies_on.files if not is_of_sink(mark.path)]
+    marked = [mark.path for mark in plan.relies_on.files if not is_outside(mark.path)]
     return [*of_steps, *moved, *marked, *plan.wires, *(mark.path for mark in plan.relies_on.names if mark.path)]
 
 
-def is_of_sink(path: str) -> bool:
-    """Whether it is a whole one, and not the checkpoint's."""
-    return path.startswith("/") or "://" in path
-
-
-def _paths_in_sinks(plan: PlanFile) -> list[str]:
+def _paths_outside(plan: PlanFile) -> list[str]:
     paths = [*(step.path for step in plan.steps), *(mark.path for mark in plan.relies_on.files)]
-    sinks = [mark.path for mark in plan.relies_on.sinks]
-    return [within_sink(path, sinks)[1] for path in paths if path is not None and is_of_sink(path)]
+    return [within_place(path, plan.places)[1] for path in paths if path is not None and is_outside(path)]
 
 
 def _stays(path: str) -> bool:
@@ -283,9 +282,9 @@ def _stays(path: str) -> bool:
     return "\0" not in path and not {"", ".", ".."} & set(steps) and steps[0] != OWN_DIRECTORY
 
 
-def within_sink(path: str, sinks: Iterable[str]) -> tuple[str, str]:
-    """The place of the sink that a file belongs to, and where it is there."""
-    around = [sink for sink in sinks if path.startswith(f"{sink.rstrip('/')}/")]
+def within_place(path: str, places: Iterable[str]) -> tuple[str, str]:
+    """The sink, or the checkpoint that is left, that a file belongs to, and where it is there."""
+    around = [place for place in places if path.startswith(f"{place.rstrip('/')}/")]
     if not around:
         raise BadPlan(f"the plan names no sink that {path[:80]!r} belongs to")
     root = max(around, key=len).rstrip("/")

@@ -153,8 +153,8 @@ class Work:
 
     def keep_plan(self) -> None:
         self._keep(places.plan_of(self.plan.id), encode_plan(self.plan))
-        for path, content in self.changes.bodies.items():
-            self._keep(places.new_of(self.plan.id, 0, path), content)
+        for (tree, path), content in self.changes.bodies.items():
+            self._keep(places.new_of(self.plan.id, tree, path), content)
 
     def back_up(self, directories: Mapping[tuple[int, str], Bearing]) -> None:
         if self.inventory() is not None:

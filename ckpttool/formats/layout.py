@@ -129,6 +129,14 @@ def schema_versions(number: int, name: str) -> str:
     return f"{STATE}/{number}/{SCHEMAS}/{name}"
 
 
+# -- of Delta ----------------------------------------------------------------------------------------------------------
+
+
+def is_schema_log(directory: str) -> bool:
+    """In which a Delta source keeps the schemas that it came by, if its location is the checkpoint's own."""
+    return directory.startswith("_schema_log_")
+
+
 # -- checksums ---------------------------------------------------------------------------------------------------------
 
 CRC_SUFFIX = ".crc"

@@ -22,6 +22,26 @@ APPLY_FENCE = '{"id":"unfinished: run ckpt apply --resume"}'
 UNDO_FENCE = '{"id":"unfinished: run ckpt undo PATH"}'
 
 
+# What stays where a checkpoint was that goes on at another place, which stands beside it.
+MOVED_ID = "moved to: see checkpoint's metadata"
+
+
+def encode_moved(to: str) -> bytes:
+    return json.dumps({"id": MOVED_ID, "to": to}, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def moved_to(data: bytes) -> str | None:
+    """Where the checkpoint went that was here."""
+    if MOVED_ID.encode() not in data:
+        return None
+    try:
+        fields = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    to = fields.get("to") if isinstance(fields, dict) and fields.get("id") == MOVED_ID else None
+    return to if isinstance(to, str) else None
+
+
 def is_fence_of_apply(data: bytes) -> bool:
     return data in (APPLY_FENCE.encode(), UNDO_FENCE.encode())
 
@@ -59,6 +79,13 @@ def parse_metadata(data: bytes) -> QueryMetadata:
             expected=EXPECTED,
             spark=SparkError("java.lang.IllegalArgumentException"),
             next_step="take the steps that are left, the last takes the fence down; ckpt plan-recovery says more",
+        )
+    if (place := moved_to(data)) is not None:
+        raise MalformedFile(
+            f"the checkpoint was moved, and goes on at {quote(place)}",
+            expected=EXPECTED,
+            spark=SparkError("java.lang.IllegalArgumentException"),
+            next_step=f"start the query on {quote(place)}; ckpt undo of that brings it back here",
         )
     if not data.strip():
         raise MalformedFile(

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ckpttool.formats import layout
-from ckpttool.formats.metadata import UNDO_FENCE, is_fence_of_apply
+from ckpttool.formats.metadata import UNDO_FENCE, is_fence_of_apply, moved_to
 from ckpttool.laws.restart import GOES_ON, Restart, predict_restart
 from ckpttool.literals import shell_path
 from ckpttool.plan.conditions import OF_COST, Condition, conditions_of
@@ -116,6 +116,8 @@ def plan_recovery(scene: Scene, restart: Restart, wish: Wish | None = None) -> P
         return Plan(begun)
     if is_fence_of_apply(scene.checkpoint.raw.get(layout.METADATA, b"")):
         return Plan((), (Refusal("edit-files", _OF_NOBODY),))
+    if place := moved_to(scene.checkpoint.raw.get(layout.METADATA, b"")):
+        return Plan((), (Refusal("edit-files", f"the checkpoint goes on at {place}: start the query there"),))
     if unfinished := standing(scene.checkpoint):
         return Plan((), (Refusal("edit-files", unfinished),))
     if wish:
@@ -222,11 +224,17 @@ def _way_out(before: Scene, chain: Sequence[Repair], after: Scene) -> WayOut:
         rows_replayed=cost.replayed,
         rows_lost=cost.lost,
         rows_duplicated=cost.duplicated,
-        steps=fenced(before, _in_order(step for repair in chain for step in repair.steps), after.root),
+        steps=fenced(before, _steps_of(chain), after.root),
         after=after,
         conditions=tuple(conditions_of(cost, told, names_sinks=bool(before.sinks))),
         trap="; ".join(dict.fromkeys(traps)) or None,
     )
+
+
+def _steps_of(chain: Sequence[Repair]) -> tuple[Step, ...]:
+    steps = tuple(step for repair in chain for step in repair.steps)
+    is_born = any(repair.target is not None for repair in chain)  # then it is copied first, and changed after that
+    return steps if is_born else _in_order(iter(steps))
 
 
 def _in_order(steps: Iterator[Step]) -> tuple[Step, ...]:

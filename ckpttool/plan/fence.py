@@ -21,7 +21,19 @@ from ckpttool.formats import layout
 from ckpttool.formats.metadata import FENCE
 from ckpttool.literals import shell_word
 from ckpttool.model import Checkpoint
-from ckpttool.plan.steps import SET_ASIDE, Conf, Manual, SetAside, Step, Write, plain, set_aside_alone, spelled, write
+from ckpttool.plan.steps import (
+    SET_ASIDE,
+    Conf,
+    Manual,
+    SetAside,
+    Step,
+    Write,
+    of_sink,
+    plain,
+    set_aside_alone,
+    spelled,
+    write,
+)
 from ckpttool.scene.scene import Scene
 from ckpttool.storage.urls import is_local
 
@@ -137,6 +149,13 @@ def _down(scene: Scene, steps: Sequence[Step]) -> tuple[Step, ...]:
 def _replacing(root: str, content: str, why: str, first: str = "") -> Write:
     digest, shell = sha256(content.encode()).hexdigest(), f"({first}{_replace(root, content)})"
     return Write(path=METADATA, content=content, sha256=digest, why=why, shell=shell, replaces=True)
+
+
+def replace_outside(root: str, content: str, why: str) -> Write:
+    """Of the checkpoint that is left, where the steps are those of another."""
+    digest, shell = sha256(content.encode()).hexdigest(), f"({_keep(root)} && {_replace(root, content)})"
+    path = of_sink(f"{plain(root)}/{METADATA}")
+    return Write(path=path, content=content, sha256=digest, why=why, shell=shell, replaces=True)
 
 
 # -- as shell commands -------------------------------------------------------------------------------------------------

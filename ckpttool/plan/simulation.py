@@ -17,7 +17,7 @@ from ckpttool.formats.names import parse_log_names
 from ckpttool.formats.offsets import parse_offset_log
 from ckpttool.model import Checkpoint, LogNames, SourceLog
 from ckpttool.plan.states import without
-from ckpttool.plan.steps import Conf, Copy, Move, SetAside, Step, Write
+from ckpttool.plan.steps import Conf, Copy, Move, SetAside, Step, Write, is_outside
 from ckpttool.scene.batches import decode_batches
 from ckpttool.scene.scene import Scene, Start
 
@@ -37,7 +37,7 @@ def after_steps(scene: Scene, steps: Iterable[Step]) -> Scene:
         for step in several:
             if isinstance(step, Move):
                 checkpoint = _moved(checkpoint, scene.checkpoint, step.path, step.to)
-            elif isinstance(step, Write):
+            elif isinstance(step, Write) and not is_outside(step.path):
                 checkpoint = _with(checkpoint, step.path, step.content.encode())
             elif isinstance(step, Conf):
                 start = _under(start, step)
@@ -160,7 +160,9 @@ def _with(checkpoint: Checkpoint, path: str, content: bytes) -> Checkpoint:
     if path == layout.METADATA:
         root_names = tuple(sorted({*checkpoint.root_names, name}))
         return replace(checkpoint, metadata=parse_metadata(content), root_names=root_names)
-    number = int(name)
+    if folder.startswith(f"{layout.STATE}/") or layout.is_schema_log(folder):
+        return checkpoint  # where it is one of those that name files, these follow
+    number = layout.number_of(path)
     if folder == layout.OFFSETS:
         offsets = {**checkpoint.offsets, number: parse_offset_log(content, number)}
         names = _renamed(checkpoint.offset_names, new=name)

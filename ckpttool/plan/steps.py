@@ -179,9 +179,11 @@ def copy(root: str, path: str, target: str, why: str) -> Copy:
     return Copy(path=path, to=to, why=why, shell=shell)
 
 
-def write(root: str, path: str, content: bytes, why: str) -> Write:
+def write(root: str, path: str, content: bytes, why: str, *, over: bool = False) -> Write:
+    """`over`: in the place of what a step before has copied there."""
     text, target = content.decode(), spelled(root, f"{plain(root)}/{path}")
-    put = f"printf %s {shell_word(text)} {f'> {target}' if is_local(root) else f'| hadoop fs -put - {target}'}"
+    store = f"| hadoop fs -put {'-f ' if over else ''}- {target}"
+    put = f"printf %s {shell_word(text)} {f'> {target}' if is_local(root) else store}"
     if folder := path.rpartition("/")[0]:  # a log may have gone with its directory
         make = "mkdir -p --" if is_local(root) else "hadoop fs -mkdir -p"
         put = f"({make} {spelled(root, f'{plain(root)}/{folder}')} && {put})"

@@ -18,6 +18,7 @@ from ckpttool.formats.layout import (
     PARTS,
     SOURCES,
     STATE,
+    is_schema_log,
 )
 from ckpttool.formats.metadata import parse_metadata
 from ckpttool.formats.names import parse_log_names
@@ -184,7 +185,7 @@ def looks_like_file_log(body: bytes) -> bool:
 def source_kind_by_names(names: Collection[str]) -> str | None:
     if "rocksdb" in names:
         return "auto-loader"
-    if any(name.startswith("_schema_log_") for name in names):
+    if any(map(is_schema_log, names)):
         return "delta"
     if any(name in ("shard-source", "shard-commit") for name in names):
         return "kinesis"

@@ -30,6 +30,7 @@ PLACES = {
     "plan source": "PLACE add 1",
     "plan clone": "PLACE DIRECTORY --new-id",
     "plan fork": "PLACE DIRECTORY",
+    "plan relocate": "PLACE DIRECTORY",
     "apply": "PLACE",
     "undo": "PLACE",
     "unlock": "PLACE LOCK",

@@ -13,6 +13,10 @@ COMMANDS = {
     "offsets": ("ckpttool.cli.plan.offsets:offsets", "Let the next batch begin at other offsets of its Kafka topics."),
     "clone": ("ckpttool.cli.plan.places:clone", "Copy the checkpoint to another place, for a query of its own."),
     "fork": ("ckpttool.cli.plan.places:fork", "Begin a new checkpoint at another place, where this one stands."),
+    "relocate": (
+        "ckpttool.cli.plan.places:relocate",
+        "Let the checkpoint go on at another place, and fence off this one.",
+    ),
     "source": ("ckpttool.cli.plan.sources:source", "Fit the checkpoint to a query with other sources."),
     "skip-batch": ("ckpttool.cli.plan.batches:skip_batch", "Go on after the batch that is planned and not committed."),
     "query-id": (
@@ -65,7 +69,7 @@ Examples:
   ckpt plan drop-batch /data/checkpoints/orders --sink /data/orders
 
 \b
-Not yet, and each says why: relocate, sink-log, source-log, reset-state, repartition, downgrade.""",
+Not yet, and each says why: sink-log, source-log, reset-state, repartition, downgrade.""",
 )
 def plan() -> None:
     """Plan what somebody wants of a checkpoint, and say which restart follows.

@@ -1,7 +1,9 @@
-"""`ckpt plan clone`, `fork`: a checkpoint that comes into being at another place."""
+"""`ckpt plan clone`, `fork`, `relocate`: a checkpoint that comes into being at another place."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -9,6 +11,9 @@ import click
 from ckpttool.cli.output import Output
 from ckpttool.cli.plan.common import plan_wish, planning_options
 from ckpttool.errors import Refused
+
+_WHOLE = r"(?:/|[A-Za-z][A-Za-z0-9+.-]*:).*"
+_MAPPED = re.compile(f"({_WHOLE}?)=({_WHOLE})")
 
 
 @click.command(
@@ -59,6 +64,42 @@ def fork(path: str, output: Output, storage: dict[str, str], **given: Any) -> in
     from ckpttool.plan.wishes import Fork
 
     return plan_wish(Fork(_absolute(given.pop("target"))), path, output, storage, given)
+
+
+@click.command(
+    name="relocate",
+    epilog="""\b
+Examples:
+  ckpt plan relocate /data/checkpoints/orders /mnt/checkpoints/orders --sink /data/orders \\
+    --map /data/in=/data/in --out moved.json
+  ckpt plan relocate s3://old/ckpt/orders s3://new/ckpt/orders --sink s3://new/orders --map s3a://old/in=s3a://new/in""",
+)
+@planning_options
+@click.argument("target")
+def relocate(path: str, output: Output, storage: dict[str, str], **given: Any) -> int:
+    """Let the checkpoint go on at another place, and fence off this one.
+
+    A copy of all that is here, under the same id. Whole URLs in it follow: those of the checkpoint itself, and those of
+    a file source's input and of a file sink's output, which you move: --map OLD=NEW takes their places here, and where
+    they stay, --map OLD=OLD says so. Here no Spark starts any more, until ckpt undo TARGET brings the checkpoint back.
+    """
+    from ckpttool.apply.plan_file import absolute_place
+    from ckpttool.plan.wishes import Relocate
+
+    places = list(_as_places(given["renamed"]))
+    topics = {old: new for old, new in given["renamed"].items() if old not in {one for one, *_ in places}}
+    given["renamed"] = topics
+    given["sinks"] = tuple(absolute_place(one) for one in given["sinks"])
+    wish = Relocate(_absolute(given.pop("target")), tuple((old, new) for _, old, new in places))
+    return plan_wish(wish, path, output, storage, given)
+
+
+def _as_places(renamed: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Those of `--map` that are no topics: the name before the first `=`, and both places. A directory of a partition
+    has a `=` in its name, and the new place begins as places do."""
+    for old, new in renamed.items():
+        if found := _MAPPED.fullmatch(f"{old}={new}"):
+            yield old, found[1], found[2]
 
 
 def _absolute(target: str) -> str:

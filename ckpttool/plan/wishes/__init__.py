@@ -16,6 +16,7 @@ from ckpttool.plan.wishes.later import Later
 from ckpttool.plan.wishes.offsets import SetOffsets
 from ckpttool.plan.wishes.places import Clone, Fork
 from ckpttool.plan.wishes.query_id import QueryId
+from ckpttool.plan.wishes.relocate import Relocate
 from ckpttool.plan.wishes.rename_found import RenameFound
 from ckpttool.plan.wishes.renumber import Renumber
 from ckpttool.plan.wishes.restore_offsets import RestoreOffsets
@@ -34,6 +35,7 @@ __all__ = [
     "Gc",
     "Later",
     "QueryId",
+    "Relocate",
     "RenameFound",
     "Renumber",
     "RestoreOffsets",
@@ -54,6 +56,7 @@ AnyWish = (
     | ChangeSources
     | Clone
     | Fork
+    | Relocate
     | QueryId
     | Renumber
     | SetLedger

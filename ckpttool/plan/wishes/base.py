@@ -30,6 +30,10 @@ class Wish(Struct, frozen=True, tag_field="verb", omit_defaults=True, forbid_unk
         """Files that no restart opens, and that it is made of."""
         return ()
 
+    def reads_all_in(self, scene: Scene) -> Iterable[str]:  # noqa: ARG002
+        """Directories of whose files it is made, every one of them."""
+        return ()
+
     def dates(self, scene: Scene) -> Iterable[str]:  # noqa: ARG002
         """Files of which it has to know how old they are."""
         return ()

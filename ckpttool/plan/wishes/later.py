@@ -10,10 +10,6 @@ from ckpttool.scene.scene import Scene
 
 # Verb → why not yet, and what there is meanwhile.
 LATER: Mapping[str, str] = {
-    "relocate": (
-        "whole paths in the logs of file sources and of a file sink would have to follow, and real Spark has not judged"
-        " that yet; ckpt plan clone --same-id copies a checkpoint whose input and output stay where they are"
-    ),
     "sink-log": (
         "what readers of the file sink see would change, and that is not shown as a difference yet; ckpt plan-recovery"
         " --sink URL says which entries are missing: restore those from a backup of the output"

@@ -1,7 +1,8 @@
 """`clone` and `fork`: a checkpoint that comes into being at another place, while this one stays as it is.
 
-A clone has all that this one has. A fork has its position alone, as batch 0 of a query that may have another shape.
-Both are born fenced: `metadata` is the last file that comes, so what is half copied starts no query.
+A clone has all that this one has; where files name others of the checkpoint by whole URLs, these follow. A fork has its
+position alone, as batch 0 of a query that may have another shape. Both are born fenced: `metadata` is the last file
+that comes, so what is half copied starts no query.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.commits import encode_commit_log
 from ckpttool.formats.metadata import encode_metadata
 from ckpttool.formats.offsets import encode_offset_log
 from ckpttool.model import CommitLogEntry, QueryMetadata
 from ckpttool.plan.conditions import Condition
+from ckpttool.plan.moved_urls import follow_checkpoint, with_own_urls
 from ckpttool.plan.query_ids import known_as, new_id
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.steps import Step, copy, plain, write
@@ -33,22 +36,26 @@ class Clone(Wish, frozen=True, tag="clone"):
     target: str
     same_id: bool = False
 
+    def reads_all_in(self, scene: Scene) -> Iterator[str]:
+        yield from with_own_urls(scene)
+
     def repair(self, scene: Scene) -> Repair | Refusal:
-        if why := _not_there(scene, self.target):
+        if why := lies_there(scene, self.target):
             return Refusal(CLONE, why)
         metadata = scene.checkpoint.metadata
         if metadata is None:
             return Refusal(CLONE, "the query has no id that could be read")
         query_id = metadata.id if self.same_id else new_id(scene, self.target)
-        own = {layout.METADATA, layout.OWN_DIRECTORY, layout.hadoop_crc(layout.METADATA)}
-        names = sorted(set(scene.checkpoint.root_names) - own)
-        copies = (copy(scene.root, name, self.target, "as it is here") for name in names)
+        try:
+            follows = tuple(follow_checkpoint(scene, self.target))
+        except MalformedFile as error:
+            return Refusal(CLONE, f"what it names of itself cannot be read: {error.message}")
         sinks = None if self.same_id else tuple(known_as(sink, query_id) for sink in scene.sinks)
         told = "the only one of both that ever starts again" if self.same_id else "a query of its own"
         return Repair(
             CLONE,
             f"Copy the checkpoint to {self.target}, as {told}",
-            (*copies, _metadata(self.target, query_id)),
+            (*copies(scene, self.target), *follows, _metadata(self.target, query_id)),
             sinks=sinks,
             conditions=(_one_alone() if self.same_id else _another_sink(),),
             target=self.target,
@@ -59,7 +66,7 @@ class Fork(Wish, frozen=True, tag="fork"):
     target: str
 
     def repair(self, scene: Scene) -> Repair | Refusal:
-        if why := _not_there(scene, self.target) or _not_by_position(scene):
+        if why := lies_there(scene, self.target) or _not_by_position(scene):
             return Refusal(FORK, why)
         query_id, entry = new_id(scene, self.target), scene.entry(scene.planned)
         if entry is None:
@@ -83,7 +90,14 @@ class Fork(Wish, frozen=True, tag="fork"):
         )
 
 
-def _not_there(scene: Scene, target: str) -> str | None:
+def copies(scene: Scene, target: str) -> Iterator[Step]:
+    own = {layout.METADATA, layout.OWN_DIRECTORY, layout.hadoop_crc(layout.METADATA)}
+    for name in sorted(set(scene.checkpoint.root_names) - own):
+        yield copy(scene.root, name, target, "as it is here")
+
+
+def lies_there(scene: Scene, target: str) -> str | None:
+    """Why it cannot come into being there."""
     here, there = plain(scene.root), plain(target)
     if f"{there}/".startswith(f"{here}/") or f"{here}/".startswith(f"{there}/"):
         return f"{target} lies in the checkpoint, or around it"

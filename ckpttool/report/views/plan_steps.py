@@ -31,6 +31,8 @@ def _area(step: PlannedStep) -> str:
         return f"table {step.table}"
     if step.kind == "copy":
         return "copy"
+    if step.kind == "write" and step.path and _folder(step.path) not in ("", *layout.LOGS):
+        return f"write {_folder(step.path)}"
     if step.kind != "set_aside" or step.path is None:
         return f"step {step.n}"
     if step.target == "sink":
@@ -49,7 +51,7 @@ def _spell(area: str, steps: Sequence[PlannedStep]) -> str:
     if first.kind == "move":
         return f"move {first.path} to {first.to}"
     if first.kind == "write":
-        return f"write {first.path}"
+        return f"write {_what_goes(area, [step.path or '' for step in steps])}"
     if first.kind == "conf":
         return f"start with {first.k}={first.v}"
     return f"by Spark: {first.program}" if first.kind == "spark" else f"by hand: {first.text}"

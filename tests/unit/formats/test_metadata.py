@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ckpttool.errors import MalformedFile
-from ckpttool.formats.metadata import FENCE, encode_metadata, parse_metadata
+from ckpttool.formats.metadata import FENCE, MOVED_ID, encode_metadata, encode_moved, moved_to, parse_metadata
 
 ID = "6b12d3c5-57e6-4001-8321-3ae63d6be7a0"
 
@@ -39,3 +39,17 @@ def test_what_is_no_id_stops_spark(data: bytes, exception: str) -> None:
         parse_metadata(data)
     assert malformed.value.spark
     assert malformed.value.spark.class_name.endswith(exception)
+
+
+def test_what_was_moved_says_where_it_went() -> None:
+    """Java shows up to 36 characters of what is no UUID, if it has fewer than four dashes."""
+    body = encode_moved("s3://b/grün/ck")
+    assert moved_to(body) == "s3://b/grün/ck"
+    assert (len(MOVED_ID) <= 36, MOVED_ID.count("-") < 4) == (True, True)
+    with pytest.raises(MalformedFile, match="goes on at `s3://b/grün/ck`"):
+        parse_metadata(body)
+
+
+@pytest.mark.parametrize("body", ["", "[]", MOVED_ID, f'{{"id":"{MOVED_ID}"}}', f'{{"id":"x","to":"{MOVED_ID}"}}'])
+def test_what_does_not_was_not(body: str) -> None:
+    assert moved_to(body.encode()) is None

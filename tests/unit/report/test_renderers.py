@@ -45,6 +45,7 @@ REFUSED: dict[str, list[str]] = {
     "plan source": [NOWHERE, "add", "1"],
     "plan clone": [NOWHERE, "/nowhere/else", "--new-id"],
     "plan fork": [NOWHERE, "/nowhere/else"],
+    "plan relocate": [NOWHERE, "/nowhere/else"],
     "apply": [NOWHERE],
     "undo": [NOWHERE],
     "unlock": [NOWHERE, "id"],

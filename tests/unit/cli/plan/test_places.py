@@ -41,3 +41,21 @@ def test_where_something_is_nothing_comes_into_being(tmp_path: Path) -> None:
     done = run_ckpt("plan", "fork", root, str(tmp_path / "full"), "--sink", "noop", "--out", str(saved))
     assert (done.code, saved.exists()) == (6, False)
     assert "is not empty" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "maps", "code"),
+    [
+        (("--map", "/in=/mnt/in"), [["/in", "/mnt/in"]], 0),
+        (("--map", "/in/d=1=/mnt/d=2", "--map", "/in=/in"), [["/in/d=1", "/mnt/d=2"], ["/in", "/in"]], 0),
+        (("--map", "orders=orders.v2", "--map", "/in=/in"), [["/in", "/in"]], 0),
+        (("--map", "s3a://old/in=s3a://new/in"), [["s3a://old/in", "s3a://new/in"]], 6),
+    ],
+)
+def test_where_input_goes_is_told_by_whole_places(
+    words: tuple[str, ...], maps: list[list[str]], code: int, tmp_path: Path
+) -> None:
+    root, target = str(build(tmp_path / "q", "f0 c | f1 c")), str(tmp_path / "moved")
+    done = run_ckpt("plan", "relocate", root, target, *words, "--sink", "noop", "--format", "json")
+    assert done.code == code
+    assert json.loads(done.out)["wish"] == {"verb": "relocate", "target": target, "maps": maps}
