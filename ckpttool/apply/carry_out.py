@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from itertools import groupby
+from typing import Literal
 
 from ckpttool.apply import applies, by_hand, fence, places
 from ckpttool.apply.fingerprints import differences
@@ -33,8 +34,8 @@ def carry_out(work: Work, *, resumes: bool = False) -> None:
     with locked(work.checkpoint, work.settings.lock_timeout, take_over=resumes) as work.outcome.took_over:  # 2
         work.look_anew()
         look_around(work, resumes=resumes)
-        if work.journal.end == "done":
-            raise NotApplied(WhyNot("locked", "somebody else has carried it out meanwhile"))
+        if _was_ended(work):
+            return
         is_begun = work.is_fenced and work.is_begun
         try:
             _keep(work)
@@ -179,15 +180,29 @@ def back_to_old(work: Work, error: CkptError) -> None:
 def finish(work: Work) -> None:
     """The fence came down, and all but the last record was written: what is left is to say so."""
     with locked(work.checkpoint, work.settings.lock_timeout, take_over=True) as work.outcome.took_over:
-        work.journal = Journal(work.checkpoint, work.plan.id)  # whoever had the lock may have said so
-        was_done = work.journal.end is not None
-        if not was_done:
-            work.journal.write("done")
+        work.journal = Journal(work.checkpoint, work.plan.id)
+        if _was_ended(work):
+            return
+        if work.journal.end is not None:
+            raise NotApplied(WhyNot("locked", "somebody else has taken it back meanwhile"))
+        work.journal.write("done")
         work.sweep()
+    _all_is_done(work, "applied")
+
+
+def _was_ended(work: Work) -> bool:
+    """By whoever had the lock before."""
+    if work.journal.end != "done":
+        return False
+    _all_is_done(work, "nothing_to_do")
+    return True
+
+
+def _all_is_done(work: Work, state: Literal["applied", "nothing_to_do"]) -> None:
     for result in work.outcome.steps:
         result.result = "was_done"
     work.outcome.kept, work.outcome.found = True, work.plan.promise
-    work.outcome.state, work.outcome.changed = ("nothing_to_do", False) if was_done else ("applied", True)
+    work.outcome.state, work.outcome.changed = state, state == "applied"
 
 
 # -- asked by both directions ------------------------------------------------------------------------------------------

@@ -4,15 +4,18 @@ both stop at the next thing that is not as they left it, and what is there leads
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
+from ckpttool.apply import carry_out as module
 from ckpttool.apply import places
-from ckpttool.apply.lock import held_by, unlock
+from ckpttool.apply.lock import held_by, locked, unlock
 from ckpttool.apply.outcome import NotApplied, Outcome
 from ckpttool.apply.run import exit_code_of
 from ckpttool.apply.stores.local import LocalDisk
@@ -125,3 +128,52 @@ def test_one_does_it_and_the_other_is_told(race: Race, seed: int, tmp_path: Path
 def test_so_it_is_with_every_seed(race: Race, tmp_path: Path) -> None:
     for seed in AT_LENGTH:
         race(seed, tmp_path / str(seed))
+
+
+# -- while one waits for the lock --------------------------------------------------------------------------------------
+
+
+def meanwhile(other: Callable[[], object], command: Callable[[], Outcome]) -> Outcome:
+    """`other`: what is carried out between the first look and the lock."""
+
+    @contextmanager
+    def late(*given: Any, **how: Any) -> Iterator[object]:
+        with patch.object(module, "locked", locked):
+            other()
+        with locked(*given, **how) as took_over:
+            yield took_over
+
+    with patch.object(module, "locked", late):
+        return command()
+
+
+def all_but_told(trial: Trial) -> None:
+    """Killed before the last record."""
+    assert carry_out(trial.plan).state == "applied"
+    max((trial.checkpoint / places.journal_of(trial.plan.id)).iterdir()).unlink()
+
+
+def test_what_somebody_else_has_carried_out_is_done(tmp_path: Path) -> None:
+    trial = Trial(STAGES[0], tmp_path / "trial")
+    trial.put_back(trial.before)
+    outcome = meanwhile(lambda: carry_out(trial.plan), lambda: carry_out(trial.plan))
+    assert (outcome.state, outcome.changed, exit_code_of(outcome)) == ("nothing_to_do", False, 0)
+    assert bodies(trial.now) == bodies(trial.new)
+
+
+def test_what_somebody_else_has_gone_on_with_is_done(tmp_path: Path) -> None:
+    trial = Trial(STAGES[0], tmp_path / "trial")
+    trial.put_back(trial.before)
+    all_but_told(trial)
+    outcome = meanwhile(lambda: go_on(trial.checkpoint), lambda: go_on(trial.checkpoint))
+    assert (outcome.state, outcome.changed, exit_code_of(outcome)) == ("nothing_to_do", False, 0)
+    assert bodies(trial.now) == bodies(trial.new)
+
+
+def test_what_somebody_else_has_taken_back_is_not_called_done(tmp_path: Path) -> None:
+    trial = Trial(STAGES[0], tmp_path / "trial")
+    trial.put_back(trial.before)
+    all_but_told(trial)
+    outcome = meanwhile(lambda: take_back(trial.checkpoint), lambda: go_on(trial.checkpoint))
+    assert ([one.id for one in outcome.reasons], exit_code_of(outcome)) == (["locked"], 6)
+    assert bodies(trial.now) == bodies(trial.old)
