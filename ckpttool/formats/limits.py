@@ -62,6 +62,8 @@ TABLE: Mapping[str, Limit] = {
     # Joins, aggregations and the like of one query; Spark numbers them from 0 on.
     "operators": Limit(100, "operators in `state`"),
     "partitions": Limit(20_000, "partitions of an operator"),
+    # Spark keeps those of 100 batches, and goes on to an older one where it cannot read one.
+    "bases": Limit(100, "whole copies of a store that are tried"),
     "pages": Limit(5_000, "pages of a listing"),
     # What a storage that is asked may take for all its answers together.
     "seconds": Limit(900, "seconds of waiting for a storage"),

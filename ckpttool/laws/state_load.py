@@ -148,8 +148,10 @@ class _Loading:
         if failure and failure.class_name in _BEYOND_REPAIR:
             return failure
         first: int | None = None
+        repairs = False
         for chain in chains(store, self.files.version):
-            if failure and (not self.repairs(store) or self.is_too_long(chain)):
+            repairs = bool(failure) and (repairs or self.repairs(store))
+            if failure and (not repairs or self.is_too_long(chain)):
                 break
             found = is_found(store, self.files.version, chain, self.most_changes)
             if self.is_overlooked(store, chain) or chain.base_version == first or not found:
@@ -160,7 +162,7 @@ class _Loading:
                 return self.change_failure(store, chain)
             if failure.class_name in _BEYOND_REPAIR:
                 return failure
-        if failure and self.repairs(store):
+        if failure and (repairs or self.repairs(store)):
             return replace(failure, condition=UNREPAIRED)
         return failure
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -208,8 +209,8 @@ def _tried(before: Scene, proposal: Repair | Refusal, refused: list[Refusal]) ->
 def _undo(proposal: Repair, chain: Sequence[Repair]) -> bool:
     """Whether repairs that follow take out, or write anew, what this one has written."""
     written = [step.path for step in proposal.steps if isinstance(step, Write)]
-    later = [step.path for repair in chain for step in repair.steps if isinstance(step, SetAside | Write)]
-    return any(f"{path}/".startswith(f"{one}/") for path in written for one in later)
+    later = {step.path for repair in chain for step in repair.steps if isinstance(step, SetAside | Write)}
+    return any(place in later for path in written for place in _and_those_above(path))
 
 
 def _way_out(before: Scene, chain: Sequence[Repair], after: Scene) -> WayOut:
@@ -240,16 +241,24 @@ def _steps_of(chain: Sequence[Repair]) -> tuple[Step, ...]:
 def _in_order(steps: Iterator[Step]) -> tuple[Step, ...]:
     """The sink first, then state, then the rest; each in the order in which it was told. What several repairs of one
     way write is written once, as the last of them has it, and not at all if one after that sets it aside."""
-    kept: list[Step] = []
+    kept: dict[Step, None] = {}
+    written: dict[str, list[Write]] = {}  # at a path, or below it
     touched: set[str] = set()  # set aside, or written, by a repair before
     for step in steps:
         path = step.path if isinstance(step, SetAside | Write) else None
-        if path is not None:
-            kept = [one for one in kept if not (isinstance(one, Write) and f"{one.path}/".startswith(f"{path}/"))]
-        if step not in kept and not (isinstance(step, SetAside) and path in touched):
-            kept.append(step)
+        for one in written.pop(path, ()) if path is not None else ():
+            kept.pop(one, None)
+        if not (isinstance(step, SetAside) and path in touched):
+            kept.setdefault(step)
+        if isinstance(step, Write):
+            for place in _and_those_above(step.path):
+                written.setdefault(place, []).append(step)
         touched |= {path} if path is not None else set()
     return tuple(sorted(kept, key=_place))
+
+
+def _and_those_above(path: str) -> Iterator[str]:
+    return accumulate(path.split("/"), "{}/{}".format)
 
 
 def _place(step: Step) -> int:

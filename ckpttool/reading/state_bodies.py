@@ -12,15 +12,16 @@ from msgspec.structs import replace
 from ckpttool.errors import CkptError, Deadly, LeftUnread, MalformedFile, NotFound, Unavailable
 from ckpttool.formats import layout
 from ckpttool.formats.checksums import parse_hadoop_crc, parse_spark_checksum, verify_hadoop_crc
+from ckpttool.formats.limits import OverLimit, most
 from ckpttool.formats.state.changelog import TYPED_VERSIONS, parse_changelog
 from ckpttool.formats.state.compression import Codec
 from ckpttool.formats.state.digests import crc32c
 from ckpttool.formats.state.hdfs import parse_delta, parse_snapshot
 from ckpttool.formats.state.names import LOG_DIRECTORY, SST_DIRECTORY
 from ckpttool.formats.state.records import BadSize
-from ckpttool.formats.state.rocksdb import NoMetadata, WrongVersion, check_sst, parse_snapshot_zip
+from ckpttool.formats.state.rocksdb import NoMetadata, Snapshot, WrongVersion, check_sst, parse_snapshot_zip
 from ckpttool.model import Position, SparkError
-from ckpttool.scene.state_chain import NO_FILE, NOT_A_FILE, Fault, FaultKind, StoreFiles, wanted_names
+from ckpttool.scene.state_chain import BASE_SUFFIX, NO_FILE, NOT_A_FILE, Fault, FaultKind, StoreFiles, wanted_names
 from ckpttool.storage.store import Store, is_directory, read_whole
 from ckpttool.storage.urls import is_local
 
@@ -42,12 +43,16 @@ class BodyReader:
         while places := {
             f"{one.path}/{name}": at for at, one in enumerate(current) for name in wanted_names(one, self.version)
         }:
+            looks = {at: _Look(current[at]) for at in places.values()}
+            over = {path for path, at in places.items() if looks[at].is_beyond_the_last_base(path)}
             checksums = self.read_checksums(current, places)
-            for path, body in self.store.read_all(list(places)):
-                at = places[path]
-                name = path[len(current[at].path) + 1 :]
+            for path, body in self.store.read_all([path for path in places if path not in over]):
                 body = self.whole(path) if isinstance(body, LeftUnread) else body
-                current[at] = self.opened(current[at], name, body, checksums)
+                self.note(looks[places[path]], path, body, checksums)
+            for path in over:
+                self.note(looks[places[path]], path, OverLimit("bases"), checksums)
+            for at, look in looks.items():
+                current[at] = look.told()
         return current
 
     def whole(self, path: str) -> bytes | CkptError:
@@ -66,50 +71,86 @@ class BodyReader:
             beside += [f"{stores[at].path}/{one}" for one in candidates if one in stores[at].names]
         return {path: body for path, body in self.store.read_all(beside) if isinstance(body, bytes)}
 
-    def opened(
-        self, store: StoreFiles, name: str, body: bytes | CkptError, checksums: Mapping[str, bytes]
-    ) -> StoreFiles:
-        """The store with what this file told."""
-        opened = store.opened | {name}
+    def note(self, look: _Look, path: str, body: bytes | CkptError, checksums: Mapping[str, bytes]) -> None:
+        """What this file told."""
+        name = path[len(look.store.path) + 1 :]
+        look.opened.add(name)
         if not isinstance(body, bytes):
-            why = NOT_A_FILE if is_directory(self.store, f"{store.path}/{name}") else _fault(body)
-            return replace(store, opened=opened, faults={**store.faults, name: why})
-        sizes = {**store.sizes, name: len(body)}
-        sidecar = checksums.get(layout.sidecar(f"{store.path}/{name}"))
-        hadoop = checksums.get(layout.hadoop_crc(f"{store.path}/{name}"))
-        sidecar_fault = _sidecar_fault(sidecar, body) if sidecar is not None else None
-        sidecar_faults = {**store.sidecar_faults, name: sidecar_fault} if sidecar_fault else store.sidecar_faults
-        store = replace(store, opened=opened, sizes=sizes, sidecar_faults=sidecar_faults)
-        store, fault = self.decoded(store, name, body)
+            look.faults[name] = NOT_A_FILE if is_directory(self.store, path) else _fault(body)
+            return
+        look.sizes[name] = len(body)
+        sidecar, hadoop = checksums.get(layout.sidecar(path)), checksums.get(layout.hadoop_crc(path))
+        if sidecar is not None and (sidecar_fault := _sidecar_fault(sidecar, body)):
+            look.sidecar_faults[name] = sidecar_fault
+        fault = self.decoded(look, name, body)
         checked = _hadoop_fault(hadoop, body) if hadoop is not None and self.is_local else None
-        if checked and _is_checked_by_hadoop(store, name):
+        if checked and _is_checked_by_hadoop(look.store, name):
             fault = checked
         elif checked and name.endswith(".zip"):
-            store = replace(store, hadoop_faults={**store.hadoop_faults, name: checked})
-        return replace(store, faults={**store.faults, name: fault}) if fault else store
+            look.hadoop_faults[name] = checked
+        if fault:
+            look.faults[name] = fault
 
-    def decoded(self, store: StoreFiles, name: str, body: bytes) -> tuple[StoreFiles, Fault | None]:
+    def decoded(self, look: _Look, name: str, body: bytes) -> Fault | None:
         try:
             if name.endswith(".zip"):
-                return replace(store, snapshots={**store.snapshots, name: parse_snapshot_zip(body)}), None
+                look.add_snapshot(name, parse_snapshot_zip(body))
+                return None
             if name.endswith(".changelog"):
                 changelog = parse_changelog(body, self.codec)
-                lineage = changelog.lineage or ()
-                store = replace(store, has_families=store.has_families or changelog.version in TYPED_VERSIONS)
-                if name == f"{self.version}_{store.unique_id}.changelog":
-                    return replace(store, lineage=lineage), None
-                return replace(store, ancestry=tuple({*store.ancestry, *lineage})), None
+                look.has_families = look.has_families or changelog.version in TYPED_VERSIONS
+                if name == f"{self.version}_{look.store.unique_id}.changelog":
+                    look.lineage = changelog.lineage or ()
+                else:
+                    look.ancestry.update(changelog.lineage or ())
+                return None
         except MalformedFile as error:
-            return store, _fault(error)
-        return store, self.fault_of(store, name, body)
-
-    def fault_of(self, store: StoreFiles, name: str, body: bytes) -> Fault | None:
-        files = (file for snapshot in store.snapshots.values() for file in snapshot.files)
-        expected = next((file.size_bytes for file in files if file.path == name), len(body))
+            return _fault(error)
+        expected = look.expected.get(name, len(body))
         if expected != len(body):
             message = f"{len(body)} bytes, where the snapshot says {expected}"
             return Fault("size", message, expected=f"{expected} bytes")
         return fault_in(name, body, self.codec)
+
+
+class _Look:
+    """What is known of a store while more of it is looked at."""
+
+    def __init__(self, store: StoreFiles) -> None:
+        self.store = store
+        self.opened = set(store.opened)
+        self.sizes = dict(store.sizes)
+        self.faults = dict(store.faults)
+        self.sidecar_faults = dict(store.sidecar_faults)
+        self.hadoop_faults = dict(store.hadoop_faults)
+        self.snapshots: dict[str, Snapshot] = {}
+        self.expected: dict[str, int] = {}  # by the first snapshot that names it
+        for name, snapshot in store.snapshots.items():
+            self.add_snapshot(name, snapshot)
+        self.lineage, self.ancestry, self.has_families = store.lineage, set(store.ancestry), store.has_families
+
+    def add_snapshot(self, name: str, snapshot: Snapshot) -> None:
+        self.snapshots[name] = snapshot
+        for file in snapshot.files:
+            self.expected.setdefault(file.path, file.size_bytes)
+
+    def is_beyond_the_last_base(self, path: str) -> bool:
+        suffix = BASE_SUFFIX[self.store.provider]
+        return path.endswith(suffix) and sum(name.endswith(suffix) for name in self.opened) >= most("bases")
+
+    def told(self) -> StoreFiles:
+        return replace(
+            self.store,
+            opened=frozenset(self.opened),
+            sizes=self.sizes,
+            faults=self.faults,
+            sidecar_faults=self.sidecar_faults,
+            hadoop_faults=self.hadoop_faults,
+            snapshots=self.snapshots,
+            lineage=self.lineage,
+            ancestry=tuple(self.ancestry),
+            has_families=self.has_families,
+        )
 
 
 def fault_in(name: str, body: bytes, codec: Codec | None) -> Fault | None:

@@ -6,10 +6,15 @@ Spark up to 4.1 takes the first chain or fails; later releases go on to older ba
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import takewhile
+from operator import neg
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ckpttool.formats.names import parse_long
 from ckpttool.formats.state.names import parse_state_versions
@@ -148,18 +153,28 @@ def chains(store: StoreFiles, version: int) -> Iterator[Chain]:
         yield from _chains_by_id(store, version, store.unique_id)
         return
     base_suffix, change_suffix = BASE_SUFFIX[store.provider], CHANGE_SUFFIX[store.provider]
+    above, newest = Chain(version, None), version
     for base in base_versions(store, version):
         name = f"{base}{base_suffix}" if base else None
-        yield _replay(store, base, name, (f"{one}{change_suffix}" for one in range(base + 1, version + 1)))
+        between = _replay(store, base, name, (f"{one}{change_suffix}" for one in range(base + 1, newest + 1)))
+        if between.missing is None:
+            between = replace(between, changes=between.changes + above.changes, missing=above.missing)
+        yield between
+        above, newest = between, base
 
 
 def wanted_names(store: StoreFiles, version: int) -> tuple[str, ...]:
     """What is still to be opened before it can be said whether the store loads; nothing, when that is known."""
+    seen: str | None = None  # the first of the changes that a newer base has too, all of which are opened
     for chain in chains(store, version):
         base = (chain.base, *sst_names(store, chain.base)) if chain.base else ()
-        unopened = tuple(name for name in (*base, *chain.changes) if name not in store.opened)
+        added = takewhile(lambda name, seen=seen: name != seen, chain.changes)  # type: ignore[misc]
+        unopened = tuple(name for name in (*base, *added) if name not in store.opened)
         if unopened:
             return unopened
+        if is_unread(store, chain.base):
+            return ()
+        seen = chain.changes[0] if chain.changes else seen
         if not (chain.incomplete or is_doubtful(store, chain.base)):
             if chain.base_version >= newest_lineage_begins(store, version):
                 return ()
@@ -191,10 +206,16 @@ def next_change(store: StoreFiles, version: int) -> str:
 
 def base_versions(store: StoreFiles, version: int) -> list[int]:
     """The versions up to this one of which there is a base, descending; the empty state is always there."""
-    suffix = BASE_SUFFIX[store.provider]
-    numbers = (parse_long(name.removesuffix(suffix)) for name in store.names if name.endswith(suffix))
-    usable = {one for one in numbers if one is not None and 0 < one <= version and f"{one}{suffix}" in store.names}
-    return [*sorted(usable, reverse=True), 0]
+    every = _bases(store.names, BASE_SUFFIX[store.provider])
+    return [*every[bisect_left(every, -version, key=neg) :], 0]
+
+
+@lru_cache(maxsize=8)  # each release that may come to load a store asks
+def _bases(names: frozenset[str], suffix: str) -> tuple[int, ...]:
+    """All there are, descending."""
+    numbers = (parse_long(name.removesuffix(suffix)) for name in names if name.endswith(suffix))
+    usable = {one for one in numbers if one is not None and one > 0 and f"{one}{suffix}" in names}
+    return tuple(sorted(usable, reverse=True))
 
 
 def loadable_versions(store: StoreFiles) -> frozenset[int] | None:
@@ -214,6 +235,11 @@ def is_doubtful(store: StoreFiles, base: str | None) -> bool:
     """Whether something is wrong with a base, at least for some releases."""
     snapshot = store.snapshots.get(base or "")
     return base in store.sidecar_faults or bool(base_faults(store, base)) or bool(snapshot and snapshot.version != 1)
+
+
+def is_unread(store: StoreFiles, base: str | None) -> bool:
+    fault = store.faults.get(base or "")
+    return fault is not None and fault.kind == "unread"
 
 
 def base_faults(store: StoreFiles, base: str | None) -> tuple[tuple[str, Fault], ...]:

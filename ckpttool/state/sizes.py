@@ -86,10 +86,10 @@ def _garbage(files: StoreFiles, retained: int) -> Iterable[str]:
     HDFS-backed store to a version, and from there to its snapshot; of a RocksDB store to a snapshot."""
     bases = _versions(files, BASE_SUFFIX[files.provider])
     if files.provider == "rocksdb":
-        oldest = max((one for one in bases if one <= max(bases) - retained + 1), default=None)
+        reach = max(bases, default=0) - retained + 1
     else:
         reach = max(parse_state_versions(files.names), default=0) - retained
-        oldest = max((one for one in bases if one <= reach), default=None) if reach > 0 else None
+    oldest = max((one for one in bases if one <= reach), default=None)
     if oldest is None:
         return ()
     return [name for name in files.names if (version := _version(name)) is not None and version < oldest]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from ckpttool.formats.limits import changed
 from tests import state_builders as made
+from tests.conftest import run_ckpt
 from tests.encoders import encode_hadoop_crc
 from tests.unit.reading.loaded_state import kinds, load, sidecar
 
@@ -40,3 +43,22 @@ def test_sidecars(tmp_path: Path) -> None:
         "3.delta": "stream",
     }
     assert not store.faults
+
+
+@pytest.mark.parametrize(
+    ("provider", "whole", "change"), [(made.HDFS, "snapshot", "delta"), (made.ROCKSDB, "zip", "changelog")]
+)
+def test_so_many_copies_are_tried_and_then_it_is_not_known(
+    tmp_path: Path, provider: str, whole: str, change: str
+) -> None:
+    versions = range(1, 9)
+    changes = {f"0/0/{version}.{change}": made.DELTA for version in versions}
+    damaged = {f"0/0/{version}.{whole}": b"" for version in versions}
+    root = made.checkpoint(tmp_path, changes | damaged, batch=7, provider=provider)
+    assert len(load(root).stores[0].faults) == 8
+    with changed({"bases": 2}):
+        faults = load(root).stores[0].faults
+        told = run_ckpt("plan-recovery", str(root), "--format", "json")
+    assert faults.keys() == {f"8.{whole}", f"7.{whole}", f"6.{whole}"}
+    assert faults[f"6.{whole}"].kind == "unread"
+    assert "--read-limit bases=N" in json.loads(told.out)["restart"]["why"][0]

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
+
+from ckpttool.state import sizes
 from ckpttool.state.sizes import measure_stores
+from tests.state_builders import ROCKSDB
 from tests.unit.state.made import hdfs_file, placed, read
 
 
@@ -26,3 +31,17 @@ def test_a_store_that_cannot_be_loaded_says_why(tmp_path: Path) -> None:
     (size,) = measure_stores(read(placed(tmp_path, {"3.delta": hdfs_file({"a": 3})})))
     assert size.needed_bytes is None
     assert size.why
+
+
+def test_what_must_stay_is_told_in_one_look_at_the_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[int] = []
+
+    def counting(versions: Iterable[int], default: int | None = None) -> int | None:
+        looked_at.extend(found := list(versions))
+        return max(found, default=default)
+
+    monkeypatch.setattr(sizes, "max", counting, raising=False)
+    files = {f"{version}.zip": b"" for version in range(1, 101)}
+    (size,) = measure_stores(read(placed(tmp_path, files, provider=ROCKSDB)), retained=10)
+    assert size.garbage_files == 90
+    assert len(looked_at) <= 3 * len(files)
