@@ -76,7 +76,7 @@ def plan_restart(
     from ckpttool.storage.doors import Doors
 
     store = store or open_store(url, storage_options)
-    doors = Doors(list(_pointed_at(url, restarted)), storage_options, restarted.look_at)
+    doors = Doors([url, *places_typed(restarted)], storage_options, restarted.look_at)
     mode: Mode = restarted.state or ("full" if is_local(store.url) else "quick")
     full = restarted.full_listing
     if mode == "quick" and restarted.wish is None:
@@ -111,11 +111,10 @@ def inspect_checkpoint(checkpoint: Checkpoint, now_ms: int | None = None, store:
     return diagnose(scene, "any")
 
 
-def _pointed_at(url: str, restarted: Restarted) -> Iterator[str]:
-    """What was typed to be looked at, but for kinds of sinks, which are no places."""
+def places_typed(restarted: Restarted) -> Iterator[str]:
+    """What was typed to be looked at beside the checkpoint, but for kinds of sinks, which are no places."""
     from ckpttool.reading.sinks import NAMED
 
-    yield url
     yield from (sink for sink in restarted.sinks if sink.lower() not in NAMED)
     path = option(restarted.options, "path")
     if path is not None:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
+from ckpttool.api import Restarted, places_typed
 from ckpttool.apply import applies
 from ckpttool.apply.changes import FileChanges
 from ckpttool.apply.consent import give_consent, has_consent
@@ -71,13 +72,11 @@ def _not_pointed_at(plan: PlanFile, doors: Doors) -> Iterator[WhyNot]:
 
 def _places_outside(plan: PlanFile) -> Iterator[str]:
     yield from FileChanges(plan).roots[1:]
-    if plan.origin is not None:
-        yield plan.origin.url
+    yield from (place for place in plan.places if place.lower() not in NAMED)
     yield from (step.table for step in plan.steps if step.table)
     looked_at = (step.check.path for step in plan.steps if step.check)
     yield from (path for path in looked_at if path and is_outside(path))
-    yield from (sink for sink in plan.asked.sinks if sink.lower() not in NAMED)
-    yield from (value for key, value in plan.asked.options.items() if key.lower() == "path")
+    yield from places_typed(Restarted(options=plan.asked.options, sinks=plan.asked.sinks))
     yield from plan.asked.look_at
 
 

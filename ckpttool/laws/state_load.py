@@ -147,16 +147,14 @@ class _Loading:
         failure = self.no_number(store) or self.other_spelling(store)
         if failure and failure.class_name in _BEYOND_REPAIR:
             return failure
-        first: int | None = None
-        repairs = False
+        first, repairs = -1, False
         for chain in chains(store, self.files.version):
-            repairs = bool(failure) and (repairs or self.repairs(store))
-            if failure and (not repairs or self.is_too_long(chain)):
+            if failure and (not (repairs := repairs or self.repairs(store)) or self.is_too_long(chain)):
                 break
             found = is_found(store, self.files.version, chain, self.most_changes)
             if self.is_overlooked(store, chain) or chain.base_version == first or not found:
                 continue  # the version that was tried first is not tried again, whatever is known of it by then
-            first = chain.base_version if first is None else first
+            first = chain.base_version if first < 0 else first
             failure = self.base_failure(store, chain)
             if failure is None:
                 return self.change_failure(store, chain)

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from hashlib import sha256
+from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.apply.stages import STAGES, Stage, copied, tree_of
+from tests.apply.dying import Killed, System, on
+from tests.apply.stages import STAGES, Stage, bury, carry_out, copied, tree_of
 from tests.conftest import run_ckpt
+from tests.contract.test_authorities import OPTIONS, leaves
+from tests.parts.recorder import recorded
 
 FILE_SINK = next(stage for stage in STAGES if stage.name == "rewind-file-sink")
 QUIET = ("--yes", "--settle", "0s", "--accept", "query-stopped")
@@ -65,3 +73,62 @@ def test_a_link_to_the_checkpoint_is_the_checkpoint(tmp_path: Path) -> None:
     root = applied(STAGES[0], tmp_path / "a")
     (tmp_path / "link").symlink_to(root)
     assert run_ckpt("undo", str(tmp_path / "link"), *QUIET).code == 0
+
+
+ELSEWHERE = ("webhdfs://{}.invalid:9870/x", "s3a://{}/x", "http://{}.invalid/x", "abfss://c@{}.dfs.core.windows.net/x")
+
+
+def with_other_texts(plan: Path, change: Callable[[str], str]) -> Iterator[None]:
+    """The plan with one of its texts changed at a time."""
+    told = json.loads(plan.read_bytes())
+    for holder, key in list(leaves(told)):
+        before, holder[key] = holder[key], change(holder[key])
+        save(plan, told)
+        yield
+        holder[key] = before
+
+
+def save(plan: Path, told: dict[str, Any]) -> None:
+    """As somebody does who knows how plans are saved."""
+    rest = {name: value for name, value in told.items() if name != "sha256"}
+    digest = sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    plan.write_text(json.dumps({**rest, "sha256": digest}))
+
+
+@pytest.mark.parametrize("calls", [40, 10_000])
+def test_no_text_of_a_plan_that_was_found_leads_anywhere(
+    calls: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half-way, or done. Each text in turn becomes a place elsewhere, of one kind or another."""
+    root = FILE_SINK.set_up(tmp_path / "a")
+    with on(System(calls)), suppress(Killed):
+        carry_out(FILE_SINK.plan(root))
+    bury(root)
+    (plan,) = root.glob("_ckpt/applies/*/plan.json")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "of somebody else"))
+    options = [word for option in OPTIONS for word in ("--storage-option", option)]
+    others = (["undo", "--list"], ["apply", "--resume", "--yes"], ["inspect"], ["plan-recovery"])
+    kinds, asked, number = cycle(ELSEWHERE), list[str](), 0
+    with recorded(asked.append):
+        for _ in with_other_texts(plan, lambda text: next(kinds).format("planted") + text):
+            number += 1
+            command, *words = others[number % len(others)]
+            for chosen in ([command, *words], ["undo", *QUIET]):
+                outcome = run_ckpt(chosen[0], str(root), *chosen[1:], *options)
+                assert outcome.code != 70, outcome.err
+                assert "Usage:" not in outcome.err, outcome.err
+    assert number > 100
+    assert asked == []
+
+
+def test_a_sink_that_a_plan_only_relies_on_is_asked_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = applied(STAGES[0], tmp_path / "a")
+    (plan,) = root.glob("_ckpt/applies/*/plan.json")
+    told = json.loads(plan.read_bytes())
+    told["relies_on"]["sinks"] = [{"kind": "delta", "path": "s3a://elsewhere/table", "version": 3}]
+    save(plan, told)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "of somebody else"))
+    done = run_ckpt("undo", str(root), *QUIET, "--format", "json")
+    (reason,) = json.loads(done.out)["reasons"]
+    assert (done.code, reason["id"]) == (6, "not-pointed-at")
+    assert "--look-at s3a://elsewhere" in reason["next_step"]
