@@ -161,11 +161,24 @@ def _next_watermark(newest: Batch | None) -> int | None:
 
 
 def _new_ranges(newest: Batch | None, before: Batch | None) -> Iterator[SourceRange]:
-    for source, earlier in beside(newest, before):
+    for source, earlier in _with_their_own(newest, before):
         reached = source if source.text is not None else earlier or source
         kind = reached.offset.kind if reached.offset else None
         start = _as_json(reached) if can_be_called(source.name) else None
         yield SourceRange(source.index, source.name, kind, start, None, None)
+
+
+def _with_their_own(
+    newest: Batch | None, before: Batch | None
+) -> Iterator[tuple[SourceProgress, SourceProgress | None]]:
+    """The sources, each with what the batch before has of it. Where lines belong to no source, those that lack theirs
+    go on from the batch before, if there is one."""
+    named = {source.key: source for source in newest.sources if can_be_called(source.name)} if newest else {}
+    if newest is None or before is None or len(named) == len(newest.sources):
+        yield from beside(newest, before)
+        return
+    for source in before.sources:
+        yield named.get(source.key, source), source
 
 
 def _replayed_ranges(newest: Batch | None, before: Batch | None) -> Iterator[SourceRange]:

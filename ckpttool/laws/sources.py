@@ -59,7 +59,7 @@ def check_initial_offsets(scene: Scene) -> Iterator[Finding]:
 
 
 def _unknown_names(scene: Scene) -> Doubt | None:
-    """Version 2 names the sources, and a line for no source of the query is passed over: that one begins anew."""
+    """Version 2 names the sources, and a line for no source of the query is passed over."""
     newest = scene.batch(scene.planned)
     for source in newest.sources if newest and scene.is_replay else ():
         if not can_be_called(source.name):
@@ -68,15 +68,17 @@ def _unknown_names(scene: Scene) -> Doubt | None:
 
 
 def check_source_names(scene: Scene) -> Iterator[Finding]:
-    """Of the newest batch; Spark passes over a line for no source of the query, and the real one begins anew."""
+    """Of the newest batch; Spark passes over a line for no source of the query, and the real one has none."""
     newest = scene.evidence.newest
+    before = newest and scene.batch(newest.id - 1)
+    where = f"where {layout.offsets(before.id)} ends" if before and before.sources else "anew"
     for source in newest.sources if newest else ():
         if newest and not can_be_called(source.name):
             yield Finding(
                 id="source-name-impossible",
                 severity="error",
                 path=layout.offsets(newest.id),
-                message=f"a line for `{source.name}`, which no source can be called: a source begins anew",
+                message=f"a line for `{source.name}`, which no source can be called: a source begins {where}",
                 expected="`<source>:<offset>`, with letters, digits and `_` in the name, as version 2 has it",
                 next_step="restore the file from a backup; a file of version 1 whose first line was changed needs `v1`",
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ckpttool.formats import layout
 from ckpttool.reading.state_files import load_state_files
 from ckpttool.scene.evidence import partition_count
 from ckpttool.scene.scene import Scene
@@ -23,8 +24,13 @@ def load_state_at(store: Store, scene: Scene, version: int, mode: Mode) -> State
     partitions = int(pinned) if pinned and pinned.isdecimal() and len(pinned) < 10 else None
     unique_ids = commit.state_unique_ids if commit else None
     files = load_state_files(store, scene.checkpoint, version, partitions, unique_ids, mode)
-    if not files.has_unread_tables:
-        return files
-    from ckpttool.state.inside import with_tables_read
+    if files.has_unread_tables:
+        from ckpttool.state.inside import with_tables_read
 
-    return with_tables_read(store, files)
+        files = with_tables_read(store, files)
+    if mode == "full" and version > 0 and any(one.name in layout.JOIN_STORES for one in files.stores):
+        from ckpttool.state.inside import with_joins_compared
+        from ckpttool.state.reader import StateReader
+
+        files = with_joins_compared(StateReader(store, scene.checkpoint, version - 1).stores, files)
+    return files

@@ -1,14 +1,21 @@
-"""Reads RocksDB's tables through: damage inside shows when their blocks are read, and no sooner, to Spark as to us."""
+"""Looks inside the stores. Damage in RocksDB's tables shows when their blocks are read, and no sooner, to Spark as to
+us; that rows of a join are gone shows beside the number of rows that it keeps for each key."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
 
 from msgspec.structs import replace
 
 from ckpttool.errors import CkptError, InFile, MalformedFile
+from ckpttool.formats import layout
 from ckpttool.formats.state.rocksdb import read_zip_entries
 from ckpttool.scene.state_chain import Fault, StateFiles, StoreFiles, chains, is_doubtful
 from ckpttool.state import rocksdb
+from ckpttool.state.stores import Stores
 from ckpttool.storage.store import Store, read_whole
+from ckpttool.words import counted
 
 _DELIMITER = b","  # of merged values, which nobody looks at here
 
@@ -40,3 +47,28 @@ def _read_through(store: Store, files: StoreFiles, version: int) -> StoreFiles:
     except CkptError:
         return files  # gone in between: nothing is known of it
     return files
+
+
+def with_joins_compared(stores: Stores, files: StateFiles) -> StateFiles:
+    """Each key of a join that has a number of rows has one of them at least: Spark comes to a row that is not there
+    when it looks for partners of the key, or lets go of it."""
+    damaged = dict(_short_of_rows(stores, files))
+    if not damaged:
+        return files
+    told = (replace(one, damage=one.damage or damaged.get(one.path)) for one in files.stores)
+    return replace(files, stores=tuple(told))
+
+
+def _short_of_rows(stores: Stores, files: StateFiles) -> Iterator[tuple[str, str]]:
+    by_place = {(one.operator, one.partition, one.name): one for one in files.stores if not one.has_families}
+    sides = zip(layout.JOIN_STORES[::2], layout.JOIN_STORES[1::2], strict=True)
+    for (of_numbers, of_rows), numbers in product(sides, files.stores):
+        rows = by_place.get((numbers.operator, numbers.partition, of_rows))
+        if numbers.name != of_numbers or rows is None:
+            continue
+        try:
+            wanted, there = (stores.count(one, None, partitions=1) for one in (numbers, rows))
+        except CkptError:
+            continue  # what cannot be read is told of its file
+        if there < wanted:
+            yield rows.path, f"{counted(there, 'row')} for {counted(wanted, 'key')} that each have one at least"

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ckpttool.diagnosis import KAFKA_NOT_ASKED, diagnose
+from ckpttool.diagnosis import ICEBERG_FILES, KAFKA_NOT_ASKED, diagnose
+from ckpttool.laws.restart import GOES_ON
 from ckpttool.reading.inputs import load_inputs
 from ckpttool.releases import spell_release
 from ckpttool.storage.doors import Doors
@@ -107,8 +108,11 @@ def test_restarts_of_iceberg_sources_are_predicted_by_their_tables(version: str)
 
 @pytest.mark.parametrize("version", recorded_versions("iceberg"))
 def test_of_iceberg_only_what_its_metadata_does_not_tell_is_promised_to_be_fine(version: str) -> None:
-    wrong = {one.case["table"] for one in judged_iceberg(version) if one.wrongly_fine}
-    assert wrong == set(ICEBERG_WRONGLY_FINE)
+    """What is taken for granted is said: that the data is there, or that nothing is known before there are offsets."""
+    wrong = [one for one in judged_iceberg(version) if one.wrongly_fine]
+    assert {one.case["table"] for one in wrong} == set(ICEBERG_WRONGLY_FINE)
+    unsaid = [one for one in wrong if ICEBERG_FILES not in one.said.assumes]
+    assert {one.outlook.scene.planned for one in unsaid} <= {None}
 
 
 @pytest.mark.parametrize("version", recorded_versions("sinks"))
@@ -189,20 +193,42 @@ def _next_start(first: Json, second: Json) -> tuple[str, int | None]:
     return "fails_again" if again else "gets_past", second["batch_id"]
 
 
-STATEFUL, STATELESS = "count-hdfs-each", "file-each"
+def case_of(version: str, key: str) -> Verdict:
+    return next(one for one in judged(version) if one.case["id"] == key)
 
 
-@pytest.mark.parametrize("version", recorded_versions())
-def test_without_its_state_a_query_looks_like_one_that_never_had_any(version: str) -> None:
-    """Why no file tells that all of it is lost: the names are the same, and what the newest offsets pin."""
+# A query that has lost all its state, and one that never had any, which goes on.
+ALIKE = [
+    ("4.0.4", "with-state-changelog-each/c084930bc5", "two-each-failed-after/79d88d04c9"),
+    ("4.3.0", "count-hdfs-each/f51a9a567f", "file-each/4f53cda18c"),
+]
 
-    def shown(base: str) -> tuple[set[str], Json]:
-        checkpoint = checkpoint_of(version, base)
+
+@pytest.mark.parametrize(("version", "lost", "never"), ALIKE)
+def test_without_its_state_a_query_looks_like_one_that_never_had_any(
+    version: str, lost: str, never: str, tmp_path: Path
+) -> None:
+    """Why no file tells that it is lost: there are files of the same kinds, and the newest offsets pin the same."""
+
+    def shown(key: str) -> tuple[set[str], Json]:
+        case = case_of(version, key).case
+        checkpoint = materialise(version, case["base"], case["surgery"], tmp_path / case["base"])
         names = {str(path.relative_to(checkpoint)) for path in checkpoint.rglob("*") if path.is_file()}
-        newest = json.loads((checkpoint / "offsets" / "3").read_text().split("\n")[1])
-        return {name for name in names if not name.startswith("state/")}, newest["conf"]
+        newest = max((checkpoint / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))
+        return {re.sub(r"\d+", "n", name) for name in names}, json.loads(newest.read_text().split("\n")[1])["conf"]
 
-    assert shown(STATEFUL) == shown(STATELESS)
+    assert shown(lost) == shown(never)
+    assert case_of(version, never).truth["outcome"] in GOES_ON
+
+
+@pytest.mark.parametrize(("place", "outcome"), [("file-one-batch", "error"), ("file-one-bat6h", "new_batch")])
+def test_the_only_path_of_a_log_may_be_the_right_one(place: str, outcome: str) -> None:
+    """Why no file tells that it is not: the same files are those of a query that reads there, which goes on."""
+    one = with_options(
+        case_of("3.3.4", "file-one-batch/75d1b2c135"), {"path": f"/tmp/ckpttool-sweep/3.3.4/{place}/input"}
+    )
+    assert one.said.outcome == outcome
+    assert one.right_outcome == one.right_error == (outcome == "error")
 
 
 @pytest.mark.parametrize("version", recorded_versions("places"))

@@ -36,14 +36,12 @@ GROUPS = (
 CHANGED = ("nothing", "options", "offsets", "table or logs")
 COLUMNS = ("cases", "outcome", "batch", "offsets", "error", "phase", "unknown", "wrongly fine")
 
-# Cases in which a normal restart is promised and Spark fails, with the reason why the files do not tell.
+# Cases in which a normal restart is promised and Spark fails, with the reason why the files do not tell. Each has a
+# neighbour with the same files that goes on: `test_sweep` shows them. What is taken for granted is told beside each.
 KNOWN_WRONGLY_FINE = {
     "file-one-batch/75d1b2c135": "a path in the source's log leads out of its directory, which no file names",
-    # Offsets, commits and sources are as those of a query without state: `test_without_its_state_…` compares them.
-    # That state was looked for, and that a provider was chosen for it, is told as what is taken for granted.
     "with-state-changelog-each/c084930bc5": "state/ is gone, and nothing else shows that the query had state",
     "count-hdfs-each/f51a9a567f": "state/ is gone, and nothing else shows that the query had state",
-    "join-hdfs-failed-after/31c4711f68": "a state file in the place of another, whose rows do not fit the others'",
 }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import build
-from tests.unit.laws.scenes import SOUND, findings, next_batch
+from tests.unit.laws.scenes import SOUND, diagnosed, findings, next_batch
 
 Sample = Callable[[str], Path]
 
@@ -102,3 +102,40 @@ def test_continuous_processing_needs_a_value_of_each_partition(
     error = next_batch(root).error
     assert error is not None
     assert (error.phase, error.class_name, error.path) == ("init", class_name, f"offsets/{newest.name}")
+
+
+def under_version_2(root: Path, recipe: str, batch: int) -> Path:
+    """A file of version 1 whose first line says 2: each of its lines is cut at the first colon."""
+    build(root, recipe)
+    path = root / "offsets" / str(batch)
+    path.write_text(path.read_text().replace("v1", "v2", 1))
+    path.with_name(f".{batch}.crc").unlink(missing_ok=True)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("recipe", "batch", "start", "where"),
+    [("k0-10 c | k10-20 c", 1, {"t": {"0": 10}}, "where offsets/0 ends"), ("k0-10 c", 0, None, "anew")],
+)
+def test_lines_of_version_1_under_2_are_passed_over_and_the_source_goes_back(
+    tmp_path: Path, recipe: str, batch: int, start: object, where: str
+) -> None:
+    root = under_version_2(tmp_path, recipe, batch)
+    goes_on = diagnosed(root, (4, 2, 0)).prediction
+    assert (goes_on.outcome, goes_on.batch_id) == ("new_batch", batch + 1)
+    assert [source.start for source in goes_on.sources] == [start]
+    assert findings(root)["source-name-impossible"].message.endswith(f"a source begins {where}")
+
+
+def test_a_batch_that_runs_again_under_such_a_header_is_not_known(tmp_path: Path) -> None:
+    said = diagnosed(under_version_2(tmp_path, "k0-10 c | k10-20", 1), (4, 2, 0)).prediction
+    assert (said.outcome, "offsets/1" in said.why[0]) == ("unknown", True)
+
+
+def test_a_line_of_version_1_without_a_colon_is_refused_under_2(tmp_path: Path) -> None:
+    root = build(tmp_path, "r5 c | r9 c")
+    path = root / "offsets" / "1"
+    path.write_text(path.read_text().replace("v1", "v2", 1))
+    said = diagnosed(root, (4, 2, 0)).prediction
+    assert said.error
+    assert (said.error.class_name, said.error.phase) == ("java.lang.IllegalStateException", "init")

@@ -1,4 +1,4 @@
-"""Damage inside a table of RocksDB: whether it stops a batch depends on where the batch reads."""
+"""Damage inside a store, in files that are whole: whether it stops a batch depends on where the batch reads."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from ckpttool.laws.state_load import TABLES_UNREAD
 from tests.conftest import run_ckpt
 from tests.samples.place import REPOSITORY
+from tests.state_builders import lz4, plain
 
 SOUND = REPOSITORY / "4.2.0-dedup-rocksdb-sound" / "checkpoint"
 
@@ -60,3 +61,41 @@ def test_without_rocksdict_the_rest_is_told(damaged: Path, monkeypatch: pytest.M
     told, code = planned(damaged)
     assert (told["restart"]["outcome"], code) == ("new_batch", 0)
     assert TABLES_UNREAD in told["restart"]["assumes"]
+
+
+JOIN = REPOSITORY / "4.2.0-join-hdfs-sound" / "checkpoint"
+
+
+@pytest.fixture
+def short(tmp_path: Path) -> Path:
+    """The rows of one side are gone, in files that are whole; how many there are for each key is not."""
+    root = tmp_path / "checkpoint"
+    shutil.copytree(JOIN, root, ignore=shutil.ignore_patterns(".*.delta.crc"))
+    for change in root.glob("state/0/*/left-keyWithIndexToValue/*.delta"):
+        change.write_bytes(lz4(plain([])))
+    return root
+
+
+@pytest.mark.extras
+def test_a_join_that_has_fewer_rows_than_keys_is_not_promised_to_go_on(short: Path) -> None:
+    told, code = planned(short)
+    assert (told["restart"]["outcome"], code) == ("unknown", 1)
+    assert "that each have one at least" in told["restart"]["why"][0]
+    wrong = [(one["id"], one["path"]) for one in told["findings"] if one["severity"] == "error"]
+    assert wrong == [("state-unreadable", f"state/0/{partition}/left-keyWithIndexToValue") for partition in (0, 1)]
+    assert planned(JOIN)[0]["restart"]["outcome"] == "new_batch"
+
+
+@pytest.mark.extras
+def test_a_count_of_rows_is_left_to_a_full_look(short: Path) -> None:
+    told, code = planned(short, "--state", "quick")
+    assert (told["restart"]["outcome"], code) == ("new_batch", 0)
+
+
+@pytest.mark.extras
+def test_what_cannot_be_counted_is_told_of_its_file(short: Path) -> None:
+    for change in short.glob("state/0/0/left-keyToNumValues/*.delta"):
+        change.write_bytes(b"")
+    told, _ = planned(short)
+    assert {one["id"] for one in told["findings"] if one["severity"] == "error"} >= {"state-file-corrupt"}
+    assert "state/0/0/left-keyWithIndexToValue" not in json.dumps(told["findings"])
