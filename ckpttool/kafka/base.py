@@ -51,14 +51,16 @@ class BrokerFault(Struct, frozen=True):
 class SourcePosition(Struct, frozen=True):
     """Where the next batch begins in one source; `end`: where it ends, if it is one that runs again.
 
-    `start` None: where the source begins is not in the checkpoint. `reached_ms`: a time at which every record below
-    `start` was in its topic; younger ones down there belong to another topic of the same name."""
+    `start` None: where the source begins is not in the checkpoint; `by_options`: they and the brokers told it.
+    `reached_ms`: a time at which every record below `start` was in its topic; younger ones down there belong to another
+    topic of the same name."""
 
     index: int
     name: str | None
     start: Offsets | None
     end: Offsets | None
     reached_ms: int | None
+    by_options: bool = False
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -193,7 +195,8 @@ class TopicView(Struct, frozen=True):
 
 
 class SourceView(Struct, frozen=True):
-    """One source. `is_replay`: the next batch is one that runs again. `assumes`: what was taken for granted.
+    """One source. `is_replay`: the next batch is one that runs again; `by_options`: it is the first, and its options
+    say where it begins. `assumes`: what was taken for granted.
 
     `times_fault`: why no times were told, if they were asked for."""
 
@@ -205,6 +208,7 @@ class SourceView(Struct, frozen=True):
     fault: BrokerFault | None = None
     assumes: tuple[str, ...] = ()
     has_start: bool = True
+    by_options: bool = False
     isolation: Isolation = "read_uncommitted"
     times_fault: BrokerFault | None = None
 

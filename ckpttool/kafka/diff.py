@@ -25,7 +25,14 @@ from ckpttool.kafka.base import (
     TopicAnswer,
     TopicView,
 )
-from ckpttool.kafka.positions import beginning_by_options, is_subscribed, meant_for, positions, subscription_of
+from ckpttool.kafka.positions import (
+    STARTING_TIMES,
+    beginning_by_options,
+    is_subscribed,
+    meant_for,
+    positions,
+    subscription_of,
+)
 from ckpttool.scene.scene import Scene, option
 
 KnownIds = Mapping[tuple[int, str], str]  # source and topic → the id that it had
@@ -54,15 +61,22 @@ def _begun(position: SourcePosition, scene: Scene, kafka: KafkaEvidence, given: 
     """A source that has not written down where it begins works that out of its options, at the broker. Those are known
     if it is known what it subscribes to."""
     answer = kafka.answers.get(position.index, BrokerAnswer(""))
-    if position.start is not None or not given.is_given or answer.fault is not None:
+    if position.start is not None or not given.is_given:
         return position
+    position = replace(position, by_options=True)
+    if answer.fault is not None:
+        return position
+    options = scene.start.options
     if position.index not in kafka.answers:
-        from_earliest = (option(scene.start.options, "startingOffsets") or "").lower() == "earliest"
+        timed = any(option(options, name) is not None for name in STARTING_TIMES)
+        from_earliest = not timed and (option(options, "startingOffsets") or "").strip().lower() == "earliest"
         return replace(position, start={}) if from_earliest else position
     there = {
-        topic: told.partitions for topic, told in answer.topics.items() if told.exists and is_subscribed(given, topic)
+        topic: {one: part for one, part in told.partitions.items() if _in((given.assigned or {}).get(topic), one)}
+        for topic, told in answer.topics.items()
+        if told.exists and is_subscribed(given, topic)
     }
-    return replace(position, start=beginning_by_options(scene.start.options, there))
+    return replace(position, start=beginning_by_options(options, there))
 
 
 def _compare(position: SourcePosition, kafka: KafkaEvidence, wanted: Subscription) -> SourceView:
@@ -80,6 +94,7 @@ def _compare(position: SourcePosition, kafka: KafkaEvidence, wanted: Subscriptio
         fault=answer.fault,
         assumes=tuple(_assumed(position, topics, answer, kafka.known_ids, wanted)),
         has_start=position.start is not None,
+        by_options=position.by_options,
         isolation=answer.isolation,
     )
 
@@ -116,7 +131,8 @@ def _topic(
     if told.fault is not None and told.exists:
         return replace(view, partitions=_untold(position, topic, told.fault.message))
     assigned = None if wanted.assigned is None else wanted.assigned.get(read_as)
-    another = _is_another(start, told, kafka.known_ids.get((position.index, topic)))
+    known_id = kafka.known_ids.get((position.index, topic))
+    another = None if position.by_options else _is_another(start, told, known_id)
     reads = _Reader(position, is_known_topic=bool(start), another=another)
     shown = sorted(
         number for number in {*start, *end, *there} if number in start or number in end or _in(assigned, number)

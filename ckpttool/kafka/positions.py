@@ -12,6 +12,7 @@ from ckpttool.connectors.kafka import KIND, REFUSED, deserialize, deserialize_be
 from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import parse_json
+from ckpttool.formats.names import parse_long
 from ckpttool.kafka.base import (
     EARLIEST,
     LATEST,
@@ -28,6 +29,7 @@ from ckpttool.scene.batches import Batch, SourceProgress, beside
 from ckpttool.scene.scene import Scene, option
 
 _SENTINELS = {"earliest": EARLIEST, "latest": LATEST}
+STARTING_TIMES = ("startingTimestamp", "startingOffsetsByTimestamp")
 
 
 def positions(scene: Scene) -> tuple[SourcePosition, ...]:
@@ -149,30 +151,60 @@ def subscription_of(options: Mapping[str, str]) -> Subscription:
 Partitions = Mapping[str, Mapping[int, PartitionAnswer]]
 
 
+def starting_time(options: Mapping[str, str]) -> int | Offsets | None:
+    """The time from which a new source reads: of all partitions, or of each; None: no time was given, or none that is
+    taken. It overrules `startingOffsets`. Below 0 a broker takes it for a word: -1 is the end, -2 the beginning."""
+    if (whole := option(options, "startingTimestamp")) is not None:
+        return parse_long(whole.strip())
+    each = option(options, "startingOffsetsByTimestamp")
+    return None if each is None else _taken(each)
+
+
+def starting_offsets(options: Mapping[str, str]) -> Offsets | None:
+    """The partitions and offsets that `startingOffsets` names, if it does and no time overrules it."""
+    given = option(options, "startingOffsets")
+    if given is None or any(option(options, name) is not None for name in STARTING_TIMES):
+        return None
+    return None if given.strip().lower() in _SENTINELS else _taken(given)
+
+
+def _taken(text: str) -> Offsets | None:
+    try:
+        return deserialize(text)
+    except MalformedFile:
+        return None
+
+
 def beginning_by_options(options: Mapping[str, str], there: Partitions) -> Offsets | None:
     """Where a new source begins, of what a broker has; None if that takes more than what it said."""
-    if any(option(options, name) is not None for name in ("startingTimestamp", "startingOffsetsByTimestamp")):
-        return None
-    given = option(options, "startingOffsets") or "latest"
-    named = _named_beginning(given)
+    time, named = starting_time(options), starting_offsets(options)
+    every = time if time in (EARLIEST, LATEST) else None
+    if every is None and any(option(options, name) is not None for name in STARTING_TIMES):
+        return _by_time(there)
+    if every is None:
+        every = _SENTINELS.get((option(options, "startingOffsets") or "latest").strip().lower())
     found: dict[str, dict[int, int]] = {topic: dict(parts) for topic, parts in (named or {}).items()}
     if named is not None and all(position >= 0 for parts in named.values() for position in parts.values()):
         return found
     for topic, parts in there.items():
         for number, told in parts.items():
-            wanted = _SENTINELS.get(given.lower(), (named or {}).get(topic, {}).get(number))
+            wanted = (named or {}).get(topic, {}).get(number) if every is None else every
             at = told.earliest if wanted == EARLIEST else told.latest if wanted == LATEST else wanted
-            if at is None:
+            if not isinstance(at, int):
                 return None
             found.setdefault(topic, {})[number] = at
     return found if there else None
 
 
-def _named_beginning(given: str) -> Offsets | None:
-    try:
-        return None if given.lower() in _SENTINELS else deserialize(given)
-    except MalformedFile:
-        return None
+def _by_time(there: Partitions) -> Offsets | None:
+    """From the first record that is young enough; at the end, where there is none."""
+    found: dict[str, dict[int, int]] = {}
+    for topic, parts in there.items():
+        for number, told in parts.items():
+            if told.newer_from is None:
+                return None
+            found.setdefault(topic, {})[number] = told.newer_from
+    return found or None
 
 
 def meant_for(position: SourcePosition, wanted: Subscription, *, several: bool) -> Subscription:
@@ -237,4 +269,9 @@ def _question(
 ) -> Question:
     own = (renamed.get(topic, topic) for topic in source.topics)
     topics = tuple(dict.fromkeys((*own, *(wanted.topics or ()), *(wanted.assigned or ()))))
-    return Question(source.index, topics, wanted.pattern, source.reached_ms, isolation_of(options))
+    asked = Question(source.index, topics, wanted.pattern, source.reached_ms, isolation_of(options))
+    time = starting_time(options) if source.start is None else None
+    if isinstance(time, int):
+        return replace(asked, newer_than_ms=time if time >= 0 else None)
+    each = {(topic, number): at for topic, parts in (time or {}).items() for number, at in parts.items()}
+    return replace(asked, newer_than_ms=None, since_ms=each) if each else asked

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from ckpttool.connectors.kafka import EXPECTED, deserialize
 from ckpttool.errors import MalformedFile
+from ckpttool.formats.envelope import parse_json
 from ckpttool.formats.names import parse_long
 from ckpttool.laws.base import REQUIREMENT
 from ckpttool.laws.kafka.base import LOAD, MAKE, Raised, Source, law
+from ckpttool.laws.state_errors import NO_SUCH_ELEMENT
 from ckpttool.scene.scene import SUBSCRIPTIONS, Start, Trouble
 from ckpttool.words import listed, quote
 
 _REFUSED = "kafka-option-refused"
 _NUMBER_FORMAT = "java.lang.NumberFormatException"
+_PATTERN = "java.util.regex.PatternSyntaxException"
+_NO_PATTERN = ("unterminated character set", "missing )", "unbalanced parenthesis", "nothing to repeat")
+_EXPECTED_TIMES = 'Expected e.g. {"topicA": {"0": 123456789, "1": 123456789}'
+_EXPECTED_PARTITIONS = 'Expected e.g. {"topicA":[0,1],"topicB":[0,1]}, got'
 # Of the client's own settings those that the source sets itself; the word is what Spark's message has.
 _CLIENT = ("auto.offset.reset", "key.deserializer", "value.deserializer", "enable.auto.commit", "interceptor.classes")
 
@@ -23,9 +30,9 @@ def _refused(source: Source) -> Iterator[Trouble]:
     makes the stream comes after."""
     if source.after:
         return
-    for step, check in ((LOAD, _endings), (LOAD, _strategy), (LOAD, _numbers), (LOAD, _client), (LOAD, _bounds)):
+    for check in (_endings, _strategy, _numbers, _client, _bounds, _headers):
         if raised := check(source.scene.start):
-            yield _told(source, step, raised)
+            yield _told(source, LOAD, raised)
             return
     if raised := _made(source.scene.start):
         yield _told(source, MAKE, raised)
@@ -92,17 +99,74 @@ def _bounds(start: Start) -> Raised | None:
     )
 
 
+def _headers(start: Start) -> Raised | None:
+    return _no_boolean(start, "includeHeaders")
+
+
+def _no_boolean(start: Start, name: str) -> Raised | None:
+    given = start.option(name)
+    is_one = given is None or given.lower() in ("true", "false")
+    return None if is_one else (REQUIREMENT, None, f"For input string: {quote(given or '')}")
+
+
 def _made(start: Start) -> Raised | None:
-    """A time overrules `startingOffsets`, which is not parsed then; both count for a new query only, and are parsed at
-    every start."""
-    timed = any(start.option(name) is not None for name in ("startingTimestamp", "startingOffsetsByTimestamp"))
+    """In the order of KafkaScan.toMicroBatchStream. Where a new query begins is parsed at every start."""
+    return (
+        _no_strategy(start)
+        or _beginning(start)
+        or _no_partitions(start)
+        or _no_pattern(start)
+        or _no_boolean(start, "failOnDataLoss")
+        or _no_limit(start)
+    )
+
+
+def _no_strategy(start: Start) -> Raised | None:
+    given = (start.option("startingOffsetsByTimestampStrategy") or "error").upper()
+    return None if given in ("ERROR", "LATEST") else (NO_SUCH_ELEMENT, None, f"No value found for '{given}'")
+
+
+def _beginning(start: Start) -> Raised | None:
+    """A time for all overrules times of each, and either `startingOffsets`: what is overruled is not parsed."""
+    if (time := start.option("startingTimestamp")) is not None:
+        is_one = parse_long(time.strip()) is not None
+        return None if is_one else (REQUIREMENT, None, f"Expected a single long value, got {time.strip()}")
+    if (times := start.option("startingOffsetsByTimestamp")) is not None:
+        return (REQUIREMENT, None, _EXPECTED_TIMES) if _fails(deserialize, times) else None
     given = start.option("startingOffsets")
-    if given is not None and not timed and given.lower() not in ("earliest", "latest") and _fails(deserialize, given):
-        return REQUIREMENT, None, EXPECTED
-    loss = start.option("failOnDataLoss")
-    if loss is not None and loss.lower() not in ("true", "false"):
-        return REQUIREMENT, None, f"For input string: {quote(loss)}"
+    refused = given is not None and given.strip().lower() not in ("earliest", "latest") and _fails(deserialize, given)
+    return (REQUIREMENT, None, EXPECTED) if refused else None
+
+
+def _no_partitions(start: Start) -> Raised | None:
+    given = start.option("assign")
+    return (REQUIREMENT, None, _EXPECTED_PARTITIONS) if given is not None and _fails(_lists, given) else None
+
+
+def _lists(text: str) -> None:
+    """By JsonUtils.partitions: json4s' `Map[String, Seq[Int]]`."""
+    value = parse_json(text)
+    numbers = value.values() if isinstance(value, dict) else [None]
+    if not all(isinstance(one, list) and all(type(number) is int for number in one) for one in numbers):
+        raise MalformedFile("it names no partitions", expected='`{"topic":[0,1]}`')
+
+
+def _no_pattern(start: Start) -> Raised | None:
+    """As far as Python's and Java's patterns are alike: what Java alone has, Python refuses with other words."""
+    given = start.option("subscribePattern")
+    if given is None or "\\Q" in given:
+        return None
+    try:
+        re.compile(given.strip())
+    except re.error as error:
+        return (_PATTERN, None, "near index") if str(error).startswith(_NO_PATTERN) else None
     return None
+
+
+def _no_limit(start: Start) -> Raised | None:
+    limits = [start.option(name) for name in ("maxOffsetsPerTrigger", "minOffsetsPerTrigger")]
+    none = next((given for given in limits if given is not None and parse_long(given) is None), None)
+    return None if none is None else (_NUMBER_FORMAT, None, f"For input string: {quote(none)}")
 
 
 def _fails(parse: Callable[[str], object], text: str) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from ckpttool.laws.base import SPARK_EXCEPTION
+from ckpttool.kafka.base import Offsets
+from ckpttool.kafka.positions import starting_offsets, starting_time
+from ckpttool.laws.base import ASSERTION, REQUIREMENT, SPARK_EXCEPTION
 from ckpttool.laws.kafka.base import (
     ASK,
     PLAN,
@@ -19,7 +21,8 @@ from ckpttool.laws.kafka.base import (
     only_stops,
     where,
 )
-from ckpttool.scene.scene import Trouble
+from ckpttool.releases import Release, since
+from ckpttool.scene.scene import Start, Trouble
 from ckpttool.words import listed
 
 _MISMATCHED: Raised = (
@@ -32,6 +35,9 @@ _ABOVE: Raised = (
     None,
     "end offset should have lower or equal offset per each topic partition than pre-fetched offset",
 )
+_BEGINNING = "kafka-starting-position"
+_UNLIKE: Raised = (ASSERTION, None, "you must specify all TopicPartitions")
+_NO_MATCH: Raised = (REQUIREMENT, None, "No offset matched from request of topic-partition")
 _TOPIC_UNKNOWN: Raised = (
     "org.apache.kafka.common.errors.UnknownTopicOrPartitionException",
     None,
@@ -69,6 +75,59 @@ def _topic_unknown(source: Source) -> Iterator[Trouble]:
         yield source.raises(step, _TOPIC_UNKNOWN, "partitions-gone", why, next_step)
 
 
+def _begins(source: Source) -> Iterator[Trouble]:
+    """A source that has not kept where it begins works that out of its options, for all partitions that it reads."""
+    start = source.scene.start
+    time, named = starting_time(start.options), starting_offsets(start.options)
+    named = time if isinstance(time, Mapping) else named
+    if not source.view.by_options or source.after or source.unknown_topics:
+        return
+    if named is not None and _is_unlike(source, {(topic, one) for topic, parts in named.items() for one in parts}):
+        what = "startingOffsets" if time is None else "startingOffsetsByTimestamp"
+        why = f"{what} has to name each partition that the source reads, and no other"
+        raised = _UNLIKE if time is None else _times_unlike(source.scene.release)
+        yield source.raises(ASK, raised, _BEGINNING, why, f"name them all in {what}", path=".")
+    elif time is not None and not _is_word(time) and _fails_without_a_match(start):
+        yield from _too_late(source)
+
+
+def _is_word(time: int | Offsets) -> bool:
+    return isinstance(time, int) and time < 0
+
+
+def _fails_without_a_match(start: Start) -> bool:
+    return (start.option("startingOffsetsByTimestampStrategy") or "error").lower() == "error"
+
+
+def _too_late(source: Source) -> Iterator[Trouble]:
+    step = "give an earlier time, or startingOffsetsByTimestampStrategy=latest"
+    if not source.view.has_start or source.view.fault is not None:
+        why = "whether each partition has a record as young as the starting time, its broker tells (ListOffsets)"
+        yield source.doubts(ASK, _BEGINNING, why, step)
+    elif late := where(source.there, lambda part: (part.next_offset or 0) >= (part.latest or 0)):
+        why = f"{names(late)} has no record as young as the starting time"
+        yield source.raises(ASK, _NO_MATCH, _BEGINNING, why, step, path=".")
+
+
+def _is_unlike(source: Source, named: set[tuple[str, int]]) -> bool:
+    """By the brokers; where nobody asked them, by the subscription, as far as that tells."""
+    view, wanted = source.view, source.view.subscription
+    if source.is_asked and view.fault is None:
+        found = {(topic.read_as, part.partition) for topic, part in view.partitions() if not is_lacking(topic, part)}
+        return not view.faults and named != found
+    if wanted.assigned is not None:
+        return named != {(topic, one) for topic, parts in wanted.assigned.items() for one in parts}
+    topics = {topic for topic, _ in named}
+    return topics != set(wanted.topics) if wanted.topics is not None else not topics
+
+
+def _times_unlike(release: Release) -> Raised:
+    if release < since.KAFKA_LOSS_CONDITIONS:
+        return ASSERTION, None, "you must specify all topics"
+    named = "org.apache.spark.sql.kafka010.KafkaIllegalStateException"
+    return named, "KAFKA_TIMESTAMP_OFFSET_DOES_NOT_MATCH_ASSIGNED", "don't match what are assigned"
+
+
 LAWS = (
     law(
         "available-now-verification",
@@ -78,5 +137,11 @@ LAWS = (
     ),
     only_stops(
         "topic-unknown", "a topic that is read by name is not there", judge=_topic_unknown, tells=("partitions-gone",)
+    ),
+    law(
+        _BEGINNING,
+        "where a Kafka source begins, by its options, is not to be had",
+        judge=_begins,
+        severities=("error", "warning"),
     ),
 )

@@ -63,9 +63,9 @@ class Verdict:
 
     @property
     def right_outcome(self) -> bool:
-        """A new batch comes as soon as there is data: where there was none, nothing happened."""
+        """A new batch, or the first, comes as soon as there is data: where there was none, nothing happened."""
         said, happened = self.said.outcome, self.truth["outcome"]
-        return said == happened or (said == "new_batch" and happened == "nothing")
+        return said == happened or (said in ("new_batch", "fresh_start") and happened == "nothing")
 
     @property
     def wrongly_fine(self) -> bool:

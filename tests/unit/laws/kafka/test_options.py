@@ -24,7 +24,13 @@ from tests.unit.laws.kafka.cases import START
         ({"kafka.key.deserializer": "x"}, "start"),
         ({"kafka.auto.offset.reset": "earliest"}, "start"),
         ({"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "4"}, "start"),
+        ({"includeHeaders": "maybe"}, "start"),
         ({"startingOffsets": "nonsense"}, "init"),
+        ({"startingOffsets": ""}, "init"),
+        ({"startingTimestamp": "x", "startingOffsetsByTimestamp": "nonsense"}, "init"),
+        ({"startingOffsetsByTimestamp": "nonsense"}, "init"),
+        ({"assign": '{"t":0}'}, "init"),
+        ({"assign": '{"t":["0"]}'}, "init"),
         ({"failOnDataLoss": "maybe"}, "init"),
     ],
 )
@@ -43,13 +49,27 @@ def test_an_option_that_is_refused(options: Any, phase: str) -> None:
         {"minPartitions": "3", "maxOffsetsPerTrigger": "4", "failOnDataLoss": "FALSE"},
         {"startingOffsets": "nonsense", "startingTimestamp": "0"},
         {"startingOffsets": "Earliest", "subscribe": "t"},
+        {"startingOffsets": " latest ", "includeHeaders": "TRUE"},
+        {"startingTimestamp": " 5 ", "startingOffsetsByTimestamp": "nonsense"},
+        {"startingOffsetsByTimestampStrategy": "Latest"},
+        {"subscribePattern": "t|\\p{Alpha}"},
+        {"assign": '{"t":[0,1]}'},
     ],
 )
 def test_an_option_that_is_taken(options: Any) -> None:
     assert diagnose(query(START, **options)).prediction.outcome == "new_batch"
 
 
-def test_a_number_that_is_none() -> None:
-    error = diagnose(query(START, minPartitions="x")).prediction.error
+@pytest.mark.parametrize(
+    ("options", "phase", "raised"),
+    [
+        ({"minPartitions": "x"}, "start", "java.lang.NumberFormatException"),
+        ({"maxOffsetsPerTrigger": "x"}, "init", "java.lang.NumberFormatException"),
+        ({"startingOffsetsByTimestampStrategy": "never"}, "init", "java.util.NoSuchElementException"),
+        ({"subscribePattern": "t["}, "init", "java.util.regex.PatternSyntaxException"),
+    ],
+)
+def test_what_its_own_parser_raises(options: Any, phase: str, raised: str) -> None:
+    error = diagnose(query(START, **options)).prediction.error
     assert error
-    assert error.class_name == "java.lang.NumberFormatException"
+    assert (error.phase, error.class_name) == (phase, raised)

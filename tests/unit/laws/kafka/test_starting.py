@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ckpttool.diagnosis import diagnose
 from ckpttool.releases import Release
 from ckpttool.scene.scene import Failure
 from tests.unit.kafka.scenes import GONE, broker, judge, query
@@ -78,3 +79,59 @@ def test_a_pending_batch_above_what_was_fetched_at_the_start() -> None:
     obstacle, _ = judge(scene, broker({"t": GONE}))
     assert isinstance(obstacle, Failure)
     assert (obstacle.class_name, obstacle.phase, obstacle.batch_id) == (UNKNOWN_TOPIC, "init", None)
+
+
+LATE = {"startingTimestamp": "5"}
+ONE = broker({"t": {0: (0, 100, 40)}})
+NONE_SO_YOUNG = broker({"t": {0: (0, 100, 100)}})
+
+
+@pytest.mark.parametrize(
+    ("options", "there", "raised"),
+    [
+        (LATE, ONE, None),
+        (LATE, NONE_SO_YOUNG, ("java.lang.IllegalArgumentException", None)),
+        (LATE | {"startingOffsetsByTimestampStrategy": "latest"}, NONE_SO_YOUNG, None),
+        ({"startingTimestamp": "-1"}, NONE_SO_YOUNG, None),
+        ({"startingOffsetsByTimestamp": '{"t":{"0":5}}'}, ONE, None),
+        ({"startingOffsetsByTimestamp": '{"t":{"0":5}}'}, NONE_SO_YOUNG, ("java.lang.IllegalArgumentException", None)),
+        (
+            {"startingOffsetsByTimestamp": '{"t":{"0":5,"1":5}}'},
+            ONE,
+            (NAMED, "KAFKA_TIMESTAMP_OFFSET_DOES_NOT_MATCH_ASSIGNED"),
+        ),
+        ({"startingOffsets": '{"t":{"0":5}}'}, ONE, None),
+        ({"startingOffsets": '{"t":{"0":5,"1":5}}'}, ONE, ("java.lang.AssertionError", None)),
+        ({"startingOffsets": "{}"}, ONE, ("java.lang.AssertionError", None)),
+        ({"startingOffsets": '{"t":{"0":5,"1":5}}', "startingTimestamp": "5"}, ONE, None),
+    ],
+)
+@pytest.mark.parametrize("batches", [(), (START,)])
+def test_where_a_query_begins_that_has_kept_nothing_of_it(batches: Any, options: Any, there: Any, raised: Any) -> None:
+    obstacle, findings = judge(query(*batches, replay=bool(batches), subscribe="t", **options), there)
+    if raised is None:
+        assert obstacle is None
+        return
+    assert isinstance(obstacle, Failure)
+    assert (obstacle.phase, obstacle.batch_id, obstacle.class_name, obstacle.condition) == ("batch", 0, *raised)
+    assert ("kafka-starting-position", "error") in [(one.id, one.severity) for one in findings]
+
+
+def test_older_releases_assert_that_each_partition_has_a_time() -> None:
+    scene = query(subscribe="t", release=(3, 5, 7), startingOffsetsByTimestamp='{"t":{}}')
+    obstacle, _ = judge(scene, ONE)
+    assert isinstance(obstacle, Failure)
+    assert obstacle.class_name == "java.lang.AssertionError"
+
+
+@pytest.mark.parametrize("options", [LATE, {"startingOffsets": '{"t":{"0":5}}'}, {"startingOffsets": '{"u":{"0":5}}'}])
+def test_without_a_broker_the_subscription_tells_as_far_as_it_can(options: Any) -> None:
+    prediction = diagnose(query(subscribe="t", **options)).prediction
+    expected = "unknown" if options is LATE else "error" if "u" in str(options) else "fresh_start"
+    assert prediction.outcome == expected
+
+
+def test_of_a_topic_that_is_assigned_in_part_only_that_part_begins() -> None:
+    there = broker({"t": {0: (0, 9), 1: (0, 9)}})
+    obstacle, _ = judge(query(assign='{"t":[0]}', startingOffsets="earliest"), there)
+    assert obstacle is None
