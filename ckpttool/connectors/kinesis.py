@@ -32,10 +32,15 @@ OPTIONS = Options(
         "kinesis.metadataRetryIntervalsMs kinesis.metadataMaxRetryIntervalMs kinesis.clientNumRetries "
         "kinesis.clientRetryIntervalsMs kinesis.clientMaxRetryIntervalMs kinesis.stsRoleArn kinesis.stsSessionName "
         "kinesis.stsEndpointUrl kinesis.awsAccessKeyId kinesis.awsSecretKey kinesis.sessionToken "
-        "kinesis.credentialProviderClass kinesis.credentialProviderParam kinesis.kinesisRegion"
+        "kinesis.credentialProviderClass kinesis.credentialProviderParam kinesis.kinesisRegion "
+        # qubole's, for the source; what begins with `kinesis.` is for its tasks
+        "streamName endpointUrl regionName awsAccessKeyId awsSecretKey sessionToken awsSTSRoleARN awsSTSSessionName "
+        "awsUseInstanceProfile failOnDataLoss"
     ),
-    first="kinesis.startingPosition",
+    first="kinesis.startingPosition startingPosition",
     prefixes=(
+        "kinesis.executor.",
+        "kinesis.client.",
         "kinesis.internal.",
         "kinesis.dynamodb.",
         "kinesis.subscribeToShard.",

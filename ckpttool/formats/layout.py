@@ -148,6 +148,11 @@ def hadoop_crc(path: str) -> str:
     return f"{directory}{slash}.{name}{CRC_SUFFIX}"
 
 
+def is_hadoop_crc(name: str) -> bool:
+    """Hadoop shows nobody such a file where it keeps them."""
+    return name.startswith(".") and name.endswith(CRC_SUFFIX)
+
+
 def sidecar(path: str) -> str:
     """`<name>.crc`: of a file of state, by Spark."""
     return f"{path}{CRC_SUFFIX}"

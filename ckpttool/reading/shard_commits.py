@@ -35,7 +35,8 @@ def with_shard_commits(log: SourceLog, offsets: Mapping[int, OffsetLogEntry], wa
     folder = f"{path}/{kept}/{batch}"
     if not walk.is_directory(folder):
         return replace(log, shard_commits=ShardCommits(folder, batch, None))
-    bodies = dict(walk.bodies([f"{folder}/{name}" for name in walk.list(folder)]))
+    names = [name for name in walk.list(folder) if not layout.is_hadoop_crc(name)]
+    bodies = dict(walk.bodies([f"{folder}/{name}" for name in names]))
     walk.tell_what_was_not_read(bodies, besides="")
     if any(isinstance(body, Unavailable | LeftUnread) for body in bodies.values()):
         return log

@@ -103,7 +103,7 @@ def left_in_logs(checkpoint: Checkpoint) -> list[str]:
         f"{log}/{name}"
         for log, names in ((layout.OFFSETS, checkpoint.offset_names), (layout.COMMITS, checkpoint.commit_names))
         for name in names.others
-        if not (local and name.startswith(".") and name.endswith(layout.CRC_SUFFIX))
+        if not (local and layout.is_hadoop_crc(name))
     ]
 
 

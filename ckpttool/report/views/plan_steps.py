@@ -73,7 +73,7 @@ def _what_goes(area: str, paths: Sequence[str]) -> str:
     told = []
     for folder, group in groupby(paths, _folder):
         names = [path.rpartition("/")[2] for path in group]
-        plain = [name for name in names if not _is_checksum(name)] or names
+        plain = [name for name in names if not layout.is_hadoop_crc(name)] or names
         told.append((folder, plain))
     together: dict[str, list[str]] = {}
     for folder, names in told:
@@ -108,7 +108,3 @@ def spell_size(size: float) -> str:
 
 def _folder(path: str) -> str:
     return path.rpartition("/")[0]
-
-
-def _is_checksum(name: str) -> bool:
-    return name.startswith(".") and name.endswith(layout.CRC_SUFFIX)

@@ -24,6 +24,13 @@ def test_they_are_found_by_the_number_that_the_connector_gave_the_newest_batch(t
     assert kept(tmp_path) == ShardCommits(f"sources/0/{folder}/7", 7, dict.fromkeys(SHARDS, True))
 
 
+def test_checksums_of_hadoop_are_no_shards(tmp_path: Path) -> None:
+    Stream(tmp_path, "shard-commit").leave(7, f".{SHARDS[0]}.crc", "crc")
+    found = kept(tmp_path)
+    assert found is not None
+    assert found.shards == dict.fromkeys(SHARDS, True)
+
+
 def test_a_file_that_its_connector_cannot_read_is_told_from_the_others(tmp_path: Path) -> None:
     Stream(tmp_path).leave(7, SHARDS[1], "{}")
     found = kept(tmp_path)
