@@ -137,7 +137,7 @@ def _plan(
     doors: Doors,
     now_ms: int,
 ) -> tuple[Diagnosis, Plan]:
-    from ckpttool.plan import plan_recovery
+    from ckpttool.plan import plan_recovery, with_options
     from ckpttool.reading.inputs import load_inputs
 
     evidence = gather_evidence(loaded)
@@ -151,7 +151,10 @@ def _plan(
     diagnosis = diagnose(scene, chosen)
     # What could not be listed looks as if files were missing: nothing is planned on that.
     listed = {version: files for version, files in scene.states.items() if not files.unreachable}
-    return diagnosis, plan_recovery(replace(scene, states=listed), diagnosis.prediction, restarted.wish)
+    plan = plan_recovery(replace(scene, states=listed), diagnosis.prediction, restarted.wish)
+    if restarted.wish is None or not restarted.wish.moves_inputs():
+        return diagnosis, plan
+    return diagnosis, with_options(plan, lambda after: replace(after, inputs=load_inputs(after, doors)))
 
 
 def _wished(store: Store, scene: Scene, wish: Wish | None, options: Mapping[str, str] | None) -> Scene:

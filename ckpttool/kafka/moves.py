@@ -123,7 +123,7 @@ def parse_where(text: str) -> Where:
         except ValueError:
             raise BadMove(f"{quote(text)} is no time: expected one such as @2026-11-18T14:00:00Z") from None
     if text.startswith("version:"):
-        raise BadMove("versions of a Delta table cannot be set yet: a new checkpoint takes startingVersion")
+        raise BadMove(f"{quote(text)} is of a Delta source: --set N=version:V alone sets it")
     number = re.fullmatch(r"([+-]?)([0-9]{1,19})", text)
     if number is None or int(number[2]) > LONG_MAX:
         raise BadMove(f"{quote(text)} is no place in a partition: expected N, earliest, latest, @TIME, +N or -N")

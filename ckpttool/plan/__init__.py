@@ -8,12 +8,13 @@ no way out leads into the next failure. The cheapest comes first: lost rows weig
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ckpttool.diagnosis import diagnose
 from ckpttool.formats import layout
 from ckpttool.formats.metadata import UNDO_FENCE, is_fence_of_apply, moved_to
 from ckpttool.laws.restart import GOES_ON, Restart, predict_restart
@@ -62,6 +63,7 @@ __all__ = [
     "Write",
     "plan_recovery",
     "versions_to_look_at",
+    "with_options",
 ]
 
 _OF_NOBODY = (
@@ -139,6 +141,19 @@ def plan_recovery(scene: Scene, restart: Restart, wish: Wish | None = None) -> P
     if restart.outcome == "replay" and not scene.is_async and first_trouble(scene, in_logs) is None:
         found.extend(_chosen(scene, [skip_batch(scene), drop_batch(scene)], refused))
     return Plan(_told_apart(_cheapest_first(found)), tuple(dict.fromkeys(refused)), reach_of(scene))
+
+
+def with_options(plan: Plan, look: Callable[[Scene], Scene]) -> Plan:
+    """Where more is seen of what a way out leads to, one after which nothing goes on is none."""
+    options, refused = [], list(plan.refused)
+    for way in plan.options:
+        after = look(way.after)
+        restart = diagnose(after).prediction
+        if restart.outcome in GOES_ON:
+            options.append(replace(way, after=after))
+        else:
+            refused.append(Refusal(way.id, f"the restart after it would not go on: {'; '.join(restart.why)}"))
+    return replace(plan, options=tuple(options), refused=tuple(refused))
 
 
 def half_done(scene: Scene) -> tuple[WayOut, ...]:

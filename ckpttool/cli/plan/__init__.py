@@ -10,7 +10,10 @@ from ckpttool.cli.lazy import LazyGroup
 COMMANDS = {
     "rewind": ("ckpttool.cli.plan.batches:rewind", "Go back to the end of a batch, or to what was there at a time."),
     "drop-batch": ("ckpttool.cli.plan.batches:drop_batch", "Plan anew the batch that is planned and not committed."),
-    "offsets": ("ckpttool.cli.plan.offsets:offsets", "Let the next batch begin at other offsets of its Kafka topics."),
+    "offsets": (
+        "ckpttool.cli.plan.offsets:offsets",
+        "Let the next batch begin elsewhere in its Kafka topics or Delta tables.",
+    ),
     "clone": ("ckpttool.cli.plan.places:clone", "Copy the checkpoint to another place, for a query of its own."),
     "fork": ("ckpttool.cli.plan.places:fork", "Begin a new checkpoint at another place, where this one stands."),
     "relocate": (

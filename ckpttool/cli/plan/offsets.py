@@ -1,8 +1,8 @@
-"""`ckpt plan offsets`: where the next batch is to begin in the query's Kafka sources."""
+"""`ckpt plan offsets`: where the next batch is to begin in the query's Kafka sources, or Delta ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -32,6 +32,7 @@ Examples:
   ckpt plan offsets /data/checkpoints/orders --bootstrap-server kafka:9092 --from edited.json
   ckpt plan offsets /data/checkpoints/orders --bootstrap-server kafka:9092 --drop-topic refunds \\
     --option subscribe=orders
+  ckpt plan offsets /data/checkpoints/orders --set 0=version:41 --option path=/lake/clicks --sink /lake/orders
   ckpt plan offsets /data/checkpoints/orders --bootstrap-server old:9092 --cluster new:9092 --by-time""",
 )
 @click.option(
@@ -39,7 +40,8 @@ Examples:
     "moves",
     multiple=True,
     metavar="S",
-    help="[SOURCE:]TOPIC[:PARTITIONS]=N, earliest, latest, @TIME, +N or -N; PARTITIONS: 0,3-5.",
+    help="[SOURCE:]TOPIC[:PARTITIONS]=N, earliest, latest, @TIME, +N or -N; PARTITIONS: 0,3-5. Of a Delta source: "
+    "N=version:V[@TABLE].",
 )
 @click.option("--from", "file", metavar="FILE", help="All partitions, as ckpt kafka starting-offsets prints them.")
 @click.option(
@@ -52,11 +54,15 @@ Examples:
 @click.option("--by-time", is_flag=True, help="With --cluster: begin there at the time of the last record read here.")
 @planning_options
 def offsets(path: str, output: Output, storage: dict[str, str], **given: Any) -> int:
-    """Let the next batch begin at other offsets of its Kafka topics.
+    """Let the next batch begin elsewhere in its Kafka topics or Delta tables.
 
-    What the brokers do not have is refused, and so is what leaves a partition out. Rows that are read twice or never
-    are counted, and have to be accepted. A batch that is planned and not committed is dropped first, if no sink has it.
+    What the brokers do not have is refused, and so is what leaves a partition out; of a Delta table, to which --option
+    path=TABLE leads, what its log does not have. Rows that are read twice or never are counted, and have to be
+    accepted. A batch that is planned and not committed is dropped first, if no sink has it.
     """
+    from ckpttool.plan.wishes import SetOffsets
+    from ckpttool.plan.wishes.versions import parse_version_move
+
     moves, file, added, dropped = (given.pop(name) for name in ("moves", "file", "added", "dropped"))
     clusters, by_time = given.pop("clusters"), given.pop("by_time")
     if bool(clusters) != by_time:
@@ -65,6 +71,11 @@ def offsets(path: str, output: Output, storage: dict[str, str], **given: Any) ->
         raise click.UsageError("say what to change: --set, --from, --add-topic, --drop-topic, or --cluster --by-time")
     if clusters and (moves or file or added or dropped):
         raise click.UsageError("with --cluster --by-time all offsets follow from times")
+    if any(parse_version_move(text) for text in moves):
+        if file or added or dropped:
+            raise click.UsageError("--from, --add-topic and --drop-topic are Kafka's, and go without versions")
+        given["options"] = _with_table(given["options"], moves)
+        return plan_wish(SetOffsets(tuple(moves)), path, output, storage, given)
     if not given["servers"]:
         raise click.UsageError("offsets are held against what the brokers have: --bootstrap-server HOST:PORT")
     if clusters:
@@ -73,6 +84,17 @@ def offsets(path: str, output: Output, storage: dict[str, str], **given: Any) ->
     else:
         wish = _wish(open_scene(path, storage, given), given, (_listed(file), _parsed(moves)), _parsed(added), dropped)
     return plan_wish(wish, path, output, storage, given)
+
+
+def _with_table(options: Mapping[str, str], moves: Sequence[str]) -> Mapping[str, str]:
+    """Another table is also the one that the query reads then."""
+    from ckpttool.plan.wishes.versions import parse_version_move
+
+    tables = {move.table for move in map(parse_version_move, moves) if move and move.table}
+    given = {value for name, value in options.items() if name.lower() == "path"}
+    if len(tables | given) > 1:
+        raise click.UsageError("one table is looked at, and two are named: set one source after the other")
+    return {**options, "path": tables.pop()} if tables else options
 
 
 def _parsed(texts: Sequence[str]) -> list[OffsetMove]:

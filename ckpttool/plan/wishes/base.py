@@ -22,6 +22,10 @@ class Wish(Struct, frozen=True, tag_field="verb", omit_defaults=True, forbid_unk
     def versions(self, scene: Scene) -> tuple[int, ...] | None:
         """Those of the state on which it depends; None: as any way out."""
 
+    def moves_inputs(self) -> bool:
+        """Whether what the sources would read has to be looked at anew, where they stand then."""
+        return False
+
     def lacks(self, evidence: Evidence) -> bool:  # noqa: ARG002
         """Whether what it names is not there, which is another answer than that it cannot be had."""
         return False

@@ -1,4 +1,4 @@
-"""`offsets`: let the next batch begin where somebody says, in the Kafka sources of a query.
+"""`offsets`: let the next batch begin where somebody says, in the Kafka sources of a query; of Delta's see `versions`.
 
 Where the newest finished batch ended, in `offsets/C`, the next one begins; numbers of batches go on, so no sink skips
 what comes. What was planned above it is dropped first, if no sink has it. Brokers have to be asked: an offset that
@@ -24,6 +24,7 @@ from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.steps import replace_file
 from ckpttool.plan.wishes.base import Wish
 from ckpttool.plan.wishes.finished import where_finished
+from ckpttool.plan.wishes.versions import VersionMove, parse_version_move, set_versions
 from ckpttool.scene.scene import Scene
 from ckpttool.words import listed
 
@@ -34,8 +35,9 @@ Places = Mapping[tuple[int, str, int], int]  # source, topic, partition → wher
 
 
 class SetOffsets(Wish, frozen=True, tag="offsets"):
-    """`set`, `add`: one offset for one partition each, as `kafka.moves` spells them; `add` of topics that the query did
-    not read, `drop` of those that it will read no more. `elsewhere`: in another cluster, found by times of records."""
+    """`set`, `add`: one offset for one partition each, as `kafka.moves` spells them, or one version of a table; `add`
+    of topics that the query did not read, `drop` of those that it will read no more. `elsewhere`: in another cluster,
+    found by times of records."""
 
     set: tuple[str, ...] = ()
     add: tuple[str, ...] = ()
@@ -43,7 +45,19 @@ class SetOffsets(Wish, frozen=True, tag="offsets"):
     elsewhere: bool = False
 
     def repair(self, scene: Scene) -> Repair | Refusal:
-        return where_finished(scene, ID, self._set_in)
+        return where_finished(scene, ID, self._versions_in if self._versions else self._set_in)
+
+    def moves_inputs(self) -> bool:
+        return bool(self._versions)
+
+    @property
+    def _versions(self) -> tuple[VersionMove, ...]:
+        return tuple(filter(None, map(parse_version_move, self.set)))
+
+    def _versions_in(self, scene: Scene) -> Repair | Refusal:
+        if len(self._versions) < len(self.set) or self.add or self.drop:
+            return Refusal(ID, "versions of Delta tables and offsets of Kafka are set one after the other")
+        return set_versions(scene, ID, self._versions, STATE_COUNTS_TWICE)
 
     def _set_in(self, scene: Scene) -> Repair | Refusal:
         entry = scene.entry(scene.planned)

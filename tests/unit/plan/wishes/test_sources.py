@@ -134,3 +134,48 @@ def test_state_keeps_what_a_source_gave_it(tmp_path: Path) -> None:
         wish = ChangeSources(change, 0, order="1" if change == "drop" else None)  # type: ignore[arg-type]
         plan, _ = look(tmp_path, NOOP, wish=wish, state=True)
         assert [one for one in asked(way(plan)) if one.startswith("state")] == ids
+
+
+# -- names -------------------------------------------------------------------------------------------------------------
+
+
+def renamed(root: Path, old: str, new: str, story: str = TWO, version: int = 2) -> Plan:
+    build(root, story, offsets_version=version)
+    for batch in root.glob("offsets/*"):
+        batch.write_text(batch.read_text().replace("\n0:", "\norders:").replace("\n1:", "\nclicks:"))
+    if version == 2:
+        (root / "sources" / "0").rename(root / "sources" / "orders")
+        (root / "sources" / "1").rename(root / "sources" / "clicks")
+    return look(root, NOOP, wish=ChangeSources("rename", 0, names=(old, new)))[0]
+
+
+def test_a_source_may_have_another_name(tmp_path: Path) -> None:
+    option = way(renamed(tmp_path, "orders", "all_orders"))
+    written = {step.path: step.content for step in within_fence(option.steps) if isinstance(step, Write)}
+    assert list(written) == ["offsets/0", "offsets/1"]
+    for content in written.values():
+        assert [line.partition(":")[0] for line in content.split("\n")[2:]] == ["all_orders", "clicks"]
+    assert touched(option) == ["-sources/orders", ">sources/orders sources/all_orders"]
+    assert "all_orders" in {log.name for log in option.after.checkpoint.source_logs}
+    assert "begins anew" in (option.trap or "")
+
+
+def test_also_where_the_newest_batch_is_not_finished(tmp_path: Path) -> None:
+    option = way(renamed(tmp_path, "clicks", "views", "f0 k0-10 c | f1 k10-30"))
+    assert (option.after.is_replay, option.rows_lost, option.rows_duplicated) == (True, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "version", "why"),
+    [
+        ("orders", "all", 1, "name no source"),
+        ("nobody", "all", 2, "no source is called nobody: there are clicks, orders"),
+        ("orders", "clicks", 2, "is called clicks already"),
+        ("orders", "all orders", 2, "Spark takes letters"),
+        ("orders", "7", 2, "no number alone"),
+    ],
+)
+def test_but_not_every_name(old: str, new: str, version: int, why: str, tmp_path: Path) -> None:
+    plan = renamed(tmp_path, old, new, version=version)
+    assert not plan.options
+    assert why in plan.refused[0].why

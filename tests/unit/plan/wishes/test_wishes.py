@@ -44,6 +44,7 @@ EXAMPLES: tuple[Wish, ...] = (
     SetLedger(0),
     SetOffsets(("0:t:0=5",), ("0:u:0=0",), ("v",), elsewhere=True),
     ChangeSources("move", 0, 1, "1,0"),
+    ChangeSources("rename", 0, names=("orders", "all_orders")),
     Clone("/elsewhere", same_id=True),
     Fork("/elsewhere"),
     Relocate("/elsewhere", (("/in", "/in2"), ("s3a://b/in", "s3a://c/in"))),
