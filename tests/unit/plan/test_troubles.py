@@ -16,8 +16,8 @@ def test_every_rule_has_ways_out_or_a_refusal() -> None:
     assert known - BY_LAW.keys() == BEFORE_ALL_OTHERS
 
 
-# Nobody knows what there is, or nothing is wrong with it.
-NOTHING_TO_MEND = {"brokers-unanswered", "kafka-beginning-unknown", "partitions-added"}
+# Nobody knows what there is, nothing is wrong with it, or it is the query's own options.
+NOTHING_TO_MEND = {"brokers-unanswered", "kafka-beginning-unknown", "kafka-starting-position", "partitions-added"}
 
 
 def test_what_brokers_lack_has_ways_out_by_the_law_that_says_so() -> None:
