@@ -57,8 +57,11 @@ def apply_plan(plan: PlanFile, settings: ApplySettings, *, resumes: bool = False
 def plan_to_resume(url: str, storage: Storage = None, look_at: Sequence[str] = ()) -> PlanFile:
     store = _open(url, storage)
     plan_id = next(iter(applies.unfinished(store)), None)
-    if plan_id is None and remove_what_is_left(store):  # the last record was written, and the lock not let go
-        plan_id = next(iter(applies.all_of(store)[::-1]), None)
+    if plan_id is None:
+        remove_what_is_left(store)
+        plan_id = _newest_that_ended(
+            store, "done"
+        )  # killed after its last record: nothing is left to do, and it says so
     if plan_id is None:
         _mind_a_fence(store)
         raise NotFound("no apply is unfinished here", "ckpt undo PATH --list shows those that were carried out")
@@ -75,6 +78,9 @@ def plan_to_undo(
         return plan_found(store, found, url, storage or {}, look_at)
     if remove_what_is_left(store):
         return None
+    found = _newest_that_ended(store, "undone")
+    if found is not None:
+        return plan_found(store, found, url, storage or {}, look_at)
     _mind_a_fence(store)
     raise NotFound("nothing was applied here that could be taken back")
 
@@ -92,7 +98,9 @@ def take_back_plan(plan: PlanFile, settings: ApplySettings, *, only_looks: bool 
 
     def do(work: Work) -> None:
         if work.journal.end == "undone" and not work.is_fenced:
-            outcome.state, outcome.identical = "nothing_to_do", True
+            outcome.state = "nothing_to_do"
+            outcome.identical = all(work.now(change) == change.old for change in work.changes.every)
+            _say_was_done(outcome)
         elif only_looks:
             check(work)
         else:
@@ -166,6 +174,10 @@ def _newest(store: WritableStore) -> str | None:
     return next((one for one in reversed(applies.all_of(store)) if end_of(store, one) != "undone"), None)
 
 
+def _newest_that_ended(store: WritableStore, end: str) -> str | None:
+    return next((one for one in applies.all_of(store)[-1:] if end_of(store, one) == end), None)
+
+
 def _why_not(plan: PlanFile, storage: Storage) -> str | None:
     """In a few words: what `undo` would be refused for."""
     outcome = Outcome(plan.id, plan.option.id, undoes=True)
@@ -178,12 +190,16 @@ def _applied_before(work: Work) -> None:
     is_new &= all(work.seen(one) in ("new", None) for one in work.by_hand)
     if is_new and delta.all_in(work.tables, "new") and not work.is_fenced:
         work.outcome.state = "nothing_to_do"
-        for result in work.outcome.steps:
-            result.result = "was_done"
+        _say_was_done(work.outcome)
         return
     raise NotApplied(
         does_not_fit("the checkpoint", "as the plan left it", "changed since it was carried out", work.plan)
     )
+
+
+def _say_was_done(outcome: Outcome) -> None:
+    for result in outcome.steps:
+        result.result = "was_done"
 
 
 def _remove(work: Work) -> None:

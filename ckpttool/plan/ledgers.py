@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -81,7 +81,7 @@ def _rewound_delta(sink: SinkEvidence, batch: int, release: Release) -> Rewound 
     """Restoring alone is not enough: the table keeps the record of the batches whose rows are gone."""
     key = sink.key or ""
     own = [write for write in sink.writes if write.app_id == key and (write.batch_id or 0) > batch]
-    remaining = [write for write in own if not write.rows_lost and not write.empty]
+    to = sink.version_without(own)
     if not own:
         return f"its log does not show the batches above {batch} any more"
     steps: list[Step] = []
@@ -91,16 +91,14 @@ def _rewound_delta(sink: SinkEvidence, batch: int, release: Release) -> Rewound 
         return f"only Spark can write it ({listed(beyond)}), and Spark cannot lower what it has recorded for {key}"
     if not beyond:
         needed.append(DELTALAKE)
-    if remaining:
+    if to is not None:
         if sink.is_append_only:
             return "it forbids that rows are removed: delta.appendOnly"
-        first = min(write.version for write in own if write.version is not None)
-        if others := list(_others_since(sink.writes, key, first)):
-            return f"restoring it would undo what others wrote since: {listed(write.place for write in others)}"
-        if first == 0:
+        if others := sink.by_others(key, after=to):
+            return f"restoring it would undo what others did since: {listed(write.place for write in others)}"
+        if to < 0:
             return "the table began with a batch that is to be undone: there is no version to restore"
         was = max(write.version for write in sink.writes if write.version is not None)
-        to = first - 1
         steps.append(_restore_by_spark(sink.path, to, was, batch, release) if beyond
                      else _restore(sink.path, to, batch, release))  # fmt: skip
         spark_sql = f"spark-sql on the path is of Spark {spell_release(release)}"
@@ -109,12 +107,6 @@ def _rewound_delta(sink: SinkEvidence, batch: int, release: Release) -> Rewound 
         return Rewound(tuple(steps), (_without_rows(sink, batch),), tuple(needed), new_id=True)
     steps.append(record(sink.path, key, batch))
     return Rewound(tuple(steps), (lowered(sink, batch),), tuple(needed))
-
-
-def _others_since(writes: Iterable[SinkWrite], key: str, version: int) -> Iterator[SinkWrite]:
-    for write in writes:
-        if write.app_id != key and not write.empty and (write.version is None or write.version > version):
-            yield write
 
 
 def _restore(table: str, version: int, batch: int, release: Release) -> DeltaRestore:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -21,6 +21,9 @@ KEEP_NOTHING = ("noop", "memory")
 Verdict = Literal["written", "skipped_already_written", "skipped_rows_lost", "duplicated", "unknown"]
 # `recorded`: the record says that it has the batch, and no write shows when it got it.
 Has = Literal["rows", "recorded", "nothing", "rows-taken-out", "other-rows", "perhaps-rows", "not-known"]
+# Before a plan's id: the application of a commit to a Delta table that carried the plan out, or took it back.
+MARK_OF_APPLY, MARK_OF_UNDO = MARKS = ("ckpt-apply:", "ckpt-undo:")
+_TAKE_SINGLE_ROWS = ("DELETE", "MERGE", "UPDATE")
 HARMFUL: tuple[Verdict, ...] = ("skipped_rows_lost", "duplicated")
 
 
@@ -40,8 +43,9 @@ class SinkWrite(Struct, frozen=True):
 
     `place` is the table's version, the snapshot, or the file of the log. `rows_lost`: why its rows are there no longer;
     `unnoticed`: no reader fails for that; `taken_by`: the version that took them; `rows_unsure`: why that cannot be
-    told; `empty`: it added nothing that could be lost; `elsewhere`: the partition of another place in which its files
-    lie. `files`: what a file sink wrote, below its output; None: that is not known, or some of it is elsewhere."""
+    told; `empty`: it added nothing that could be lost; `takes`: it took out what had been there; `elsewhere`: the
+    partition of another place in which its files lie. `files`: what a file sink wrote, below its output; None: that is
+    not known, or some of it is elsewhere."""
 
     place: str
     timestamp_ms: int | None
@@ -51,6 +55,7 @@ class SinkWrite(Struct, frozen=True):
     operation: str | None = None
     rows: int | None = None
     empty: bool = False
+    takes: bool = False
     rows_lost: str | None = None
     unnoticed: bool = False
     rows_unsure: str | None = None
@@ -100,6 +105,32 @@ class SinkEvidence(Struct, frozen=True):
         """The last write of this batch."""
         found = (write for write in reversed(self.writes) if write.batch_id == batch_id and write.app_id == app_id)
         return next(found, None)
+
+    def version_without(self, batches: Sequence[SinkWrite]) -> int | None:
+        """The newest version in which no row of these writes is: it lies before the first of which there may be some
+        now, and not between another and what took that one out. None: there are none to be taken out."""
+        there = (one.version for one in batches if one.version is not None and self._may_be_there(one))
+        first = min(there, default=None)
+        if first is None:
+            return None
+        for one in sorted(batches, key=lambda one: one.version or 0, reverse=True):
+            if one.version is not None and one.taken_by is not None and one.version < first <= one.taken_by:
+                first = one.version
+        return first - 1
+
+    def _may_be_there(self, write: SinkWrite) -> bool:
+        """What takes single rows out may leave others of the same write."""
+        if write.empty or not write.rows_lost:
+            return not write.empty
+        taker = next((one for one in self.writes if one.version == write.taken_by), None)
+        return taker is not None and taker.operation in _TAKE_SINGLE_ROWS and not taker.empty
+
+    def by_others(self, key: str | None, after: int) -> list[SinkWrite]:
+        """What came into a table later or was taken out, and neither by this application nor by a plan, which only
+        moves what was there; a restore takes out what came later as well."""
+        ours = {one.version for one in self.writes if one.app_id == key or (one.app_id or "").startswith(MARKS)}
+        later = (one for one in self.writes if one.version is None or (one.version > after and one.version not in ours))
+        return [one for one in later if not one.empty or (one.takes and one.operation != "RESTORE")]
 
 
 class Logs(Struct, frozen=True):

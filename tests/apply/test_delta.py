@@ -21,7 +21,19 @@ from ckpttool.apply.sinks import delta
 from ckpttool.errors import Unavailable
 from ckpttool.plan import Rewind
 from tests.apply.dying import Killed, System, on
-from tests.apply.stages import FENCES, Stage, bodies, bury, carry_out, go_on, plan_for, sampled, take_back, tree_of
+from tests.apply.stages import (
+    FENCES,
+    Stage,
+    bodies,
+    bury,
+    carry_out,
+    copied,
+    go_on,
+    plan_for,
+    sampled,
+    take_back,
+    tree_of,
+)
 from tests.apply.test_killed import Trial, ended, kill
 from tests.builders import build
 from tests.conftest import run_ckpt
@@ -301,3 +313,77 @@ def test_between_two_tables_it_is_fenced_and_goes_on(tmp_path: Path) -> None:
     with on(System()):
         assert go_on(root).state == "applied"
     assert [rows_and_record(path, "job") for path in paths] == [([0, 1, 2, 3], 1)] * 2
+
+
+# -- a table that went back before -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def orders(tmp_path: Path) -> Path:
+    """A query of four batches, and beside it its table."""
+    table_at(tmp_path / "orders", "job")
+    root = build(tmp_path / "q", "f0 c | f1 c | f2 c | f3 c")
+    copied(root, tmp_path / "as-it-was")
+    return root
+
+
+def going_back(root: Path, to_batch: int) -> tuple[str, ...]:
+    return ("--sink", str(root.with_name("orders")), "--txn-app-id", "job", "--to-batch", str(to_batch))
+
+
+def goes_back(root: Path, to_batch: int) -> None:
+    quiet = ("--take", "rewind-to-batch", "--yes", "--settle", "0s", "--accept", "query-stopped", "--format", "json")
+    done = json.loads(run_ckpt("apply", str(root), *going_back(root, to_batch), *quiet).out)
+    assert done["state"] == "applied", done["reasons"]
+
+
+def is_taken_back(root: Path) -> None:
+    done = json.loads(run_ckpt("undo", str(root), "--yes", "--settle", "0s", "--format", "json").out)
+    assert (done["state"], done["identical"]) == ("undone", True), done["reasons"]
+
+
+def rows_are(root: Path, *rows: int, record: int) -> None:
+    assert rows_and_record(root.with_name("orders"), "job") == (list(rows), record)
+
+
+def write_batch(root: Path, batch: int, *rows: int) -> None:
+    """The query goes on, and its batch has these rows."""
+    import pyarrow
+    from deltalake import CommitProperties, Transaction, write_deltalake
+
+    written = CommitProperties(app_transactions=[Transaction("job", batch, NOW_MS)])
+    table = pyarrow.table({"id": list(rows)})
+    write_deltalake(str(root.with_name("orders")), table, mode="append", commit_properties=written)
+    for log in ("offsets", "commits", "sources/0"):
+        shutil.copy(root.with_name("as-it-was") / log / str(batch), root / log / str(batch))
+
+
+def test_what_was_taken_back_can_go_back_again(orders: Path) -> None:
+    """The commits of an apply, and of taking it back, are nobody else's."""
+    for to_batch, rows in ((1, range(4)), (2, range(6)), (0, range(2))):
+        goes_back(orders, to_batch)
+        rows_are(orders, *rows, record=to_batch)
+        is_taken_back(orders)
+        rows_are(orders, *range(8), record=3)
+
+
+def test_behind_an_earlier_way_back_a_batch_is_the_one_that_was_written_then(orders: Path) -> None:
+    """Batches 2 and 3 came twice, with other rows: those of the first time do not come again."""
+    goes_back(orders, 1)
+    write_batch(orders, 2, 4, 5, 6, 7)
+    write_batch(orders, 3, 8, 9)
+    goes_back(orders, 2)
+    rows_are(orders, *range(8), record=2)
+    is_taken_back(orders)
+    rows_are(orders, *range(10), record=3)
+
+
+@pytest.mark.parametrize("taken", ["id = 6", "id < 2"], ids=["of-what-goes", "of-what-stays"])
+def test_what_somebody_deleted_does_not_come_again(orders: Path, taken: str) -> None:
+    from deltalake import DeltaTable
+
+    DeltaTable(str(orders.with_name("orders"))).delete(taken)
+    told = run_ckpt("plan-recovery", str(orders), *going_back(orders, 2), "--format", "json")
+    plan = json.loads(told.out)
+    assert plan["options"] == []
+    assert any("version 4" in one["why"] for one in plan["refused"])

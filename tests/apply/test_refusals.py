@@ -218,6 +218,21 @@ def test_the_lock_of_somebody_who_is_gone_is_removed_and_nothing_else_offered(st
     assert not (stage.root / "_ckpt" / "lock").exists()
 
 
+def test_where_all_was_done_nothing_is_left_to_do(stage: Stage) -> None:
+    """Killed behind the last record: whoever goes on, or takes back, need not know that."""
+    assert stage.apply()["state"] == "applied"
+    new = tree_of(stage.root)
+    again = said("apply", "--resume", str(stage.root))
+    assert (again["exit"], again["state"], again["changed"]) == (0, "nothing_to_do", False)
+    assert tree_of(stage.root) == new
+    assert said("undo", str(stage.root))["state"] == "undone"
+    again = said("undo", str(stage.root))
+    assert (again["exit"], again["state"], again["identical"]) == (0, "nothing_to_do", True)
+    (stage.root / "commits" / "3").unlink()
+    assert said("undo", str(stage.root))["identical"] is False
+    assert run_ckpt("apply", "--resume", str(stage.root), "--yes").code == 4
+
+
 def test_what_somebody_else_keeps_in_our_place_stays(stage: Stage) -> None:
     for path in ("notes.txt", "applies/notes.txt", "applies/mine/plan.json", "applies/20260101T000000Z-000000/x"):
         place = stage.root / "_ckpt" / path

@@ -18,6 +18,7 @@ from ckpttool.apply.plan_file import PlanFile
 from ckpttool.apply.sinks.options import for_delta_rs
 from ckpttool.errors import CkptError, Refused, Unavailable
 from ckpttool.releases.delta import WRITTEN_BY_DELTA_RS
+from ckpttool.scene.sinks import MARK_OF_APPLY, MARK_OF_UNDO
 from ckpttool.storage.remote_errors import harmless
 from ckpttool.storage.urls import parse_url
 
@@ -196,7 +197,7 @@ def _told(change: TableChange, error: Exception) -> str:
 
 
 def _mark(change: TableChange, doing: Doing) -> str:
-    return f"ckpt-{doing}:{change.plan_id}"
+    return f"{MARK_OF_APPLY if doing == 'apply' else MARK_OF_UNDO}{change.plan_id}"
 
 
 def _transaction(app_id: str, version: int) -> Any:

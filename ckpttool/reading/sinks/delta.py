@@ -305,6 +305,7 @@ def _writes(window: Sequence[DeltaCommit]) -> Iterator[SinkWrite]:
             operation=commit.operation,
             rows=commit.metric("numOutputRows"),
             empty=not commit.added,
+            takes=bool(commit.removed) and not commit.rewrites,
             rows_lost=fate.lost,
             rows_unsure=fate.unsure,
             taken_by=fate.by,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -72,3 +74,53 @@ def test_what_is_skipped_as_written_is_held_and_what_is_skipped_and_lost_is_not(
     view = SinkView(table(7, *([own] if own else []), seen_from_ms=seen_from_ms), REPLAY)
     allowed = {True: ("skipped_already_written", "unknown"), False: ("skipped_rows_lost",), None: ("unknown",)}
     assert judge_sink(view).verdict in allowed[view.holds(5)]
+
+
+# -- a version to go back to -------------------------------------------------------------------------------------------
+
+
+def at(version: int, app_id: str | None = "q", batch: int | None = None, **fields: Any) -> SinkWrite:
+    return replace(SinkWrite(f"version {version}", 1, app_id, batch, version), **fields)
+
+
+def gone(version: int, by: int, **fields: Any) -> SinkWrite:
+    return at(version, rows_lost="why", taken_by=by, **fields)
+
+
+@pytest.mark.parametrize(
+    ("batches", "others", "version"),
+    [
+        ((at(3), at(4)), (), 2),
+        ((at(3, empty=True), at(4)), (), 3),
+        ((at(3, empty=True),), (), None),
+        ((gone(3, 5), at(7)), (at(5, None, operation="RESTORE"),), 6),  # written anew since
+        ((gone(3, 5), at(4)), (at(5, None, operation="DELETE"),), 2),  # 3 still had its rows
+        ((gone(2, 4), gone(3, 5), at(4)), (), 1),
+        ((gone(3, 4),), (at(4, None, operation="RESTORE"),), None),
+        ((gone(3, 4),), (at(4, None, operation="DELETE", empty=True),), None),
+        ((gone(3, 4),), (at(4, None, operation="DELETE"),), 2),  # of its rows only some
+        ((at(0),), (), -1),
+    ],
+)
+def test_the_newest_version_without_some_batches(
+    batches: tuple[SinkWrite, ...], others: tuple[SinkWrite, ...], version: int | None
+) -> None:
+    assert replace(SINK, writes=(*batches, *others)).version_without(batches) == version
+
+
+@pytest.mark.parametrize(
+    ("write", "is_others"),
+    [
+        (at(4, None), True),
+        (at(4, "other", 1), True),
+        (at(4), False),
+        (at(2, None), False),
+        (at(4, None, empty=True), False),
+        (at(4, None, empty=True, takes=True, operation="DELETE"), True),
+        (at(4, None, empty=True, takes=True, operation="RESTORE"), False),
+        (at(4, "ckpt-apply:20260101T000000Z-abcdef", 1), False),
+        (at(4, "ckpt-undo:20260101T000000Z-abcdef", 1), False),
+    ],
+)
+def test_what_others_did_to_a_table_since(write: SinkWrite, *, is_others: bool) -> None:
+    assert bool(replace(SINK, writes=(write,)).by_others("q", after=2)) == is_others
