@@ -25,41 +25,42 @@ def windows(place: jobs.Place, count: int) -> DataFrame:
     return counts.select(F.unix_timestamp("window.start").alias("id"))
 
 
-def writer_of(place: jobs.Place, sink: str, count: int) -> Any:
+def writer_of(place: jobs.Place, sink: str, count: int, path: str) -> Any:
     if sink == "windows":
-        return place.write(windows(place, count), "parquet", path=place.path("sink"))
+        return place.write(windows(place, count), "parquet", path=path)
     data = jobs.files(place, count).select("id").coalesce(1)
     if sink == "file":
-        return place.write(data, "parquet", path=place.path("sink"))
+        return place.write(data, "parquet", path=path)
     if sink == "delta":
-        return place.write(data, "delta", path=place.path("sink"))
+        return place.write(data, "delta", path=path)
     numbers = {"txnAppId": APP_ID} if sink == "delta-numbered" else {}
 
     def append(batch: DataFrame, batch_id: int) -> None:
         number = {"txnVersion": str(batch_id)} if numbers else {}
-        batch.write.format("delta").mode("append").options(**numbers, **number).save(place.path("sink"))
+        batch.write.format("delta").mode("append").options(**numbers, **number).save(path)
 
     writer = data.writeStream.foreachBatch(append)
     return writer.option("checkpointLocation", place.path(place.checkpoint))
 
 
 def answer(spark: SparkSession, request: dict[str, Any]) -> dict[str, Any]:
-    place = jobs.Place(spark, Path(request["root"]), "checkpoint")
+    place = jobs.Place(spark, Path(request["root"]), request["checkpoint"])
+    path = place.path(request["sink"])
     jvm: Any = spark._jvm
     jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
     if "sql" in request:
-        spark.sql(request["sql"].format(table=f"delta.`{place.path('sink')}`"))
+        spark.sql(request["sql"].format(table=f"delta.`{path}`"))
     elif "rows" in request:
-        if not (place.root / "sink").exists():
+        if not (place.root / request["sink"]).exists():
             return {"rows": []}
         reader = (
             spark.read.option("ignoreMissingFiles", "true").schema("id LONG")
             if request["rows"] == "parquet"
             else spark.read
         )
-        return {"rows": sorted(row.id for row in reader.format(request["rows"]).load(place.path("sink")).collect())}
+        return {"rows": sorted(row.id for row in reader.format(request["rows"]).load(path).collect())}
     else:
-        writer = writer_of(place, request["query"], request["count"])
+        writer = writer_of(place, request["query"], request["count"], path)
         trigger = {"once": True} if request["once"] else {"availableNow": True}
         query = writer.trigger(**trigger).start()
         query.awaitTermination()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,9 @@ import pytest
 
 from ckpttool.plan import Conf
 from tests.conftest import run_ckpt
-from tests.differential.test_kafka_vs_spark import REPOSITORY, SCRIPT, SPARKS
 from tests.differential.test_ways_out_vs_spark import files_listed
 from tests.differential.topics import Topics
-from tests.parts.kafka import Broker
-from tests.samples.process import JOBS, SparkProcess
+from tests.samples.process import SparkProcess
 from tests.take_steps import steps_of, take_steps
 
 pytestmark = pytest.mark.spark
@@ -102,20 +99,6 @@ class Query:
 
     def produced(self) -> list[str]:
         return self.topics.records[self.topic, 0]
-
-
-@pytest.fixture(scope="module")
-def topics() -> Iterator[Topics]:
-    with Broker() as broker:
-        yield Topics(broker.address)
-
-
-@pytest.fixture(scope="module", params=[pytest.param(SPARKS[0], marks=pytest.mark.at_length), SPARKS[1]])
-def running(request: pytest.FixtureRequest) -> Iterator[tuple[str, SparkProcess]]:
-    """One Spark at a time."""
-    path = [JOBS.parent, REPOSITORY]
-    with SparkProcess(request.param, ("kafka", "delta"), script=SCRIPT, path=path, brings_broker=False) as process:
-        yield request.param, process
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,10 @@ import confluent_kafka
 import pytest
 
 from tests.conftest import run_ckpt
-from tests.differential.test_kafka_vs_spark import REPOSITORY, SCRIPT, SPARKS
 from tests.differential.test_kafka_ways_out_vs_spark import Query
 from tests.differential.topics import Topics
 from tests.parts.kafka import Broker
-from tests.samples.process import JOBS, SparkProcess
+from tests.samples.process import SparkProcess
 from tests.unit.kafka.scenes import T0
 
 pytestmark = pytest.mark.spark
@@ -62,19 +61,6 @@ CASES = (
     Case("add", ("--add-topic", "T-2=6"), lambda t, u: [*t, *u[6:]], (0, 0), more, "T,T-2"),
     Case("drop", ("--drop-topic", "T"), lambda t, u: [*t[:30], *u], (10, 0), more, "T-2"),
 )
-
-
-@pytest.fixture(scope="module")
-def topics() -> Iterator[Topics]:
-    with Broker() as broker:
-        yield Topics(broker.address)
-
-
-@pytest.fixture(scope="module", params=[pytest.param(SPARKS[0], marks=pytest.mark.at_length), SPARKS[1]])
-def running(request: pytest.FixtureRequest) -> Iterator[tuple[str, SparkProcess]]:
-    path = [JOBS.parent, REPOSITORY]
-    with SparkProcess(request.param, ("kafka", "delta"), script=SCRIPT, path=path, brings_broker=False) as process:
-        yield request.param, process
 
 
 def begun(running: tuple[str, SparkProcess], topics: Topics, folder: Path, name: str, sink: str) -> Query:

@@ -50,23 +50,26 @@ COMPACTING = {"spark.sql.streaming.fileSink.log.compactInterval": "3"}
 
 @dataclass
 class Scene:
-    """One sink and its checkpoint on the disk, and the Spark that works on them."""
+    """One sink and its checkpoint on the disk, each by its name, and the Spark that works on them."""
 
     running: SparkProcess
     root: Path
     sink: str
     conf: dict[str, str] = field(default_factory=dict)
+    at: str = "checkpoint"
+    into: str = "sink"
 
     @property
     def checkpoint(self) -> Path:
-        return self.root / "checkpoint"
+        return self.root / self.at
 
     @property
     def table(self) -> Path:
-        return self.root / "sink"
+        return self.root / self.into
 
     def ask(self, **request: Any) -> dict[str, Any]:
-        return self.running.run({"root": str(self.root), "conf": self.conf, "workload": "", **request})
+        places = {"root": str(self.root), "checkpoint": self.at, "sink": self.into}
+        return self.running.run({**places, "conf": self.conf, "workload": "", **request})
 
     def sql(self, statement: str) -> None:
         done = self.ask(sql=statement)

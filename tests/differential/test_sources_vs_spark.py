@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import run_ckpt
-from tests.differential.test_kafka_vs_spark import REPOSITORY, SCRIPT, SPARKS
 from tests.differential.test_kafka_ways_out_vs_spark import Query
 from tests.differential.topics import Topics
-from tests.parts.kafka import Broker
-from tests.samples.process import JOBS, SparkProcess
+from tests.samples.process import SparkProcess
 
 pytestmark = [pytest.mark.spark, pytest.mark.at_length]
 
@@ -49,19 +46,6 @@ CASES = (
     Case(("move", "0", "1", "--order", "1,0"), ("b", "a")),
     Case(("reset", "1"), ("a", "b"), ("b",)),
 )
-
-
-@pytest.fixture(scope="module")
-def topics() -> Iterator[Topics]:
-    with Broker() as broker:
-        yield Topics(broker.address)
-
-
-@pytest.fixture(scope="module", params=SPARKS)
-def running(request: pytest.FixtureRequest) -> Iterator[tuple[str, SparkProcess]]:
-    path = [JOBS.parent, REPOSITORY]
-    with SparkProcess(request.param, ("kafka", "delta"), script=SCRIPT, path=path, brings_broker=False) as process:
-        yield request.param, process
 
 
 class United:
