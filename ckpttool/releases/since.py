@@ -109,6 +109,7 @@ KAFKA_ADMIN: Release = (3, 4, 0)  # offsets are asked of an admin client, not of
 KAFKA_REPLAY_VERIFIED: tuple[tuple[Release, Release], ...] = (((3, 4, 0), (3, 5, 7)), ((4, 0, 0), (4, 0, 2)))
 # In either line as long as Trigger.AvailableNow prepares by reading where the source began, at every start.
 KAFKA_BEGINNING_READ: tuple[tuple[Release, Release], ...] = (((3, 3, 0), (3, 5, 7)), ((4, 0, 0), (4, 0, 2)))
+KAFKA_RECORDS_PER_PARTITION: Release = (4, 0, 0)  # SPARK-49259: before, nobody reads maxRecordsPerPartition
 KAFKA_LOSS_CONDITIONS: Release = (4, 0, 0)  # losses of data have conditions, KAFKA_DATA_LOSS
 
 # -- Iceberg, by the Spark that it is built for ------------------------------------------------------------------------

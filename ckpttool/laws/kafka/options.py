@@ -12,6 +12,7 @@ from ckpttool.formats.names import parse_long
 from ckpttool.laws.base import REQUIREMENT
 from ckpttool.laws.kafka.base import LOAD, MAKE, Raised, Source, law
 from ckpttool.laws.state_errors import NO_SUCH_ELEMENT
+from ckpttool.releases import since
 from ckpttool.scene.scene import SUBSCRIPTIONS, Start, Trouble
 from ckpttool.words import listed, quote
 
@@ -69,7 +70,8 @@ def _strategy(start: Start) -> Raised | None:
 
 
 def _numbers(start: Start) -> Raised | None:
-    for name in ("minPartitions", "maxRecordsPerPartition"):
+    has_records = start.release >= since.KAFKA_RECORDS_PER_PARTITION
+    for name in ("minPartitions", *(("maxRecordsPerPartition",) if has_records else ())):
         given = start.option(name)
         if given is not None and (number := parse_long(given)) is None:
             return _NUMBER_FORMAT, None, f"For input string: {quote(given)}"

@@ -73,3 +73,7 @@ def test_what_its_own_parser_raises(options: Any, phase: str, raised: str) -> No
     error = diagnose(query(START, **options)).prediction.error
     assert error
     assert (error.phase, error.class_name) == (phase, raised)
+
+
+def test_before_4_0_nobody_reads_the_records_of_a_partition() -> None:
+    assert diagnose(query(START, release=(3, 5, 7), maxRecordsPerPartition="x")).prediction.outcome == "new_batch"
