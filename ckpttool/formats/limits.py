@@ -59,6 +59,8 @@ TABLE: Mapping[str, Limit] = {
     "row": Limit(4 * _MIB, "bytes of a row of state"),
     # Logs of 100,000 batches have 200,000 names with their checksums.
     "names": Limit(1_000_000, "names in a directory"),
+    # A query has one for each source.
+    "source-logs": Limit(1_000, "names in `sources`"),
     # Joins, aggregations and the like of one query; Spark numbers them from 0 on.
     "operators": Limit(100, "operators in `state`"),
     "partitions": Limit(20_000, "partitions of an operator"),

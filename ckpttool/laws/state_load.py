@@ -35,6 +35,7 @@ from ckpttool.scene.state_chain import (
     StoreFiles,
     chains,
     is_found,
+    listed_bases,
     sst_names,
 )
 from ckpttool.words import counted, listed
@@ -182,7 +183,7 @@ class _Loading:
         fault = Fault("stream", "it is there under another spelling", spark=error)
         return self.failure(f"{store.path}/{name}", fault, "misnamed")
 
-    def listed_bases(self, store: StoreFiles) -> list[tuple[str, int | None]]:
+    def listed_bases(self, store: StoreFiles) -> tuple[tuple[str, int | None], ...]:
         """All names that Spark takes for bases when it lists them; names with ids it takes apart differently."""
         suffix = BASE_SUFFIX[store.provider]
         exact_is_enough = store.provider == "hdfs" or f"{self.files.version}{suffix}" in store.names
@@ -191,9 +192,8 @@ class _Loading:
             or (self.release < since.REPAIR and exact_is_enough)
             or self.release < since.CHANGELOGS
         ):
-            return []
-        names = sorted(name for name in store.names if name.endswith(suffix) and "/" not in name)
-        return [(name, parse_long(name.removesuffix(suffix))) for name in names]
+            return ()
+        return listed_bases(store.names, suffix)
 
     def is_overlooked(self, store: StoreFiles, chain: Chain) -> bool:
         """A directory in a snapshot's place is a file that is not there; Spark used to look for an older one then."""

@@ -218,7 +218,9 @@ class _Loader:
 
     def load_source_logs(self, offsets: Mapping[int, OffsetLogEntry]) -> Iterator[SourceLog]:
         said = file_sources(offsets)
-        for name in sorted(self.list(layout.SOURCES), key=_natural):
+        names = sorted(self.list(layout.SOURCES), key=_natural)
+        self.bound(layout.SOURCES, "source-logs", len(names))
+        for name in names[: most("source-logs")]:
             if not name.startswith("."):
                 log = self.load_source_log(name, "file" if name in said else None)
                 yield self.with_shard_commits(log, offsets) if log.kind == "kinesis" else log

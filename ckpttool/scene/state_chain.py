@@ -6,11 +6,9 @@ Spark up to 4.1 takes the first chain or fails; later releases go on to older ba
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import takewhile
-from operator import neg
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -206,16 +204,16 @@ def next_change(store: StoreFiles, version: int) -> str:
 
 def base_versions(store: StoreFiles, version: int) -> list[int]:
     """The versions up to this one of which there is a base, descending; the empty state is always there."""
-    every = _bases(store.names, BASE_SUFFIX[store.provider])
-    return [*every[bisect_left(every, -version, key=neg) :], 0]
+    suffix = BASE_SUFFIX[store.provider]
+    numbers = {number for _, number in listed_bases(store.names, suffix) if number and 0 < number <= version}
+    return [*sorted((one for one in numbers if f"{one}{suffix}" in store.names), reverse=True), 0]
 
 
-@lru_cache(maxsize=8)  # each release that may come to load a store asks
-def _bases(names: frozenset[str], suffix: str) -> tuple[int, ...]:
-    """All there are, descending."""
-    numbers = (parse_long(name.removesuffix(suffix)) for name in names if name.endswith(suffix))
-    usable = {one for one in numbers if one is not None and one > 0 and f"{one}{suffix}" in names}
-    return tuple(sorted(usable, reverse=True))
+@lru_cache(maxsize=8)  # each release that may come to load a store asks, and of one store after the other
+def listed_bases(names: frozenset[str], suffix: str) -> tuple[tuple[str, int | None], ...]:
+    """All names that may be taken for bases, with the numbers that they stand for."""
+    found = sorted(name for name in names if name.endswith(suffix) and "/" not in name)
+    return tuple((name, parse_long(name.removesuffix(suffix))) for name in found)
 
 
 def loadable_versions(store: StoreFiles) -> frozenset[int] | None:

@@ -6,7 +6,7 @@ The changes are held in memory, the base is not: it may be a database far larger
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Set
 from heapq import heappop, heappush
 from itertools import chain, islice
 
@@ -108,7 +108,8 @@ class Changes:
         self._keys: dict[bytes, Change] = {}
         self._appended: set[bytes] = set()  # keys whose parts come after what the base has
         self._parts = 0
-        self._ranges: list[tuple[bytes, bytes]] = []
+        self._ranges: dict[tuple[bytes, bytes], int] = {}  # each with how many there were when it came last
+        self._removals = 0
         self._since: dict[bytes, int] = {}  # after how many ranges a key was put, where there were any
         self._held = held or Held()
 
@@ -116,8 +117,8 @@ class Changes:
         for kind, pairs in entries:
             if kind == "puts":
                 self._keys.update(pairs)
-                if self._ranges:
-                    self._since.update((key, len(self._ranges)) for key, _ in pairs)
+                if self._removals:
+                    self._since.update((key, self._removals) for key, _ in pairs)
             else:
                 for key, value in pairs:
                     self._apply(kind, key, value)
@@ -133,7 +134,8 @@ class Changes:
         elif kind == "merges":
             self._merge(key, value)
         else:
-            self._ranges.append((key, checked_rocksdb_value(key, value) if self.row_checksums else value))
+            self._removals += 1
+            self._ranges[key, checked_rocksdb_value(key, value) if self.row_checksums else value] = self._removals
 
     def keys(self) -> Set[bytes] | None:
         """Those that were touched; None if ranges were removed, of which no key is known."""
@@ -141,7 +143,7 @@ class Changes:
 
     def _merge(self, key: bytes, value: bytes) -> None:
         before = self._keys.get(key)
-        part = (len(self._ranges), value)
+        part = (self._removals, value)
         self._parts += 1
         if isinstance(before, list):
             before.append(part)
@@ -193,10 +195,11 @@ class Changes:
 class Removed:
     """Of each key, the last range that it lies in, counted from one; 0 for none."""
 
-    def __init__(self, ranges: Sequence[tuple[bytes, bytes]]) -> None:
+    def __init__(self, ranges: Mapping[tuple[bytes, bytes], int]) -> None:
+        """With their numbers."""
         self._points: list[bytes] = sorted({point for begin, end in ranges if begin < end for point in (begin, end)})
         self._last: list[int] = []  # of the keys from each point on, up to the next
-        beginning = sorted((begin, number, end) for number, (begin, end) in enumerate(ranges, 1) if begin < end)
+        beginning = sorted((begin, number, end) for (begin, end), number in ranges.items() if begin < end)
         open_ones: list[tuple[int, bytes]] = []
         at = 0
         for point in self._points:

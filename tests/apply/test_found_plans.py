@@ -75,12 +75,16 @@ def test_a_link_to_the_checkpoint_is_the_checkpoint(tmp_path: Path) -> None:
     assert run_ckpt("undo", str(tmp_path / "link"), *QUIET).code == 0
 
 
-ELSEWHERE = ("webhdfs://{}.invalid:9870/x", "s3a://{}/x", "http://{}.invalid/x", "abfss://c@{}.dfs.core.windows.net/x")
+ELSEWHERE = ("abfss://c@{}.dfs.core.windows.net/x", "webhdfs://{}.invalid:9870/x", "s3a://{}/x", "http://{}.invalid/x")
 
 
 def with_other_texts(plan: Path, change: Callable[[str], str]) -> Iterator[None]:
-    """The plan with one of its texts changed at a time."""
+    """The plan with all that it says of the sink changed together, then with one of its texts at a time."""
     told = json.loads(plan.read_bytes())
+    sink = told["asked"]["sinks"][0]
+    for _ in ELSEWHERE:
+        save(plan, json.loads(json.dumps(told).replace(sink, change(""))))
+        yield
     for holder, key in list(leaves(told)):
         before, holder[key] = holder[key], change(holder[key])
         save(plan, told)

@@ -509,3 +509,14 @@ def test_operators_and_partitions_are_looked_at_up_to_a_number(tmp_path: Path) -
     assert "--read-limit operators=3" in told["state"]
     assert "--read-limit partitions=3" in told["state/0"]
     assert json.loads(inspected.out)["next_batch"]["outcome"] == "unknown"
+
+
+def test_of_very_many_sources_the_first_are_looked_at(tmp_path: Path) -> None:
+    root = build(tmp_path / "ck", "f0 c | f1 c")
+    for number in range(1, 5):
+        (root / "sources" / str(number)).mkdir()
+    with limits.changed({"source-logs": 2}):
+        read = load_checkpoint(LocalStore(str(root)))
+    (told,) = read.faults
+    assert [log.name for log in read.source_logs] == ["0", "1"]
+    assert (told.path, told.message.split(": ")[1]) == ("sources", "--read-limit source-logs=5 would read it")

@@ -120,3 +120,13 @@ def test_ranges_and_merges_cost_as_much_each_however_many_there_are() -> None:
         return Counted.compared
 
     assert compared(2000) < 2.5 * compared(1000)
+
+
+def test_a_range_that_is_removed_again_and_again_is_held_once() -> None:
+    changes = Changes(b",", row_checksums=False)
+    again: list[Batch] = [("range_deletes", [(b"a", b"c")]), ("puts", [(b"b", b"")])]
+    with limits.changed({"entries": 10}):
+        for _ in range(100):
+            changes.apply(again)
+        changes.apply([("range_deletes", [(b"a", b"b")])])
+    assert list(changes.over([(b"a", b""), (b"c", b"")])) == [(b"c", b""), (b"b", b"")]
