@@ -56,3 +56,14 @@ def test_answers_that_come_too_late_are_none(checkpoint: Path) -> None:
     with MockBroker("orders", PARTITIONS) as mock:
         mock.is_slow(TIMEOUT_S * 1000 + 2000)
         said(diff(mock.address, checkpoint), 5, "no answer within", mock.address)
+
+
+def test_a_broker_that_answers_for_half_of_the_partitions_leaves_the_others_unknown(checkpoint: Path) -> None:
+    with MockBroker("orders", PARTITIONS) as mock:
+        mock.leave_without_leader(1)
+        told = diff(mock.address, checkpoint, "--format", "json")
+        shown = json.loads(told.out)
+    assert (told.code, shown["verdict"]) == (5, "unknown")
+    told_of = {one["partition"]: one["status"] for one in shown["sources"][0]["topics"][0]["partitions"]}
+    assert told_of == {0: "ok", 1: "unknown", 2: "ok"}
+    assert "orders-1 is not told" in shown["headline"]

@@ -55,6 +55,10 @@ class MockBroker:
         many = (ctypes.c_int * len(errors))(*errors)
         self._call("rd_kafka_mock_push_request_errors_array", request, ctypes.c_size_t(len(errors)), many)
 
+    def leave_without_leader(self, partition: int) -> None:
+        nobody = -1
+        self._call("rd_kafka_mock_partition_set_leader", self._topic.encode(), partition, nobody)
+
     def is_slow(self, milliseconds: int) -> None:
         self._call("rd_kafka_mock_broker_set_rtt", _BROKER, milliseconds)
 

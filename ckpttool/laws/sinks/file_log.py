@@ -14,6 +14,7 @@ from ckpttool.scene.scene import Failure, Scene
 from ckpttool.scene.sinks import SinkVerdict, SinkView
 
 _IS_A_FUNCTION = "a batch function leaves no such log: if one writes here, give foreachBatch in place of its path"
+_WAS_A_TABLE = "if a Delta table was here, restore its _delta_log"
 RESTORE_ENTRIES = "bring the missing entries back, or write one compact entry that lists the existing data files"
 
 
@@ -34,7 +35,7 @@ def _broken(view: SinkView, _: SinkVerdict, seen: Horizon) -> Iterator[Finding]:
         message = f"if a file sink writes here: {message}"
         yield Finding("spark-metadata-missing-or-moved", "warning", path, message, next_step=_IS_A_FUNCTION)
         return
-    step = f"{RESTORE_ENTRIES}; {_IS_A_FUNCTION}" if view.sink.log_gone else RESTORE_ENTRIES
+    step = f"{RESTORE_ENTRIES}; {_WAS_A_TABLE}; {_IS_A_FUNCTION}" if view.sink.log_gone else RESTORE_ENTRIES
     yield Finding("spark-metadata-missing-or-moved", "error", path, message, next_step=step)
 
 

@@ -16,7 +16,7 @@ from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE, LONG_MAX
 from ckpttool.formats.file_log import is_compaction_id, live_log_ids
-from ckpttool.laws.base import REQUIREMENT, error_of, rename_refused
+from ckpttool.laws.base import REQUIREMENT, UNREAD, error_of, rename_refused
 from ckpttool.laws.inputs.delta_errors import LOG_WITH_HOLE
 from ckpttool.model import Finding, LogNames
 from ckpttool.releases import Release, since
@@ -135,7 +135,7 @@ def _cannot_read(view: SinkView, batch: int, interval: int, release: Release) ->
 
 def _damaged(view: SinkView, entries: Sequence[int]) -> Finding | None:
     paths = {f"{LOG}/{name}" for one in entries for name in (one, layout.compact(one))} if view.sink.faults else set()
-    return next((fault for fault in view.sink.faults if fault.path in paths), None)
+    return next((fault for fault in view.sink.faults if fault.path in paths and fault.id not in UNREAD), None)
 
 
 def _cannot_write(view: SinkView, names: LogNames, batch: int, interval: int, release: Release) -> Failure | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ckpttool.errors import MalformedFile, Unavailable
+from ckpttool.errors import LeftUnread, MalformedFile, Unavailable
 from ckpttool.laws.sinks.base import REFILL, SinkLaw, said
 from ckpttool.laws.sinks.horizon import spell_missing, spell_unreadable, writes_per_batch
 from ckpttool.model import Finding
@@ -37,7 +37,8 @@ def _unread(view: SinkView, finding: str) -> SinkVerdict:
 def _damaged(scene: Scene) -> Failure | Doubt | None:
     for sink in scene.sinks:
         if isinstance(sink.error, MalformedFile):
-            why = f"the log of the sink {sink.path} is damaged: {sink.error.told}"
+            what = "was not read" if isinstance(sink.error, LeftUnread) else "is damaged"
+            why = f"the log of the sink {sink.path} {what}: {sink.error.told}"
             spark = sink.error.spark if sink.kind == "delta" else None
             if scene.release < since.MALFORMED_RECORD or spark is None or not spark.class_name.startswith(_JACKSON):
                 return Doubt(why)

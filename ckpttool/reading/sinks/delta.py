@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ckpttool.errors import CkptError, MalformedFile, NotFound, told_of
+from ckpttool.errors import CkptError, InFile, LeftUnread, MalformedFile, NotFound
 from ckpttool.formats import layout
 from ckpttool.formats.delta_log import (
     CAN_TELL,
@@ -142,8 +142,12 @@ def window_of(names: DeltaLogNames) -> list[int]:
 def read_commits(store: Store, versions: Sequence[int]) -> Iterator[DeltaCommit]:
     """Raises what is wrong with one of them."""
     for version, body in zip(versions, read_bodies(store, versions), strict=True):
-        with told_of(_commit_path(version)):
+        try:
             yield parse_commit(body, version)
+        except LeftUnread:
+            raise
+        except MalformedFile as error:
+            raise InFile(_commit_path(version), error) from None
 
 
 def read_bodies(store: Store, versions: Sequence[int]) -> Iterator[bytes]:

@@ -10,12 +10,12 @@ from urllib.parse import unquote
 
 from msgspec.structs import replace
 
-from ckpttool.errors import CkptError, MalformedFile
+from ckpttool.errors import CkptError, LeftUnread, MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.file_log import parse_sink_log
 from ckpttool.formats.limits import Room
 from ckpttool.formats.names import parse_log_names, parse_long, without_directories
-from ckpttool.model import Finding, LogNames, SinkFileEntry, SparkError
+from ckpttool.model import Finding, LogNames, SinkFileEntry
 from ckpttool.scene.compaction import LOG
 from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkWrite
 from ckpttool.storage.store import Store, is_directory
@@ -28,6 +28,10 @@ _PARTITION = re.compile(r"[^=]+=.*")
 _SUCCESS = "_SUCCESS"
 # The first task of a batch makes a file, whether it has rows or not; only in partitions it does not.
 _NAMES_NOTHING = "its entry names no file, and each batch makes one"
+# Spark takes all of the log into the driver's memory whenever it compacts it, and whoever reads the output does too.
+_SHRINK = (
+    "see that Spark's driver has memory for all of the log: the file sink's option `retention` has it forget old files"
+)
 _BATCHES_READ = 200  # twice what a checkpoint keeps by default: all that can be replayed
 
 
@@ -102,12 +106,17 @@ def _entries(name: str, body: bytes | CkptError, room: Room, faults: list[Findin
         room.take(body)
         return parse_sink_log(body)
     except CkptError as error:
-        faults.append(Finding("sink-log-unreadable", "warning", name, error.message, spark=_spark_of(error)))
+        faults.append(_fault(name, error))
         return None
 
 
-def _spark_of(error: CkptError) -> SparkError | None:
-    return error.spark if isinstance(error, MalformedFile) else None
+def _fault(name: str, error: CkptError) -> Finding:
+    """What we did not read is no damage."""
+    if isinstance(error, LeftUnread):
+        return Finding("unreadable", "warning", name, error.message, next_step=_SHRINK)
+    if isinstance(error, MalformedFile):
+        return Finding("sink-log-unreadable", "warning", name, error.message, spark=error.spark)
+    return Finding("unreadable", "warning", name, error.message, next_step=error.next_step)
 
 
 def _write(

@@ -71,6 +71,13 @@ def test_an_entry_that_cannot_be_read_stops_readers_and_the_compaction() -> None
     assert fails(older, at(11)) is None, "nobody opens what was compacted"
 
 
+def test_an_entry_that_was_not_read_is_no_alarm() -> None:
+    fault = Finding("unreadable", "warning", "_spark_metadata/3", "99 bytes, and 9 are read at most")
+    unread = replace(output(*map(str, range(6))), faults=(fault,))
+    assert (seen(unread, at(6)).failure, seen(unread, at(6)).unreadable) == (None, None)
+    assert said(unread, at(6)) == ("written", ["unreadable warning"])
+
+
 def test_data_files_that_are_gone_are_told_with_their_batches() -> None:
     lost = write(2, app_id=None, rows_lost="its file `x` is gone")
     verdict = judge_sink(SinkView(replace(output(*map(str, range(5))), writes=(lost,)), DONE))

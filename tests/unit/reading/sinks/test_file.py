@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ckpttool.formats import limits
 from ckpttool.model import SinkFileEntry
 from ckpttool.reading.sinks import load_sink
 from ckpttool.scene.sinks import SinkEvidence
@@ -105,3 +106,15 @@ def test_a_torn_entry_is_a_fault(tmp_path: Path) -> None:
     evidence = load_sink(str(tmp_path / "out"), query_id=Q)
     assert [one.id for one in evidence.faults] == ["sink-log-unreadable"]
     assert evidence.ledger[0].batch_id == 1
+
+
+def test_a_log_that_is_too_large_to_be_read_is_not_damaged(tmp_path: Path) -> None:
+    with limits.changed({"sink-log": 100}):
+        evidence = output(tmp_path / "out", {"0": [0], "1": [1, 2, 3]})
+    assert [(fault.id, fault.path) for fault in evidence.faults] == [
+        ("unreadable", "_spark_metadata/0"),
+        ("unreadable", "_spark_metadata/1"),
+    ]
+    assert "--read-limit sink-log=" in evidence.faults[0].message
+    assert "`retention`" in (evidence.faults[0].next_step or "")
+    assert [entry.batch_id for entry in evidence.ledger] == [1], "its names tell how far it reaches"
