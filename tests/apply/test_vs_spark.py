@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -82,8 +83,15 @@ def starts(scene: Scene) -> str | None:
     return error["message"] if error else None
 
 
-# One after the other on the same Spark, which takes its time to start.
-@pytest.mark.parametrize("case", [f"{spark} {what}" for spark in SPARKS for what in ("file", "delta", "control")])
+def cases() -> Iterator[Any]:
+    """One after the other on the same Spark, which takes its time to start."""
+    for spark in SPARKS:
+        for what in ("file", "delta", "control"):
+            gates = spark == SPARKS[-1] or what == "file"
+            yield pytest.param(f"{spark} {what}", marks=() if gates else pytest.mark.at_length)
+
+
+@pytest.mark.parametrize("case", list(cases()))
 def test_spark_runs_on_old_or_new_or_not_at_all(stage: Stage, case: str, tmp_path: Path) -> None:
     spark, what = case.split()
     if what == "control":
