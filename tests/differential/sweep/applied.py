@@ -1,6 +1,6 @@
 """Ways out, carried out by `ckpt apply` on checkpoints that real Spark left and that were damaged; then it starts.
 
-    python -m tests.differential.sweep.applied --spark 4.2.0 [--limit 130] [--seconds 400]
+    python -m tests.differential.sweep.applied --spark 4.2.0 [--needs delta] [--limit 130] [--seconds 400]
 
 Each recorded restart of the sweep whose checkpoint has a way out is laid at its place again, planned for, carried out,
 and started by the same release; and of sound ones, going back. Beside it stands its twin: carried out and taken back,
@@ -41,7 +41,7 @@ from tests.differential.sweep.run import flatten, read, verdict, write
 
 SUITE = "applied"
 FROM = ("cases", "tables")  # the suites whose checkpoints are mended
-MOST = 14  # of one way
+MOST = 14  # of one way, among queries that need nothing but Spark, and among those with Delta tables
 SLOW = ("window-changelog-snapshots", "with-state-changelog-each")  # each of which takes a minute
 DRAINED = ("file", "delta")  # sources that hold the same rows for whoever reads them to the end
 GO_BACK = (1, 2, 3)  # so many batches, where nothing is wrong
@@ -197,22 +197,25 @@ def _without_tables(tree: Tree) -> Tree:
 # -- all of them -------------------------------------------------------------------------------------------------------
 
 
-def sweep(spark: str, sparks: Sparks, limit: int, seconds: float, seed: int) -> None:
+def sweep(spark: str, sparks: Sparks, limit: int, seconds: float, seed: int, needs: str | None = None) -> None:
     """One of each way for each base, and of no way too many. What is kept is not done again."""
     made, began = {base.name: base for base in bases(spark)}, time.monotonic()
     kept = read(spark, SUITE).values()
-    seen, taken = {(one["base"], one["way"]) for one in kept}, Counter(one["way"] for one in kept)
+    seen = {(one["base"], one["way"]) for one in kept}
+    taken = Counter((made[name].needs, way) for name, way in seen)
+    asked = {name: base for name, base in made.items() if needs is None or needs in base.needs}
     with Restarter(spark, sparks) as restarter, cases_file(spark, SUITE).open("a") as out:
         applier = Applier(spark, restarter)
-        for task in _tasks(spark, made, seed, sparks.log.parent):
+        for task in _tasks(spark, asked, seed, sparks.log.parent):
             if len(seen) >= limit or time.monotonic() - began > seconds:
                 break
-            if (task.case["base"], task.way) in seen or taken[task.way] >= MOST:
+            base = made[task.case["base"]]
+            if (base.name, task.way) in seen or taken[base.needs, task.way] >= MOST:
                 continue
-            seen.add((task.case["base"], task.way))
-            taken[task.way] += 1
+            seen.add((base.name, task.way))
+            taken[base.needs, task.way] += 1
             try:
-                found = applier.record(made[task.case["base"]], task, with_twin=len(seen) % 3 == 0)
+                found = applier.record(base, task, with_twin=len(seen) % 3 == 0)
             except Inapplicable as reason:
                 print(f"left out, {reason}: {task.id}", flush=True)
                 continue
@@ -238,10 +241,11 @@ def main() -> None:
     parser.add_argument("--spark", required=True)
     parser.add_argument("--limit", type=int, default=150, help="how many cases there shall be")
     parser.add_argument("--seconds", type=float, default=3600, help="begin none after this time")
+    parser.add_argument("--needs", choices=["delta"], help="only queries that read or write its tables")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ckpttool-sweep-") as folder:
-        sweep(given.spark, Sparks(given.spark, Path(folder)), given.limit, given.seconds, given.seed)
+        sweep(given.spark, Sparks(given.spark, Path(folder)), given.limit, given.seconds, given.seed, given.needs)
 
 
 if __name__ == "__main__":
