@@ -223,8 +223,8 @@ def _rewound_iceberg(sink: SinkEvidence, batch: int) -> Rewound | str:
     if write is None:
         return f"its history does not show the snapshot of batch {batch} any more"
     after = sink.writes[sink.writes.index(write) + 1 :]
-    if others := [other for other in after if other.app_id != sink.key and not other.empty]:
-        return f"rolling it back would undo what others wrote since: {listed(other.place for other in others)}"
+    if others := [other for other in after if other.app_id != sink.key and other.changes_rows]:
+        return f"rolling it back would undo what others did since: {listed(other.place for other in others)}"
     if write.version is None:
         return f"its history does not number the snapshot of batch {batch}"
     step = Spark(

@@ -63,6 +63,11 @@ class SinkWrite(Struct, frozen=True):
     taken_by: int | None = None
     files: tuple[str, ...] | None = None
 
+    @property
+    def changes_rows(self) -> bool:
+        """A restore takes out only what had come since."""
+        return not self.empty or (self.takes and self.operation != "RESTORE")
+
 
 class SinkEvidence(Struct, frozen=True):
     """What was read of one sink.
@@ -127,10 +132,10 @@ class SinkEvidence(Struct, frozen=True):
 
     def by_others(self, key: str | None, after: int) -> list[SinkWrite]:
         """What came into a table later or was taken out, and neither by this application nor by a plan, which only
-        moves what was there; a restore takes out what came later as well."""
+        moves what was there."""
         ours = {one.version for one in self.writes if one.app_id == key or (one.app_id or "").startswith(MARKS)}
         later = (one for one in self.writes if one.version is None or (one.version > after and one.version not in ours))
-        return [one for one in later if not one.empty or (one.takes and one.operation != "RESTORE")]
+        return [one for one in later if one.changes_rows]
 
 
 class Logs(Struct, frozen=True):

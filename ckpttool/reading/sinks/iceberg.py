@@ -18,6 +18,7 @@ from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkWrite
 from ckpttool.storage.store import Store
 
 METADATA = "metadata"
+_TAKE_OUT = ("overwrite", "delete")  # of the operations of a snapshot
 
 
 def is_iceberg(store: Store) -> bool:
@@ -73,6 +74,7 @@ def _writes(snapshots: Sequence[IcebergSnapshot]) -> Iterator[SinkWrite]:
             operation=snapshot.summary.get("operation"),
             rows=snapshot.count("added-records"),
             empty=not snapshot.count("added-records") and not snapshot.count("added-data-files"),
+            takes=snapshot.summary.get("operation") in _TAKE_OUT,
             rows_lost=lost,
             rows_unsure=unsure,
             taken_by=by,
@@ -93,7 +95,7 @@ def _fates(snapshots: Iterable[IcebergSnapshot]) -> Iterator[tuple[str | None, s
             yield None, f"the {unsure.summary['operation']} of snapshot {unsure.id} may have removed its rows", None
         else:
             yield None, None, None
-        if one.summary.get("operation") in ("overwrite", "delete"):
+        if one.summary.get("operation") in _TAKE_OUT:
             touched = _of_two_queries((*touched, one))
             if one.count("total-records") == (one.count("added-records") or 0):
                 replaced = _of_two_queries((one, *replaced))

@@ -59,6 +59,16 @@ def test_an_iceberg_table_is_rolled_back_by_a_person(tmp_path: Path) -> None:
     assert subprocess.run(["bash", "-c", f"set -e\n{step.shell}\ntrue"], check=False).returncode == 1
 
 
+@pytest.mark.parametrize("takes", [True, False])
+def test_an_iceberg_table_from_which_others_deleted_is_not_rolled_back(tmp_path: Path, *, takes: bool) -> None:
+    writes = [SinkWrite(f"snapshot {one}7", EPOCH_MS * 2, QUERY_ID, one, one * 10 + 7, rows=10) for one in range(3)]
+    writes.append(SinkWrite("snapshot 37", EPOCH_MS * 2, version=37, operation="delete", empty=True, takes=takes))
+    sink = replace(delta(0, 1, 2), kind="iceberg", writes=tuple(writes))
+    plan, _ = look(build(tmp_path, STORY), sink, wish=Rewind(to_batch=1))
+    assert bool(plan.options) != takes
+    assert any("snapshot 37" in refusal.why for refusal in plan.refused) == takes
+
+
 def test_one_that_is_found_by_its_place_is_in_a_catalog_of_that_place(tmp_path: Path) -> None:
     writes = tuple(SinkWrite(f"snapshot {one}", EPOCH_MS * 2, QUERY_ID, one, one, rows=10) for one in range(3))
     sink = replace(delta(0, 1, 2, path="/lake/db/it`s"), kind="iceberg", writes=writes, by_place=True)
