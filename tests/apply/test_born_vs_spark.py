@@ -1,0 +1,124 @@
+"""Real Spark on a checkpoint that came into being at another place, as a clone of one or as its fork.
+
+It starts where the plan says, in a sink of its own or in the same; taken back before, nothing of it is there. The old
+one is untouched, and goes on as if nothing had been.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.apply.test_wishes_vs_spark import QUIET, check_start, told, uncommitted
+from tests.differential.test_fence_vs_spark import Stage, everything_once
+from tests.differential.test_sinks_vs_spark import BATCHES, LAST, ROWS, SPARKS, Scene
+from tests.take_steps import files_below
+
+pytestmark = [pytest.mark.spark, pytest.mark.extras]
+
+OWN, SAME = ("sink-of-its-own",), ("one-of-both",)
+
+
+def of_files(first: int, last: int) -> Counter[int]:
+    return Counter(range(first * ROWS, (last + 1) * ROWS))
+
+
+@dataclass(frozen=True)
+class Born:
+    """`into`: the sink of the new query. `rows`: in it, when one more file has come; None: windows, of which those have
+    to come that the old query tells next."""
+
+    words: tuple[str, ...]
+    sink: str
+    accepts: tuple[str, ...]
+    rows: Counter[int] | None
+    into: str = "sink"
+    make: Callable[[Scene], object] = lambda _: None
+    gates: bool = False
+
+    def __str__(self) -> str:
+        return f"{' '.join(self.words)} {self.sink} into {self.into}"
+
+
+CASES = (
+    Born(("clone", "--same-id"), "delta", SAME, everything_once(BATCHES + 1), make=uncommitted, gates=True),
+    Born(("clone", "--same-id"), "file", SAME, everything_once(BATCHES + 1), make=uncommitted),
+    Born(("clone", "--new-id"), "delta", OWN, of_files(LAST, BATCHES), into="another", make=uncommitted),
+    Born(("clone", "--new-id"), "file", OWN, of_files(BATCHES, BATCHES), into="another"),
+    Born(("clone", "--new-id"), "windows", OWN, None, into="another"),
+    # No file tells it from a query that began anew and comes to what the table has.
+    Born(("fork",), "delta", (*OWN, "rows-twice"), everything_once(BATCHES + 1), gates=True),
+    Born(("fork",), "delta", OWN, of_files(BATCHES, BATCHES), into="another"),
+)
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    made = Stage(tmp_path_factory.mktemp("born"))
+    yield made
+    made.close()
+
+
+def planned(born: Born, old: Scene, new: Scene, spark: str, plan: Path) -> dict[str, Any]:
+    verb, *rest = born.words
+    words = (str(old.checkpoint), str(new.checkpoint), *rest, "--sink", str(new.table))
+    found = told("plan", verb, *words, "--spark-version", spark, "--out", str(plan))
+    assert found["exit"] in (0, 1), found["refused"]  # 1: what is told of the sink besides stays an error
+    assert [one["id"] for one in found["option"]["conditions"] if one["who"] == "you"] == [*born.accepts]
+    restart: dict[str, Any] = found["restart"]
+    return restart
+
+
+def carried_out(born: Born, plan: Path) -> None:
+    done = told("apply", str(plan), *QUIET, *(part for one in born.accepts for part in ("--accept", one)))
+    assert (done["exit"], done["state"], done["kept"]) == (0, "applied", True), done
+
+
+def recorded(scene: Scene) -> dict[str, int]:
+    """By the table's own record: the last batch of each query."""
+    actions = [json.loads(line) for version in scene.versions() for line in version.read_text().splitlines()]
+    return {one["txn"]["appId"]: one["txn"]["version"] for one in actions if "txn" in one}
+
+
+def cases() -> Iterator[Any]:
+    for spark in SPARKS:
+        for born in CASES:
+            marks = () if born.gates and spark == SPARKS[-1] else (pytest.mark.at_length,)
+            yield pytest.param(spark, born, id=f"{spark} {born}", marks=marks)
+
+
+@pytest.mark.parametrize(("spark", "born"), list(cases()))
+def test_the_new_one_starts_where_the_old_one_stands(spark: str, born: Born, stage: Stage, tmp_path: Path) -> None:
+    old = stage.scene(spark, born.sink)
+    born.make(old)
+    new, before = replace(old, at="copy", into=born.into), files_below(old.checkpoint)
+    promise = planned(born, old, new, spark, tmp_path / "plan.json")
+    carried_out(born, tmp_path / "plan.json")
+    assert told("undo", str(new.checkpoint), *QUIET)["state"] == "undone"
+    assert not new.checkpoint.exists()
+    carried_out(born, tmp_path / "plan.json")
+    assert files_below(old.checkpoint) == before
+    had, ids = old.rows(), {old.query_id(): LAST}
+    check_start(new, promise)
+    assert files_below(old.checkpoint) == before
+    refused = told("undo", str(new.checkpoint), *QUIET)
+    assert (refused["exit"], refused["reasons"][0]["id"]) == (6, "query-ran-since")
+    assert (new.query_id() == old.query_id()) == ("--same-id" in born.words)
+    if born.rows is not None:
+        assert new.rows() == born.rows
+    if born.sink == "delta":
+        last = max(int(path.name) for path in (new.checkpoint / "commits").glob("[0-9]*"))
+        assert recorded(new) == ({} if born.into == "another" else ids) | {new.query_id(): last}
+    if born.into == "another":
+        assert old.run(BATCHES + 1, once=False) is None
+        if born.rows is None:
+            assert old.rows() - had == new.rows()
+            assert new.rows()
+        else:
+            assert old.rows() == everything_once(BATCHES + 1)
