@@ -17,6 +17,7 @@ class Layer:
 
 PURE_OF_KAFKA = ("base", "diff", "earlier", "mirrored", "moments", "moves", "positions", "settings", "starting", "when")
 PURE_OF_STATE = ("decoding", "joined", "replay", "tables")
+PURE_OF_QUERY = ("from_checkpoint", "from_spark", "model", "saved")
 PURE_OF_HARNESS = ("fold", "history", "judge", "junit", "reading", "report", "shrink")
 
 LAYERS = (
@@ -27,7 +28,12 @@ LAYERS = (
         pure=True,
     ),
     Layer(
-        ("scene", *(f"kafka.{name}" for name in PURE_OF_KAFKA), *(f"state.{name}" for name in PURE_OF_STATE)),
+        (
+            "scene",
+            *(f"kafka.{name}" for name in PURE_OF_KAFKA),
+            *(f"query.{name}" for name in PURE_OF_QUERY),
+            *(f"state.{name}" for name in PURE_OF_STATE),
+        ),
         "values; time is an argument",
         pure=True,
     ),
@@ -42,7 +48,7 @@ LAYERS = (
     ),
     Layer(("apply",), "the files of a checkpoint and of its sinks, which nobody else changes"),
     Layer(tuple(f"harness.{name}" for name in PURE_OF_HARNESS), "recorded histories", pure=True),
-    Layer(("harness", "spark"), "processes and JVMs; only `spark` and the jobs that ship import pyspark"),
+    Layer(("harness", "query", "spark"), "processes and JVMs; only `spark` and the jobs that ship import pyspark"),
     Layer(("cli", "pytest_plugin", ""), "everything; commands import their work inside the command"),
 )
 

@@ -3,6 +3,7 @@ has. A name that nobody takes may be a slip of a known one."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
@@ -11,6 +12,7 @@ from typing import Literal, cast
 from msgspec import Struct
 
 from ckpttool.connectors.base import Options
+from ckpttool.storage.urls import redact_url
 
 Part = Literal["source", "sink", "query"]
 When = Literal["each", "first"]
@@ -148,3 +150,16 @@ def _slips(one: str, other: str, most: int) -> int:
         if min(row) > most:
             return most + 1
     return row[-1]
+
+
+# -- what is shown -----------------------------------------------------------------------------------------------------
+
+_SECRET = re.compile(r"secret|password|token|credential|access.?key|api.?key|jaas|auth|connection|uri$", re.IGNORECASE)
+_OF_A_CLIENT = re.compile(
+    r"kafka\.|kinesis\.|pulsar\.|eventhubs\.|spark\.mongodb\.|cloudfiles\.|hoodie\.", re.IGNORECASE
+)
+
+
+def shown_value(key: str, value: str) -> str:
+    """What a client gets may be a secret under any name."""
+    return "***" if _SECRET.search(key) or _OF_A_CLIENT.match(key) else redact_url(value)

@@ -121,9 +121,14 @@ class Session(Process):
     """Requests and answers: one JSON object per line, on its standard input and output."""
 
     def __init__(
-        self, scratch: Scratch, command: Sequence[str], environment: Mapping[str, str], name: str = "session"
+        self,
+        scratch: Scratch,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        name: str = "session",
+        folder: Path | None = None,
     ) -> None:
-        super().__init__(scratch, command, environment, name)
+        super().__init__(scratch, command, environment, name, folder)
         self._buffer = b""
         self._sent = 0
 

@@ -10,6 +10,11 @@ import resource
 import sys
 from struct import pack
 
+TYPE_CHECKING = False  # so that little is loaded
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
 MEMORY_BYTES = 768 * 2**20  # what is written to; libraries and threads reserve far more than they use
 ADDRESS_BYTES = 4 * 2**30
 WRITTEN_BYTES = 2**20  # a file of ours: there is none that is larger
@@ -25,6 +30,7 @@ _REFER, _IOCTL = 1 << 13, 1 << 15
 _CONNECT_AND_BIND = 0b11  # of TCP
 _SIGNALS_AND_SOCKETS = 0b11  # of processes outside
 _NOWHERE = "/dev/null"
+_DEVICES = (_NOWHERE, "/dev/tty") if os.path.exists("/dev/tty") else (_NOWHERE,)
 
 
 def wall_in(parent: int) -> None:
@@ -56,6 +62,21 @@ def _limit(which: int, most: int) -> None:
         return
 
 
+def confine_writing(places: Sequence[str]) -> None:
+    """From here on this process, and whatever it starts, makes and changes files below these directories alone, and
+    traces nobody outside. It may do all else. Where the kernel cannot see to it, nothing does."""
+    if sys.platform == "linux":
+        import ctypes
+
+        libc = ctypes.CDLL(None)
+        libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        version = _version(libc)
+        changes = _changes(version) & ~_IOCTL  # of terminals too
+        written = changes & (_WRITE | _TRUNCATE)
+        allowed = {**dict.fromkeys(places, changes), **dict.fromkeys(_DEVICES, written)}
+        _restrict(libc, (changes, 0, 0), allowed, version)
+
+
 def _ask_linux() -> None:
     import ctypes
 
@@ -68,20 +89,37 @@ def _ask_linux() -> None:
 def _landlock(libc: object) -> None:
     """Nothing is written, made, removed or executed, nobody outside is connected to or signalled. Files that it may
     read as the user, it may read."""
-    call = libc.syscall  # type: ignore[attr-defined]
-    version = call(_CREATE_RULESET, None, 0, _VERSION)
-    if version < 1:
-        return
-    files = _EXECUTE | _WRITE | _CHANGES
-    files |= (_REFER if version >= 2 else 0) | (_TRUNCATE if version >= 3 else 0) | (_IOCTL if version >= 5 else 0)
+    version = _version(libc)
+    files = _EXECUTE | _changes(version)
     network = _CONNECT_AND_BIND if version >= 4 else 0
     scoped = _SIGNALS_AND_SOCKETS if version >= 6 else 0
-    rules = pack("=QQQ", files, network, scoped)[: 24 if version >= 6 else 16 if version >= 4 else 8]
+    _restrict(libc, (files, network, scoped), {_NOWHERE: files & (_WRITE | _TRUNCATE)}, version)
+
+
+def _version(libc: object) -> int:
+    return int(libc.syscall(_CREATE_RULESET, None, 0, _VERSION))  # type: ignore[attr-defined]
+
+
+def _changes(version: int) -> int:
+    """Every way of changing files that this version knows."""
+    found = _WRITE | _CHANGES
+    return (
+        found | (_REFER if version >= 2 else 0) | (_TRUNCATE if version >= 3 else 0) | (_IOCTL if version >= 5 else 0)
+    )
+
+
+def _restrict(libc: object, forbidden: tuple[int, int, int], allowed: Mapping[str, int], version: int) -> None:
+    """`forbidden`: with files, on the network, and to processes outside. `allowed`: what is allowed beneath a path."""
+    call = libc.syscall  # type: ignore[attr-defined]
+    if version < 1:
+        return
+    rules = pack("=QQQ", *forbidden)[: 24 if version >= 6 else 16 if version >= 4 else 8]
     ruleset = call(_CREATE_RULESET, rules, len(rules), 0)
     if ruleset < 0:
         return
-    nowhere = os.open(_NOWHERE, getattr(os, "O_PATH", 0) | os.O_CLOEXEC)
-    call(_ADD_RULE, ruleset, _BENEATH, pack("=Qi", files & (_WRITE | _TRUNCATE), nowhere), 0)
+    for path, access in allowed.items():
+        place = os.open(path, getattr(os, "O_PATH", 0) | os.O_CLOEXEC)
+        call(_ADD_RULE, ruleset, _BENEATH, pack("=Qi", access, place), 0)
+        os.close(place)
     call(_RESTRICT_SELF, ruleset, 0)
-    os.close(nowhere)
     os.close(ruleset)

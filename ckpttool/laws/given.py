@@ -9,13 +9,13 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ckpttool.connectors.options import shown_value
 from ckpttool.formats import layout
 from ckpttool.laws.base import Law
 from ckpttool.laws.pinned import PARTITIONS
 from ckpttool.model import Finding
 from ckpttool.releases import Release, since, spell_release
 from ckpttool.scene.scene import Scene, Start
-from ckpttool.storage.urls import redact_url
 from ckpttool.words import enumerated, shown
 
 Kind = Literal["option", "conf"]
@@ -126,7 +126,7 @@ def _of_setting(scene: Scene, key: str, value: str) -> Given:
         changes = value.strip().lower() == "true"
         return Given("conf", key, value, "pinned", why, told if changes else None)
     if knows(scene.release, key) or key in _NO_ENTRY:
-        return Given("conf", key, _value(key, value), "taken", "the session")
+        return Given("conf", key, shown_value(key, value), "taken", "the session")
     if not key.startswith("spark.sql.") or key.startswith(_OTHERS):
         return Given("conf", shown(key), "***", "unknown", "no setting of Spark SQL: what it does is not known here")
     first = settings().get(key)
@@ -204,7 +204,7 @@ def _of_option(scene: Scene, key: str, value: str) -> Given:
         why = "no source and no sink that is known here has such an option"
         told = _told("option-unknown", "warning", f"the option {shown(key)}: {why}", _LOOK_AGAIN)
         return Given("option", shown(key), "***", "unknown", why, told)
-    value = _value(key, value)
+    value = shown_value(key, value)
     sources = {kind for kind in scene.kinds if kind not in ("integer", "python", "unknown")}
     settled = bool(sources) and sources == scene.kinds
     sinks: set[str] = {sink.kind for sink in scene.sinks}
@@ -245,17 +245,6 @@ def _began_at(scene: Scene) -> str | None:
 
 
 # -- what is shown -----------------------------------------------------------------------------------------------------
-
-_SECRET = re.compile(r"secret|password|token|credential|access.?key|api.?key|jaas|auth|connection|uri$", re.IGNORECASE)
-_OF_A_CLIENT = re.compile(
-    r"kafka\.|kinesis\.|pulsar\.|eventhubs\.|spark\.mongodb\.|cloudfiles\.|hoodie\.", re.IGNORECASE
-)
-
-
-def _value(key: str, value: str) -> str:
-    """What a client gets may be a secret under any name."""
-    return "***" if _SECRET.search(key) or _OF_A_CLIENT.match(key) else redact_url(value)
-
 
 _LOOK_AGAIN = "look at how it is spelled, or leave it out: the answer does not depend on it"
 

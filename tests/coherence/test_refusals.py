@@ -35,6 +35,7 @@ PLACES = {
     "undo": "PLACE",
     "unlock": "PLACE LOCK",
     "files": "PLACE orders.json",
+    "query describe": "PLACE",
     "log": "PLACE",
     "scan": "PLACE",
     "diff": "PLACE PLACE",

@@ -73,20 +73,20 @@ def _runs(versions: frozenset[int]) -> list[tuple[int, int]]:
 
 
 def columns_fields(of: StateTable) -> list[Fields]:
-    return [{"name": column.name, "type": _spell_type(column.type)} for column in of.columns]
+    return [{"name": column.name, "type": spell_type(column.type)} for column in of.columns]
 
 
-def _spell_type(kind: DataType) -> str:
+def spell_type(kind: DataType) -> str:
     """As Spark's `simpleString`."""
     if kind.kind == "struct":
-        return f"struct<{','.join(f'{field.name}:{_spell_type(field.type)}' for field in kind.fields)}>"
+        return f"struct<{','.join(f'{field.name}:{spell_type(field.type)}' for field in kind.fields)}>"
     if kind.kind == "array":
         assert kind.element
-        return f"array<{_spell_type(kind.element)}>"
+        return f"array<{spell_type(kind.element)}>"
     if kind.kind == "map":
         assert kind.element
         assert kind.value
-        return f"map<{_spell_type(kind.element)},{_spell_type(kind.value)}>"
+        return f"map<{spell_type(kind.element)},{spell_type(kind.value)}>"
     return {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}.get(kind.name, kind.name)
 
 

@@ -58,6 +58,29 @@ def test_what_cannot_be_done(tmp_path: Path, deed: str) -> None:
             other.kill()
 
 
+CHANGES = ("write", "overwrite", "remove", "rename", "make a directory", "link")
+TRACES = "look into the memory of a process"
+
+
+@linux
+@pytest.mark.skipif(landlock_version() < 3, reason="a kernel without Landlock for all changes")
+@pytest.mark.parametrize("deed", DEEDS)
+def test_who_may_write_in_some_places_changes_no_others(tmp_path: Path, deed: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, subprocess.Popen(["/bin/sleep", "600"]) as other:
+        try:
+            for number, allowed in enumerate((False, True)):
+                place, elsewhere = tmp_path / f"place{number}", tmp_path / f"elsewhere{number}"
+                place.mkdir()
+                elsewhere.mkdir()
+                (place / "there").touch()
+                code = DEEDS[deed].format(place=place, port=server.getsockname()[1], other=other.pid)
+                given = f"[{str(place if allowed else elsewhere)!r}]"
+                wall = f"from ckpttool.jail.walls import confine_writing\nconfine_writing({given})"
+                assert does(code, wall) is (deed != TRACES and (allowed or deed not in CHANGES))
+        finally:
+            other.kill()
+
+
 @linux
 def test_limits_and_privileges() -> None:
     show = "[os.write(1, open(f'/proc/self/{name}', 'rb').read()) for name in ('limits', 'status')]"

@@ -1,0 +1,123 @@
+"""`ckpt query`: what a streaming query is, before it is started."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ckpttool.cli.options import open_given, pairs_option, storage_options
+from ckpttool.cli.output import Output, output_options
+from ckpttool.cli.streams import say
+
+if TYPE_CHECKING:
+    from ckpttool.query.model import Description
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  ckpt query describe jobs/orders.py
+  ckpt query describe s3a://lake/checkpoints/orders --format json > deployed.json"""
+)
+def query() -> None:
+    """Say what a streaming query is, without starting it."""
+
+
+@query.command(
+    epilog="""\b
+Examples:
+  ckpt query describe jobs/orders.py --python ~/spark/bin/python
+  ckpt query describe jobs/all.py::orders --job-arg --env --job-arg test --format json > orders.json
+  ckpt query describe jobs/orders.py --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0
+  ckpt query describe s3a://lake/checkpoints/orders --format json > deployed.json"""
+)
+@click.argument("source", metavar="SOURCE[::QUERY]")
+@click.option("--python", metavar="EXE", help="The Python that has pyspark; else that of $VIRTUAL_ENV, or python3.")
+@click.option("--job-arg", "arguments", multiple=True, metavar="A", help="An argument of the job; repeatable.")
+@pairs_option("--spark-conf", "confs", help="A setting of the session that the job runs in.")
+@pairs_option("--env", "environment", help="A variable of the job's environment.")
+@click.option("--packages", metavar="G:A:V,…", help="Connectors by their Maven coordinates, which Spark resolves.")
+@pairs_option("--table", "tables", metavar="NAME=DDL", help="The columns of a table or path that is not here.")
+@click.option("--timeout", default=120.0, show_default=True, metavar="SECONDS", help="The time that the job may take.")
+@output_options("query", of=None)
+@storage_options
+def describe(source: str, output: Output, storage: dict[str, str], **given: Any) -> int:
+    """Say what each query is: sources, watermarks, stateful operators with their stores, sink, trigger, plan.
+
+    SOURCE is a PySpark job, a checkpoint, or what --format json printed before. A job is run, as it is by spark-submit,
+    with this user's rights, but nothing that it starts or writes happens: each query is planned in place of being
+    started, no source, table or broker is asked for data, and functions of foreachBatch are not called. A checkpoint
+    tells what its files pin; what it does not tell is named. Values of options that may be secret are left out.
+    """
+    from ckpttool.query.saved import picked, split_pick
+    from ckpttool.report.views.query import query_document
+
+    place, pick = split_pick(source)
+    description = _describe(place, storage, given)
+    output.show(query_document(description, picked(description.queries, pick)))
+    return 0
+
+
+def _describe(place: str, storage: dict[str, str], given: dict[str, Any]) -> Description:
+    """By what it is: a file holds a description or a job, anything else is a checkpoint."""
+    from ckpttool.query.saved import looks_saved, parse_description
+
+    body = _file(place)
+    if body is None:
+        return _checkpoint(place, storage)
+    return parse_description(body) if looks_saved(body) else _job(place, given)
+
+
+def _file(place: str) -> bytes | None:
+    from ckpttool.errors import Refused, Unavailable
+    from ckpttool.formats.limits import PIECE_BYTES
+
+    if place != "-" and not os.path.isfile(place):
+        return None
+    try:
+        with open_given("/dev/stdin" if place == "-" else place) as file:
+            body = file.buffer.read(PIECE_BYTES + 1)
+    except OSError as error:
+        raise Unavailable(f"{place} cannot be read: {error.strerror}") from None
+    if len(body) > PIECE_BYTES:
+        raise Refused(f"{place} is larger than {PIECE_BYTES:,} bytes: it is no description and no job")
+    return body
+
+
+def _checkpoint(place: str, storage: dict[str, str]) -> Description:
+    from ckpttool.query.from_checkpoint import describe_checkpoint
+    from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
+    from ckpttool.scene.evidence import gather_evidence
+    from ckpttool.storage.store import open_store
+
+    return describe_checkpoint(gather_evidence(load_checkpoint(open_store(place, storage), batches=ONLY_OPENED)))
+
+
+def _job(place: str, given: dict[str, Any]) -> Description:
+    from ckpttool.query.job import JobSettings, describe_job
+
+    settings = JobSettings(
+        python=_python(given["python"]),
+        arguments=given["arguments"],
+        conf=given["confs"],
+        packages=given["packages"],
+        environment=given["environment"],
+        tables=given["tables"],
+        timeout_s=given["timeout"],
+    )
+    description, failed = describe_job(Path(place), settings)
+    if failed:
+        say(f"ckpt: {place} failed {failed}; described is what it started before")
+    return description
+
+
+def _python(given: str | None) -> Path:
+    """That which was named, or is active. Links stay: an environment is known by the path to its Python."""
+    import shutil
+
+    active = os.environ.get("VIRTUAL_ENV")
+    named = given or (os.path.join(active, "bin", "python") if active else "python3")
+    return Path(shutil.which(os.path.expanduser(named)) or named)
