@@ -280,11 +280,12 @@ class StateSchema(Struct, frozen=True):
 class ShardCommits(Struct, frozen=True):
     """How far the tasks of a batch came in the shards of a Kinesis stream, by the connector's own count of batches.
 
-    `shards`: by the name of its file whether it can be read; None: the batch has no directory. `path`: of that."""
+    `shards`: by the name of its file what its connector raises for it, if anything; None: the batch has no directory.
+    `path`: of that."""
 
     path: str
     batch: int
-    shards: Mapping[str, bool] | None
+    shards: Mapping[str, SparkError | None] | None
 
 
 class SourceLog(Struct, frozen=True):

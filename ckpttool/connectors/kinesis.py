@@ -16,10 +16,10 @@ from typing import ClassVar, Self
 
 from ckpttool.connectors.base import Offset, OffsetStep, Options, Order, missing_in, order_of_parts, went_down
 from ckpttool.errors import CkptError, MalformedFile
-from ckpttool.formats.envelope import parse_json
+from ckpttool.formats.envelope import ILLEGAL_STATE, MAPPING, parse_json_object
 from ckpttool.formats.names import parse_long
 from ckpttool.formats.values import decode_utf8
-from ckpttool.model import Json
+from ckpttool.model import Json, SparkError
 from ckpttool.words import counted, shown
 
 KIND = "kinesis"
@@ -156,16 +156,16 @@ class DatabricksKinesisOffset(Offset, frozen=True):
         ]
 
 
-def is_shard_commit(body: bytes | CkptError) -> bool:
-    """Whether the file of a shard is one that its connector reads, by json4s: with its own fields, and any more."""
-    if isinstance(body, CkptError):
-        return False
+def refused_shard_commit(body: bytes | CkptError) -> SparkError | None:
+    """What its connector raises for the file of a shard, by json4s: it has its own fields, and any more."""
     try:
-        value = parse_json(decode_utf8(body))
-    except MalformedFile:
-        return False
+        if isinstance(body, CkptError):
+            raise body
+        fields = parse_json_object(decode_utf8(body))
+    except CkptError as error:
+        return (error.spark if isinstance(error, MalformedFile) else None) or SparkError(ILLEGAL_STATE)
     names = ("shardId", "iteratorType", "iteratorPosition")
-    return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in names)
+    return None if all(isinstance(fields.get(name), str) for name in names) else SparkError(MAPPING)
 
 
 def parse_offset(value: Json, text: str, hint: str | None) -> Offset | None:  # noqa: ARG001

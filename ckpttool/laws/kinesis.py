@@ -8,21 +8,23 @@ from ckpttool.connectors.kinesis import KIND, OF_AWSLABS, KinesisOffset
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE
 from ckpttool.laws.base import RESTORE, Law
-from ckpttool.model import Finding, ShardCommits
+from ckpttool.model import Finding, ShardCommits, SparkError
 from ckpttool.scene.batches import SourceProgress
 from ckpttool.scene.scene import Doubt, Failure, Scene
 from ckpttool.scene.source_logs import log_of
 from ckpttool.words import counted, listed
 
+_NONE = "Unable to fetch committed metadata from previous batch"
 _COMMITTER = "kinesis.metadataCommitterType"
 _MISSING = "kinesis-shard-commits-missing"
 _ANEW = f"{RESTORE}; or begin with a new checkpoint at a time: kinesis.startingPosition"
 
 
 def _sources(scene: Scene) -> Iterator[tuple[SourceProgress, KinesisOffset]]:
-    """Whose newest batch is done: one that runs again begins where its own line says."""
-    newest = scene.batch(scene.planned)
-    for source in newest.sources if newest and not scene.is_replay and not scene.is_continuous else ():
+    """Whose newest batch leaves nothing any more: one that runs again begins where its own line says, and leaves the
+    ends anew, unless its sinks have it and no task runs."""
+    newest, is_left = scene.batch(scene.planned), not scene.is_replay or not scene.asks_for_rows
+    for source in newest.sources if newest and is_left and not scene.is_continuous else ():
         if isinstance(source.offset, KinesisOffset) and source.offset.number is not None:
             yield source, source.offset
 
@@ -32,6 +34,10 @@ def _keeps_them_here(scene: Scene) -> bool:
 
 
 def _lost(scene: Scene) -> Failure | Doubt | None:
+    return None if scene.is_replay else _stopped(scene)
+
+
+def _stopped(scene: Scene) -> Failure | Doubt | None:
     for source, offset in _sources(scene) if _keeps_them_here(scene) else ():
         log = log_of(scene, source)
         commits = log.shard_commits if log else None
@@ -39,22 +45,34 @@ def _lost(scene: Scene) -> Failure | Doubt | None:
             where = f"{layout.source(source.key)} has no shard commits that could be read"
             return Doubt(f"{where}: they may be in DynamoDB, which Query of its table would tell ({_COMMITTER})")
         if not commits.shards:
-            return _failure(scene, commits, f"the ends of batch {offset.number} of the connector are not there")
-        if unread := [name for name, is_read in commits.shards.items() if not is_read]:
-            return _failure(scene, commits, f"it cannot read {listed(unread)} of its batch {offset.number}")
+            message = "does not exist" if commits.shards is None else _NONE
+            why = f"the ends of batch {offset.number} of the connector are not there"
+            return _failure(scene, commits, SparkError(ILLEGAL_STATE), message, why)
+        if unread := {name: refused for name, refused in commits.shards.items() if refused}:
+            why = f"it cannot read {listed(unread)} of its batch {offset.number}"
+            return _failure(scene, commits, next(iter(unread.values())), "", why)
     return None
 
 
-def _failure(scene: Scene, commits: ShardCommits, why: str) -> Failure:
-    message = "Unable to fetch committed metadata from previous batch" if not commits.shards else "Gave up after"
-    return Failure("batch", ILLEGAL_STATE, None, message, f"{commits.path}: {why}", scene.next_id, path=commits.path)
+def _failure(scene: Scene, commits: ShardCommits, raised: SparkError, message: str, why: str) -> Failure:
+    told = f"{commits.path}: {why}"
+    return Failure("batch", raised.class_name, raised.condition, message, told, scene.next_id, path=commits.path)
+
+
+def _not_left_again(scene: Scene) -> Iterator[Finding]:
+    """The batch that runs again goes on; the one after it fails."""
+    stopped = _stopped(scene) if scene.is_replay else None
+    if isinstance(stopped, Failure):
+        why = f"{stopped.why}; no task leaves them again, as the sinks have batch {scene.next_id}: the next one fails"
+        yield Finding(_MISSING, "error", stopped.path or "", why, next_step=_ANEW, spark=SparkError(stopped.class_name))
 
 
 def _told(scene: Scene) -> Iterator[Finding]:
+    yield from _not_left_again(scene)
     for source, offset in _sources(scene):
         log = log_of(scene, source)
         commits = log.shard_commits if log else None
-        if commits is None or not commits.shards:
+        if commits is None or not commits.shards or scene.is_replay:
             continue
         absent = [shard for shard in offset.open_shards if shard not in commits.shards]
         if absent:

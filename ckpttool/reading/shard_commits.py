@@ -8,7 +8,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from ckpttool.connectors import recognise_offset
-from ckpttool.connectors.kinesis import KIND, SHARD_COMMITS, KinesisOffset, is_shard_commit
+from ckpttool.connectors.kinesis import KIND, SHARD_COMMITS, KinesisOffset, refused_shard_commit
 from ckpttool.errors import CkptError, LeftUnread, Unavailable
 from ckpttool.formats import layout
 from ckpttool.model import OffsetLogEntry, ShardCommits, SourceLog
@@ -40,7 +40,7 @@ def with_shard_commits(log: SourceLog, offsets: Mapping[int, OffsetLogEntry], wa
     walk.tell_what_was_not_read(bodies, besides="")
     if any(isinstance(body, Unavailable | LeftUnread) for body in bodies.values()):
         return log
-    shards = {file.rpartition("/")[2]: is_shard_commit(body) for file, body in bodies.items()}
+    shards = {file.rpartition("/")[2]: refused_shard_commit(body) for file, body in bodies.items()}
     return replace(log, shard_commits=ShardCommits(folder, batch, shards))
 
 

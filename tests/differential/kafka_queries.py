@@ -79,10 +79,19 @@ def outcome(spark: SparkSession, request: dict[str, Any], made: Callable[[SparkS
         return {"failed": "start", "causes": causes(spark, thrown_by_spark(error)), "batches": {}}
     run(query, request, committed)
     batches = {one["batchId"]: _read(one) for one in jobs.progress_of(query) if one["batchId"] >= 0}
+    return how_it_failed(spark, query) | {"batches": batches}
+
+
+def how_it_failed(spark: SparkSession, query: Any) -> dict[str, Any]:
     failure = query._jsq.exception()
     told = causes(spark, failure.get()) if failure.isDefined() else []
     in_batch = any(frame in cause["in"] for cause in told for frame in BATCH)
-    return {"failed": ("batch" if in_batch else "init") if told else None, "causes": told, "batches": batches}
+    return {"failed": ("batch" if in_batch else "init") if told else None, "causes": told}
+
+
+def rows_of(query: Any) -> dict[int, dict[str, Any]]:
+    """How many rows each batch had."""
+    return {one["batchId"]: {"rows": one["numInputRows"]} for one in jobs.progress_of(query)}
 
 
 def _read(progress: dict[str, Any]) -> dict[str, Any]:

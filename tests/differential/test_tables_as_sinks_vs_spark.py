@@ -19,6 +19,7 @@ pytestmark = pytest.mark.spark
 
 SPARK, NOW_MS = "3.5.7", 1_795_000_000_000
 SCRIPT = Path(__file__).with_name("table_queries.py")
+PATH = [JOBS.parent, SCRIPT.parents[2]]
 CONF = {"spark.serializer": "org.apache.spark.serializer.KryoSerializer"}
 CATALOGS = {
     "iceberg": {"": "org.apache.iceberg.spark.SparkCatalog", ".type": "hadoop"},
@@ -63,7 +64,7 @@ class Table:
 @pytest.mark.parametrize("jars", ["hudi", "hudi-old", "iceberg", "paimon"])
 def test_a_batch_that_runs_again(tmp_path: Path, jars: str) -> None:
     sink = jars.partition("-")[0]
-    with SparkProcess(SPARK, (jars,), script=SCRIPT, path=[JOBS.parent], conf=conf(sink, tmp_path)) as running:
+    with SparkProcess(SPARK, (jars,), script=SCRIPT, path=PATH, conf=conf(sink, tmp_path)) as running:
         table = Table(running, tmp_path, sink)
         table.ask(count=BATCHES, once=False)
         assert table.rows() == Counter(range(BATCHES * ROWS))
@@ -83,9 +84,7 @@ def test_a_batch_that_runs_again(tmp_path: Path, jars: str) -> None:
 
 
 def test_iceberg_rows_that_were_taken_out(tmp_path: Path) -> None:
-    with SparkProcess(
-        SPARK, ("iceberg",), script=SCRIPT, path=[JOBS.parent], conf=conf("iceberg", tmp_path)
-    ) as running:
+    with SparkProcess(SPARK, ("iceberg",), script=SCRIPT, path=PATH, conf=conf("iceberg", tmp_path)) as running:
         table = Table(running, tmp_path, "iceberg")
         table.ask(count=BATCHES, once=False)
         table.ask(sql="DELETE FROM {table}")

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ckpttool import load_checkpoint, open_store
 from ckpttool.diagnosis import Diagnosis, diagnose
+from ckpttool.formats.names import parse_log_names
 from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.scene import Scene, Start
+from ckpttool.scene.sinks import LedgerEntry, SinkEvidence
 from tests.unit.laws.inputs.lake import told
 
 STATE = "IllegalStateException"
@@ -94,11 +97,30 @@ def test_a_shard_without_an_end_names_itself(tmp_path: Path, commits: str, fate:
     assert diagnosis.exit_code == 1
 
 
-@pytest.mark.parametrize("text", ["", "{", "{}", '{"shardId":1,"iteratorType":"LATEST","iteratorPosition":""}'])
-def test_an_end_that_cannot_be_read_stops_the_batch(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "raised"),
+    [
+        (" ", "MismatchedInputException"),
+        ("{", "JsonEOFException"),
+        ("{}", "MappingException"),
+        ('{"shardId":1,"iteratorType":"LATEST","iteratorPosition":""}', "MappingException"),
+    ],
+)
+def test_an_end_that_cannot_be_read_stops_the_batch(tmp_path: Path, text: str, raised: str) -> None:
     stream = Stream(tmp_path)
-    stream.leave(7, SHARDS[0], text or " ")
-    assert told(stream.judge())[:3] == ("error", "batch", STATE)
+    stream.leave(7, SHARDS[0], text)
+    assert told(stream.judge())[:3] == ("error", "batch", raised)
+
+
+def test_ends_that_nobody_leaves_again_stop_the_batch_after_the_one_that_runs_again(tmp_path: Path) -> None:
+    stream = Stream(tmp_path, "shard-commit", committed=1)
+    stream.lose(7)
+    evidence = gather_evidence(load_checkpoint(open_store(str(stream.root))))
+    scene = Scene(evidence, Start((3, 5, 7)))
+    has_it = SinkEvidence("file", "out", ledger=(LedgerEntry(None, 1),), names=parse_log_names(["0", "1"]))
+    assert told(diagnose(replace(scene, sinks=(has_it,)))) == ("replay", None, None, ["kinesis-shard-commits-missing"])
+    without = replace(has_it, ledger=(LedgerEntry(None, 0),), names=parse_log_names(["0"]))
+    assert told(diagnose(replace(scene, sinks=(without,)))) == ("replay", None, None, [])
 
 
 def test_ends_may_be_kept_elsewhere(tmp_path: Path) -> None:

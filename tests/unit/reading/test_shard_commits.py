@@ -9,7 +9,7 @@ import pytest
 
 from ckpttool import load_checkpoint, open_store
 from ckpttool.formats.limits import changed
-from ckpttool.model import ShardCommits
+from ckpttool.model import ShardCommits, SparkError
 from tests.unit.laws.test_kinesis import SHARDS, Stream
 
 
@@ -21,21 +21,21 @@ def kept(root: Path) -> ShardCommits | None:
 @pytest.mark.parametrize("folder", ["shard-source", "shard-commit"])
 def test_they_are_found_by_the_number_that_the_connector_gave_the_newest_batch(tmp_path: Path, folder: str) -> None:
     Stream(tmp_path, folder)
-    assert kept(tmp_path) == ShardCommits(f"sources/0/{folder}/7", 7, dict.fromkeys(SHARDS, True))
+    assert kept(tmp_path) == ShardCommits(f"sources/0/{folder}/7", 7, dict.fromkeys(SHARDS))
 
 
 def test_checksums_of_hadoop_are_no_shards(tmp_path: Path) -> None:
     Stream(tmp_path, "shard-commit").leave(7, f".{SHARDS[0]}.crc", "crc")
     found = kept(tmp_path)
     assert found is not None
-    assert found.shards == dict.fromkeys(SHARDS, True)
+    assert found.shards == dict.fromkeys(SHARDS)
 
 
 def test_a_file_that_its_connector_cannot_read_is_told_from_the_others(tmp_path: Path) -> None:
     Stream(tmp_path).leave(7, SHARDS[1], "{}")
     found = kept(tmp_path)
     assert found is not None
-    assert found.shards == {SHARDS[0]: True, SHARDS[1]: False}
+    assert found.shards == {SHARDS[0]: None, SHARDS[1]: SparkError("org.json4s.MappingException")}
 
 
 def test_a_batch_whose_directory_is_gone_has_no_shards_rather_than_none(tmp_path: Path) -> None:
