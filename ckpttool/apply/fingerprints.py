@@ -204,5 +204,5 @@ def _is_read(mark: FileMark) -> bool:
 def _spell(mark: FileMark) -> str:
     if mark.absent:
         return "no file"
-    told = f"{mark.size:,} bytes"
+    told = "a file" if mark.size is None else f"{mark.size:,} bytes"  # ckpt never leaves it out
     return f"{told}, SHA-256 {mark.sha256[:12]}…" if mark.sha256 else f"{told}, version {quote(mark.version or '')}"

@@ -233,6 +233,7 @@ def parse_plan(body: bytes) -> PlanFile:
         )
     try:
         fields = json.loads(body)
+        json.dumps(fields, ensure_ascii=False).encode()  # half a character is none
     except (ValueError, RecursionError):
         raise BadPlan("this is no plan: it is not JSON, or was cut short") from None
     schema = fields.get("schema") if isinstance(fields, dict) else None
@@ -251,8 +252,11 @@ def parse_plan(body: bytes) -> PlanFile:
         raise BadPlan(f"the plan is not as ckpt writes it: {error}") from None
     if not places.is_id(plan.id):
         raise BadPlan("the plan's id is none of ours")
-    if led_out := next((path for path in [*_paths(plan), *_paths_outside(plan)] if not _stays(path)), None):
+    led_out = next((path for path in [*_paths(plan), *_paths_outside(plan)] if not _stays(path)), None)
+    if led_out is not None:
         raise BadPlan(f"the plan leads out of the checkpoint: {led_out[:80]!r}")
+    if any("\0" in place for place in [plan.checkpoint, *plan.places, *plan.asked.sinks, *plan.asked.look_at]):
+        raise BadPlan("the plan leads to a place that no system has")
     return plan
 
 

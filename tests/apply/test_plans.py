@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -16,7 +18,9 @@ from ckpttool.api import Restarted
 from ckpttool.apply.plan_file import SCHEMA, BadPlan, PlanFile, encode_plan, load_plan, parse_plan, sealed
 from tests.apply.dying import System, on
 from tests.apply.stages import STAGES, Stage, bodies, carry_out, plan_for, tree_of
+from tests.apply.test_found_plans import save
 from tests.builders import build
+from tests.conftest import run_ckpt
 
 REWIND = STAGES[0]
 
@@ -51,6 +55,51 @@ def test_any_flipped_bit_is_refused(plan: PlanFile, where: float, bit: int) -> N
     except (BadPlan, UnicodeDecodeError):
         return
     assert read == plan, "a blank between two fields says nothing"
+
+
+STRANGE: Sequence[Any] = ("gone", None, "", -1, 2**70, [], {}, "\ud800", "a/../b", "\0", "z://")
+
+
+def test_whatever_stands_in_it_is_a_plan_or_is_refused(tmp_path: Path) -> None:
+    """Each of its values in turn is another, or is left out, and it is sealed anew."""
+    root = REWIND.set_up(tmp_path / "a")
+    told = json.loads(encode_plan(REWIND.plan(root)))
+    strange = cycle(STRANGE)
+    for holder, key in list(_values(told)):
+        before, other = holder[key], next(strange)
+        if other == "gone" and isinstance(holder, dict):
+            del holder[key]
+        else:
+            holder[key] = other
+        save(tmp_path / "plan.json", told)
+        shown = run_ckpt(
+            "apply", str(tmp_path / "plan.json"), "--dry-run", "--settle", "0s", "--accept", "query-stopped"
+        )
+        assert shown.code in (0, 1, 4, 5, 6), (key, other, shown.err)
+        holder[key] = before
+
+
+@pytest.mark.parametrize(
+    ("field", "other"),
+    [("checkpoint", "/ck\0"), ("checkpoint", "/\ud800"), ("created_ms", "\ud800")],
+)
+def test_what_no_system_has_is_refused(plan: PlanFile, tmp_path: Path, field: str, other: str) -> None:
+    save(tmp_path / "plan.json", json.loads(encode_plan(plan)) | {field: other})
+    with pytest.raises(BadPlan):
+        parse_plan((tmp_path / "plan.json").read_bytes())
+
+
+def test_an_empty_path_leads_nowhere(plan: PlanFile) -> None:
+    steps = [{**step, "path": ""} if step.get("path") else step for step in json.loads(encode_plan(plan))["steps"]]
+    with pytest.raises(BadPlan, match="leads out"):
+        parse_plan(without(plan, steps=steps))
+
+
+def _values(told: object) -> Iterator[tuple[Any, Any]]:
+    items = told.items() if isinstance(told, dict) else enumerate(told) if isinstance(told, list) else ()
+    for key, value in items:
+        yield told, key
+        yield from _values(value)
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
