@@ -29,8 +29,9 @@ def load_state_at(store: Store, scene: Scene, version: int, mode: Mode) -> State
 
         files = with_tables_read(store, files)
     if mode == "full" and version > 0 and any(one.name in layout.JOIN_STORES for one in files.stores):
-        from ckpttool.state.inside import with_joins_compared
+        from ckpttool.state.inside import counted_in, with_joins_compared
         from ckpttool.state.reader import StateReader
 
-        files = with_joins_compared(StateReader(store, scene.checkpoint, version - 1).stores, files)
+        reader = StateReader(store, scene.checkpoint, version - 1)
+        files = with_joins_compared(files, counted_in(reader.stores))
     return files

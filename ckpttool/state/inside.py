@@ -3,7 +3,7 @@ us; that rows of a join are gone shows beside the number of rows that it keeps f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 
 from msgspec.structs import replace
@@ -49,26 +49,36 @@ def _read_through(store: Store, files: StoreFiles, version: int) -> StoreFiles:
     return files
 
 
-def with_joins_compared(stores: Stores, files: StateFiles) -> StateFiles:
+Count = Callable[[StoreFiles], int | None]
+
+
+def counted_in(stores: Stores) -> Count:
+    def count(files: StoreFiles) -> int | None:
+        try:
+            return stores.count(files, None, partitions=1)
+        except CkptError:
+            return None  # what cannot be read is told of its file
+
+    return count
+
+
+def with_joins_compared(files: StateFiles, keys: Count) -> StateFiles:
     """Each key of a join that has a number of rows has one of them at least: Spark comes to a row that is not there
     when it looks for partners of the key, or lets go of it."""
-    damaged = dict(_short_of_rows(stores, files))
+    damaged = dict(_short_of_rows(files, keys))
     if not damaged:
         return files
     told = (replace(one, damage=one.damage or damaged.get(one.path)) for one in files.stores)
     return replace(files, stores=tuple(told))
 
 
-def _short_of_rows(stores: Stores, files: StateFiles) -> Iterator[tuple[str, str]]:
+def _short_of_rows(files: StateFiles, keys: Count) -> Iterator[tuple[str, str]]:
     by_place = {(one.operator, one.partition, one.name): one for one in files.stores if not one.has_families}
     sides = zip(layout.JOIN_STORES[::2], layout.JOIN_STORES[1::2], strict=True)
     for (of_numbers, of_rows), numbers in product(sides, files.stores):
         rows = by_place.get((numbers.operator, numbers.partition, of_rows))
         if numbers.name != of_numbers or rows is None:
             continue
-        try:
-            wanted, there = (stores.count(one, None, partitions=1) for one in (numbers, rows))
-        except CkptError:
-            continue  # what cannot be read is told of its file
-        if there < wanted:
+        wanted, there = keys(numbers), keys(rows)
+        if wanted is not None and there is not None and there < wanted:
             yield rows.path, f"{counted(there, 'row')} for {counted(wanted, 'key')} that each have one at least"

@@ -19,6 +19,7 @@ from ckpttool.reading.state_files import load_state_files
 from ckpttool.releases import NEWEST, Release
 from ckpttool.scene.scene import Failure, Start
 from ckpttool.scene.state_chain import Chain, Mode, StateFiles, StoreFiles, chains, loadable_versions
+from ckpttool.state.inside import with_joins_compared
 from ckpttool.state.reader import StateReader, batched, unread
 from ckpttool.state.rocksdb import MissingRocksdict
 from ckpttool.state.side_by_side import side_by_side
@@ -84,6 +85,10 @@ def verify_state(
     for one, found in side_by_side(check, in_turn, jobs):
         checks.append(one)
         reader.findings.extend(found)
+    keys = {(one.operator, one.partition, one.store): one.keys for one in checks}
+    compared = with_joins_compared(files, lambda store: keys[store.operator, store.partition, store.name])
+    if compared is not files:
+        files, spoken = compared, obstacles(compared, Start(release))
     said = () if failures else [one.why for one in spoken] or _grounds(files)
     why = tuple(dict.fromkeys([*said, *(one.why for one in checks if one.why)]))
     findings = [*check_state_files(files), *reader.findings]

@@ -69,3 +69,13 @@ def test_what_is_wrong_with_a_file_of_the_driver_keeps_the_condition_that_it_has
     fault = Fault("stream", "no version", spark=malformed)
     assert what_is_raised(fault, "state/0/_metadata/v2/0", NEW, "metadata")[0] == malformed
     assert what_is_raised(fault, "state/0/0/2.delta", NEW)[0].condition == f"{LOAD}UNCATEGORIZED"
+
+
+@pytest.mark.parametrize(
+    ("release", "class_name"),
+    [((4, 0, 4), "java.lang.AssertionError"), ((4, 1, 3), "java.io.EOFException"), (NEW, "java.io.EOFException")],
+)
+def test_only_4_0_asks_a_changelog_that_has_none_for_its_lineage(release: Release, class_name: str) -> None:
+    fault = Fault("stream", "no", spark=SparkError("java.io.EOFException"))
+    said, _ = what_is_raised(fault, "state/0/0/2_d0153d13.changelog", release, "no-lineage")
+    assert said == SparkError(class_name, f"{LOAD}UNCATEGORIZED")

@@ -99,3 +99,11 @@ def test_what_cannot_be_counted_is_told_of_its_file(short: Path) -> None:
     told, _ = planned(short)
     assert {one["id"] for one in told["findings"] if one["severity"] == "error"} >= {"state-file-corrupt"}
     assert "state/0/0/left-keyWithIndexToValue" not in json.dumps(told["findings"])
+
+
+@pytest.mark.extras
+def test_verifying_compares_a_joins_sides_too(short: Path) -> None:
+    outcome = run_ckpt("state", "verify", str(short), "--format", "json")
+    told = json.loads(outcome.out)
+    assert (told["outcome"], outcome.code) == ("unknown", 1)
+    assert [one["id"] for one in told["findings"] if one["severity"] == "error"] == ["state-unreadable"] * 2
