@@ -140,6 +140,12 @@ class HdfsTree(WritableStore):
         self._settled(path, lambda: self._call("DELETE", path, "DELETE", recursive="true"), gone, "removed")
         return size
 
+    def make_root(self) -> None:
+        self._ask("", lambda: self._call("PUT", "", "MKDIRS"), "made")
+
+    def remove_root(self) -> None:
+        self.remove_directory("")
+
     def make_directory(self, path: str, bearing: Bearing) -> None:
         self._ask(path, lambda: self._call("PUT", path, "MKDIRS"), "made")
         self._bear(path, bearing)
