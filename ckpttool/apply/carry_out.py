@@ -16,7 +16,7 @@ from ckpttool.apply.fingerprints import differences
 from ckpttool.apply.journal import Journal
 from ckpttool.apply.lock import locked
 from ckpttool.apply.look import differences_at_origin, look, look_around
-from ckpttool.apply.outcome import NotApplied, StepResult, StoppedFenced, WhyNot
+from ckpttool.apply.outcome import NotApplied, StepResult, StoppedFenced, StoppedOutOfReach, WhyNot
 from ckpttool.apply.sinks import delta
 from ckpttool.apply.stores.base import Bearing, together
 from ckpttool.apply.verify import AsItWillBe, broken, found_now
@@ -136,13 +136,13 @@ def verify(work: Work) -> None:
     wires: dict[str, bytes | None] = {path: None for path in work.plan.wires if path not in is_new}
     gone = [one for one in work.changes.directories if not _will_be_there(work, one, set(wires))]
     reading = AsItWillBe(work.reading, {layout.METADATA: becomes, **wires}, gone)
-    found = found_now(work.plan, work.settings.given, reading, work.settings.storage)
+    found, out_of_reach = found_now(work.plan, work.settings.given, reading, work.settings.storage)
     differing = list(broken(work.plan.promise, found))
     work.outcome.found, work.outcome.kept = found, not differing
     if differing:
         reasons = [WhyNot("promise-not-kept", f"{what} is not as promised", str(promised), str(is_now))
                    for what, promised, is_now in differing]  # fmt: skip
-        raise StoppedFenced(*reasons)
+        raise (StoppedOutOfReach if out_of_reach else StoppedFenced)(*reasons)
     work.journal.write("verified")
 
 
@@ -169,8 +169,10 @@ def back_to_old(work: Work, error: CkptError) -> None:
         work.outcome.changed = work.outcome.fenced = False
         work.restore_times(work.inventory() or ())
         work.journal.write("undone", result="refused")
-    except CkptError:
+    except CkptError as then:
         work.outcome.fenced = work.is_fenced
+        if work.outcome.fenced and isinstance(then, Unavailable):
+            raise StoppedOutOfReach(*why(error)) from None
         if work.outcome.fenced:
             raise (StoppedFenced(*why(error)) if isinstance(error, NotApplied) else error) from None
         work.outcome.changed = False

@@ -43,6 +43,7 @@ from ckpttool.apply.plan_file import (
     sealed,
     within_place,
 )
+from ckpttool.apply.stores.durable import mounted_from_afar
 from ckpttool.connectors.auto_loader import KIND as AUTO_LOADER
 from ckpttool.diagnosis import Diagnosis, diagnose
 from ckpttool.errors import Refused
@@ -135,7 +136,7 @@ def make_plan(
             assumes=list(diagnosis.prediction.assumes),
             wish=plan.wish,  # type: ignore[arg-type]
             option=_chosen(option),
-            conditions=list(_conditions(option, wires, stays=is_born and not leaves)),
+            conditions=[*_conditions(option, wires, stays=is_born and not leaves), *_of_the_place(url)],
             steps=steps,
             wires=wires,
             before=restart_fields(diagnosis.prediction),
@@ -346,6 +347,15 @@ def _cost(steps: Sequence[PlannedStep], files: Sequence[FileMark]) -> PlanCost:
 
 
 # -- what only a person can know ---------------------------------------------------------------------------------------
+
+
+def _of_the_place(url: str) -> Iterator[Condition]:
+    kind = mounted_from_afar(url) if is_local(url) else None
+    if kind is not None:
+        text = (
+            f"the checkpoint lies in {kind}, which may lose what it said is written if its own machine fails meanwhile"
+        )
+        yield Condition("durability-unknown", text, "ckpt")
 
 
 def _conditions(option: WayOut, wires: Sequence[str], *, stays: bool) -> Iterator[Condition]:

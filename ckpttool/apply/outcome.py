@@ -8,7 +8,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from ckpttool.apply.plan_file import Promise
-from ckpttool.errors import CkptError, Refused
+from ckpttool.errors import CkptError, Refused, Unavailable
 
 State = Literal["applied", "undone", "nothing_to_do", "refused", "stopped", "planned"]
 
@@ -39,6 +39,12 @@ class StoppedFenced(CkptError):
     def __init__(self, *reasons: WhyNot) -> None:
         super().__init__("; ".join(reason.text for reason in reasons), reasons[0].next_step)
         self.reasons: Sequence[WhyNot] = reasons
+
+
+class StoppedOutOfReach(StoppedFenced, Unavailable):
+    """For something that may be as it should be, and cannot be seen."""
+
+    exit_code = Unavailable.exit_code
 
 
 class StepResult(Struct):

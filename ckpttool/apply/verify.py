@@ -67,8 +67,9 @@ class AsItWillBe(Store):
         return self._store.above(levels)
 
 
-def found_now(plan: PlanFile, given: Restarted, store: Store, storage: Mapping[str, str]) -> Promise:
-    """What is predicted for the checkpoint that `store` shows, on the same evidence as the plan's."""
+def found_now(plan: PlanFile, given: Restarted, store: Store, storage: Mapping[str, str]) -> tuple[Promise, bool]:
+    """What is predicted for the checkpoint that `store` shows, on the same evidence as the plan's; and whether some of
+    it is out of reach."""
     settings = {step.k: step.v for step in plan.steps if step.kind == "conf" and step.k and step.v is not None}
     asked = restarted_of(plan, given)
     restarted = Restarted(
@@ -83,7 +84,7 @@ def found_now(plan: PlanFile, given: Restarted, store: Store, storage: Mapping[s
         look_at=asked.look_at,
     )
     diagnosis, _ = plan_restart(plan.checkpoint, restarted, storage, now_ms=int(time.time() * 1000), store=store)
-    return promise_of(diagnosis)
+    return promise_of(diagnosis), diagnosis.is_unreachable
 
 
 def broken(promised: Promise, found: Promise) -> Iterator[tuple[str, object, object]]:

@@ -312,11 +312,21 @@ def test_a_query_that_was_faster_than_the_wires_keeps_what_it_has(stage: Stage) 
     assert bodies(tree_of(stage.root)) == old | {"offsets/4": b"v1"}
 
 
+def test_what_cannot_be_seen_is_out_of_reach_and_no_broken_promise(stage: Stage) -> None:
+    promise = parse_plan(stage.plan.read_bytes()).promise
+    unseen = replace(promise, restart=promise.restart | {"outcome": "unknown"})
+    with patch("ckpttool.apply.carry_out.found_now", lambda *_: (unseen, True)):
+        done = stage.apply()
+    assert (done["exit"], done["state"], done["fenced"]) == (5, "stopped", True)
+    assert [one["id"] for one in done["reasons"]] == ["promise-not-kept"]
+    assert said("apply", "--resume", str(stage.root))["state"] == "applied"
+
+
 def test_a_promise_that_is_not_kept_leaves_the_fence(stage: Stage) -> None:
     old = bodies(tree_of(stage.root))
     promise = parse_plan(stage.plan.read_bytes()).promise
     other = replace(promise, restart=promise.restart | {"batch_id": 7})
-    with patch("ckpttool.apply.carry_out.found_now", lambda *_: other):
+    with patch("ckpttool.apply.carry_out.found_now", lambda *_: (other, False)):
         done = stage.apply()
     is_stopped(done, "promise-not-kept", stage)
     assert (done["kept"], done["found"]["batch_id"]) == (False, 7)

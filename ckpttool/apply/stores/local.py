@@ -22,6 +22,7 @@ from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
 
 from ckpttool.apply.outcome import NotApplied, WhyNot
 from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, OwnerDiffers, WritableStore
+from ckpttool.apply.stores.durable import flush, flushed
 from ckpttool.errors import CkptError, Refused, Unavailable
 from ckpttool.formats.limits import check
 from ckpttool.storage.store import Store, open_store
@@ -110,7 +111,7 @@ class LocalDisk(WritableStore):
                 _give_name(staged, name, directory)
             except FileExistsError:
                 raise AlreadyThere(f"{path} is there already") from None
-            os.fsync(directory)
+            flushed(directory)
 
     def copy(self, path: str, target: str, found: Found) -> None:
         """By its version a flipped byte is not noticed: it is read each time."""
@@ -127,7 +128,7 @@ class LocalDisk(WritableStore):
             _free(directory, LOCK_EX)
             _expect(name, directory, version, path)
             os.rename(staged[0], name, src_dir_fd=staged[1], dst_dir_fd=directory)
-            os.fsync(directory)
+            flushed(directory)
 
     def delete(self, path: str, version: str) -> None:
         self.requests["delete"] += 1
@@ -136,7 +137,7 @@ class LocalDisk(WritableStore):
             _free(directory, LOCK_EX)
             _expect(name, directory, version, path)
             os.unlink(name, dir_fd=directory)
-            os.fsync(directory)
+            flushed(directory)
 
     def remove_below(self, path: str) -> int:
         sizes = self.sizes_below(path)
@@ -157,7 +158,7 @@ class LocalDisk(WritableStore):
             for place in reversed(missing):
                 with suppress(FileExistsError):
                     os.mkdir(place)
-                _flush(os.path.dirname(place))
+                flush(os.path.dirname(place))
 
     def remove_root(self) -> None:
         with _telling(self.url), suppress(FileNotFoundError):
@@ -167,7 +168,7 @@ class LocalDisk(WritableStore):
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                     raise
                 return
-            _flush(os.path.dirname(self._top))
+            flush(os.path.dirname(self._top))
 
     def make_directory(self, path: str, bearing: Bearing) -> None:
         folder, name = _split(path)
@@ -176,8 +177,8 @@ class LocalDisk(WritableStore):
                 os.mkdir(name, 0o700, dir_fd=directory)
             with self._directory(path) as made:
                 _bear(made, bearing)
-                os.fsync(made)
-            os.fsync(directory)
+                flushed(made)
+            flushed(directory)
 
     def remove_directory(self, path: str) -> None:
         folder, name = _split(path)
@@ -188,13 +189,13 @@ class LocalDisk(WritableStore):
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                     raise
                 return
-            os.fsync(directory)
+            flushed(directory)
 
     def set_time(self, path: str, modified_ns: int) -> bool:
         with _telling(path), self._directory(path) as directory:
             if os.fstat(directory).st_mtime_ns != modified_ns:
                 os.utime(directory, ns=(modified_ns, modified_ns))
-                os.fsync(directory)
+                flushed(directory)
         return True
 
     def free_bytes(self) -> int | None:
@@ -299,14 +300,6 @@ class LocalDisk(WritableStore):
         raise AssertionError
 
 
-def _flush(directory: str) -> None:
-    descriptor = os.open(directory, _DIRECTORY & ~os.O_NOFOLLOW)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _split(path: str) -> tuple[str, str]:
     folder, _, name = path.rpartition("/")
     if not name or name in (".", "..") or "\0" in path:
@@ -358,8 +351,8 @@ def _entered(name: str, directory: int, make: bool) -> int:
         os.mkdir(name, 0o700, dir_fd=directory)
     made = os.open(name, _DIRECTORY, dir_fd=directory)
     _bear(made, around)
-    os.fsync(made)
-    os.fsync(directory)
+    flushed(made)
+    flushed(directory)
     return made
 
 
