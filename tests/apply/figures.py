@@ -1,25 +1,38 @@
-"""How many images were tried: python -m tests.apply.figures [STAGE …]
+"""How many images were tried: python -m tests.apply.figures [STAGE …] [--store s3 …]
 
-Walks every plan of `stages.EVERY` at every operation, as the tests at length do, and keeps the numbers beside this
-file, from where docs/accuracy.md has them. An image that does not lead out stops it.
+Walks every plan of `stages.EVERY` at every operation, as the tests at length do, or in stores every request of a
+rewind, with a Delta table and without; and keeps the numbers beside this file, from where docs/accuracy.md has them. An
+image that does not lead out stops it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+
+import pytest
 
 from tests.apply.stages import EVERY, Stage
 from tests.apply.test_killed import Trial, failing, in_any_order, twice, walk
 from tests.apply.test_power import RECORDED, WALKS
+from tests.apply.test_requests import DELTA, REWIND, each, make_impatient, sweep
+from tests.conftest import CHANGEABLE, HEAVY
 
-KEPT = Path(__file__).with_name("figures.json")
+KEPT, OF_STORES = (Path(__file__).with_name(name) for name in ("figures.json", "figures_stores.json"))
 COLUMNS = ("kill", "torn", "EIO", "ENOSPC", "power", "twice")
+FAILURES = {"never": "never sent", "lost": "answer lost", "busy": "503, 500, 429", "late": "late", "expired": "expired"}
+TABLES = ("s3", "versity", "azure")
+STORES = {
+    "s3": "S3 (moto)",
+    "versity": "S3 (versitygw)",
+    "azure": "Azure (azurite)",
+    "generations": "Google (a stub that obeys generations)",
+    "hdfs": "HDFS (WebHDFS)",
+}
 TITLES = ("killed", "killed in a write", "EIO", "ENOSPC", "power lost", "killed twice")
 
 
@@ -36,38 +49,66 @@ def figures_of(stage: Stage, folder: Path) -> Iterator[Counter[str]]:
     yield Counter(twice=twice(stage, folder / "twice", 4, 24))
 
 
-def read() -> dict[str, dict[str, int]]:
-    kept: dict[str, dict[str, int]] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+def figures_of_store(kind: str, folder: Path) -> Iterator[tuple[str, Counter[str]]]:
+    with {**CHANGEABLE, **HEAVY}[kind]() as server, pytest.MonkeyPatch.context() as patched:
+        make_impatient(patched)
+        for stage in (REWIND, DELTA) if kind in TABLES else (REWIND,):
+            yield stage.name, sweep(stage, server, folder, each)
+
+
+def read(path: Path = KEPT) -> dict[str, dict[str, int]]:
+    kept: dict[str, dict[str, int]] = json.loads(path.read_text()) if path.exists() else {}
     return kept
 
 
+def keep(path: Path, kept: dict[str, dict[str, int]], order: Iterable[str]) -> None:
+    path.write_text(json.dumps({name: kept[name] for name in order if name in kept}, indent=1) + "\n")
+
+
 def image_figures() -> str:
-    lines = ["| plan | " + " | ".join(TITLES) + " |", "|---|" + "---:|" * len(COLUMNS)]
-    told = read()
+    return _table("plan", dict(zip(COLUMNS, TITLES, strict=True)), read())
+
+
+def store_figures() -> str:
+    return _table("store, plan", FAILURES, read(OF_STORES))
+
+
+def _table(first: str, columns: Mapping[str, str], told: Mapping[str, Mapping[str, int]]) -> str:
+    lines = [f"| {first} | " + " | ".join(columns.values()) + " |", "|---|" + "---:|" * len(columns)]
     total = Counter[str]()
     for counts in told.values():
         total.update(counts)
     for name, counts in {**told, "**all**": total}.items():
-        lines.append(f"| {name} | {' | '.join(f'{counts.get(one, 0):,}' for one in COLUMNS)} |")
+        lines.append(f"| {name} | {' | '.join(f'{counts.get(one, 0):,}' for one in columns)} |")
     return "\n".join(lines) + "\n"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("stages", nargs="*", help="only these")
+    parser.add_argument("--store", action="append", choices=STORES, default=[], help="not on the local disk, but here")
     given = parser.parse_args()
-    for stage in EVERY:
-        if given.stages and stage.name not in given.stages:
-            continue
-        folder, total = Path(tempfile.mkdtemp(prefix="ckpttool-images-")), Counter[str]()
-        for counts in figures_of(stage, folder / "at"):
-            total.update(counts)
-            kept = read() | {stage.name: dict(total)}
-            KEPT.write_text(
-                json.dumps({one.name: kept[one.name] for one in EVERY if one.name in kept}, indent=1) + "\n"
-            )
-            print(stage.name, dict(total), flush=True)
-        shutil.rmtree(folder)
+    with tempfile.TemporaryDirectory(prefix="ckpttool-images-") as folder:
+        for kind in given.store:
+            count_store(kind, Path(folder))
+        for stage in [] if given.store else EVERY:
+            if not given.stages or stage.name in given.stages:
+                count(stage, Path(folder))
+
+
+def count(stage: Stage, folder: Path) -> None:
+    total = Counter[str]()
+    for counts in figures_of(stage, folder / stage.name):
+        total.update(counts)
+        keep(KEPT, read() | {stage.name: dict(total)}, [one.name for one in EVERY])
+        print(stage.name, dict(total), flush=True)
+
+
+def count_store(kind: str, folder: Path) -> None:
+    rows = [f"{told}, {stage.name}" for told in STORES.values() for stage in (REWIND, DELTA)]
+    for name, counts in figures_of_store(kind, folder):
+        keep(OF_STORES, read(OF_STORES) | {f"{STORES[kind]}, {name}": dict(counts)}, rows)
+        print(kind, name, dict(counts), flush=True)
 
 
 if __name__ == "__main__":

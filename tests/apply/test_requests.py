@@ -36,7 +36,13 @@ Server = Callable[[str], ObjectServer]
 
 
 @pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+def impatient() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        make_impatient(monkeypatch)
+        yield
+
+
+def make_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clients wait for seconds before they ask again: that they ask is what matters here."""
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda _self, _context: 0.001)
     monkeypatch.setattr(

@@ -13,7 +13,7 @@ from dataclasses import astuple
 from functools import cache
 from pathlib import Path
 
-from tests.apply.figures import image_figures
+from tests.apply.figures import image_figures, store_figures
 from tests.differential.sweep.judge import Score, Verdict, judge, judge_iceberg, judge_kafka, score
 from tests.differential.sweep.judge_applied import applied_figures
 from tests.differential.sweep.judge_sinks import SinkVerdict, judge_sinks, score_sinks
@@ -229,6 +229,7 @@ def refreshed(page: str) -> str:
         ("<!-- twice -->\n", "<!-- /twice -->", twice_figures),
         ("<!-- applied -->\n", "<!-- /applied -->", applied_figures),
         ("<!-- images -->\n", "<!-- /images -->", image_figures),
+        ("<!-- stores -->\n", "<!-- /stores -->", store_figures),
     )
     for begin, end, told in made:
         before, _, rest = page.partition(begin)
