@@ -156,13 +156,13 @@ class _Database:
         pieces: list[bytes] = []
         total = 0
         iterator = self._at(prefix, after)
-        key, valid, step = iterator.key, iterator.valid, iterator.next
+        key, get, valid, step = iterator.key, iterator.value, iterator.valid, iterator.next
         end = DONE
         while valid():
             one = key()
-            if not one.startswith(prefix):
+            if prefix and not one.startswith(prefix):
                 break
-            value = iterator.value()
+            value = get()
             pieces += one, value
             total += len(one) + len(value)
             step()

@@ -162,9 +162,9 @@ class Changes:
     def over(self, base: Iterable[Pair], prefix: bytes = b"") -> Iterator[Pair]:
         """The base as it is after the changes, and what they added; only keys that begin so. Takes the changes with it:
         there may be no room for them twice."""
-        if not self._keys and not self._ranges:
-            yield from base
-            return
+        return self._changed(base, prefix) if self._keys or self._ranges else iter(base)
+
+    def _changed(self, base: Iterable[Pair], prefix: bytes) -> Iterator[Pair]:
         left, self._keys = self._keys, {}
         removed = Removed(self._ranges)
         for key, value in base:

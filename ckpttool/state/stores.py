@@ -174,11 +174,11 @@ class Stores(Struct, frozen=True):
     def _plain(self, pairs: Iterator[Pair], family: str | None) -> Iterator[Pair]:
         """Without the number of the family before keys, and checksums before values."""
         begin = 2 if family is not None else 0
-        for key, value in pairs:
-            if self.conf.row_checksums:
-                parts = checked_rocksdb_values(key, value, self.conf.delimiter)
-                value = self.conf.delimiter.join(parts)
-            yield key[begin:], value
+        if not self.conf.row_checksums:
+            return ((key[begin:], value) for key, value in pairs) if begin else pairs
+        delimiter = self.conf.delimiter
+        checked = ((key, checked_rocksdb_values(key, value, delimiter)) for key, value in pairs)
+        return ((key[begin:], delimiter.join(parts)) for key, parts in checked)
 
     def _read(self, files: StoreFiles, name: str) -> bytes:
         with told_of(f"{files.path}/{name}"):
