@@ -24,6 +24,7 @@ UNDO_FENCE = '{"id":"unfinished: run ckpt undo PATH"}'
 
 # What stays where a checkpoint was that goes on at another place, which stands beside it.
 MOVED_ID = "moved to: see checkpoint's metadata"
+_WHOLE = 4096  # a place is of use only to its end
 
 
 def encode_moved(to: str) -> bytes:
@@ -82,10 +83,10 @@ def parse_metadata(data: bytes) -> QueryMetadata:
         )
     if (place := moved_to(data)) is not None:
         raise MalformedFile(
-            f"the checkpoint was moved, and goes on at {quote(place)}",
+            f"the checkpoint was moved, and goes on at {quote(place, _WHOLE)}",
             expected=EXPECTED,
             spark=SparkError("java.lang.IllegalArgumentException"),
-            next_step=f"start the query on {quote(place)}; ckpt undo of that brings it back here",
+            next_step=f"start the query on {quote(place, _WHOLE)}; ckpt undo of that brings it back here",
         )
     if not data.strip():
         raise MalformedFile(

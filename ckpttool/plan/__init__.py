@@ -43,6 +43,7 @@ from ckpttool.plan.steps import (
 from ckpttool.plan.troubles import first_trouble, repairs_of
 from ckpttool.plan.wishes import Rewind, Wish
 from ckpttool.scene.scene import Scene
+from ckpttool.words import shown
 
 __all__ = [
     "Conf",
@@ -120,7 +121,9 @@ def plan_recovery(scene: Scene, restart: Restart, wish: Wish | None = None) -> P
     if is_fence_of_apply(scene.checkpoint.raw.get(layout.METADATA, b"")):
         return Plan((), (Refusal("edit-files", _OF_NOBODY),))
     if place := moved_to(scene.checkpoint.raw.get(layout.METADATA, b"")):
-        return Plan((), (Refusal("edit-files", f"the checkpoint goes on at {place}: start the query there"),))
+        return Plan(
+            (), (Refusal("edit-files", f"the checkpoint goes on at {shown(place, 4096)}: start the query there"),)
+        )
     if unfinished := standing(scene.checkpoint):
         return Plan((), (Refusal("edit-files", unfinished),))
     if wish:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from uuid import uuid4
@@ -20,6 +21,7 @@ from ckpttool.formats.metadata import moved_to
 from ckpttool.plan.wishes import Clone, Fork, Relocate, Wish
 from tests.apply.stages import story
 from tests.conftest import AT_LENGTH, CHANGEABLE
+from tests.parts.hdfs import HdfsServer
 from tests.parts.stores import ObjectServer
 
 IN_GATE = (("s3", "clone"), ("s3", "relocate"), ("azure", "relocate"), ("generations", "clone"))
@@ -65,7 +67,8 @@ class Born:
 def in_store(server: ObjectServer, folder: Path, verb: str) -> Born:
     root = story("f0 k0-10 c | f1 k10-30 c")(folder / uuid4().hex)
     here = f"{server.put(root.parent, f'b{uuid4().hex}')}/{root.name}"
-    return Born(verb, here, f"{here.rpartition('/')[0]}/copy", server.options)
+    user = {"user": getpass.getuser()} if isinstance(server, HdfsServer) else {}
+    return Born(verb, here, f"{here.rpartition('/')[0]}/copy", {**server.options, **user})
 
 
 @pytest.mark.parametrize(("kind", "verb"), EACH)

@@ -27,7 +27,7 @@ from tests.samples.place import about, place_sample, sample_names
 EXPECTED = Path(__file__).parent / "expected"
 KNOWN_BAD = Path(__file__).parents[1] / "known_bad"
 CRASH_TESTS, SCAN = "crash-test-report", "scan"
-APPLY, PLAN, WISHES = "apply", "plan.json", "plan"
+APPLY, PLAN, WISHES, MOVED = "apply", "plan.json", "plan", "moved"
 # Their state is in RocksDB's tables alone, which RocksDB reads.
 IN_TABLES = ("3.5.7-dedup-rocksdb-sound", "4.2.0-dedup-rocksdb-sound")
 SAMPLES = [pytest.param(name, marks=[pytest.mark.extras] * (name in IN_TABLES)) for name in sample_names()]
@@ -150,12 +150,54 @@ def test_what_is_carried_out_and_taken_back_is_as_reviewed(form: str, suffix: st
     compare(EXPECTED / f"{APPLY}.{suffix}", actual)
 
 
+# At another place, whose name is another on every machine: of these the text alone.
+WHERE_IT_READ = "/tmp/ckpttool-samples/4.2.0-file-to-parquet-sound"
+MOVES = (
+    ("plan", "clone", "checkpoint", "copy", "--new-id", "--sink", "noop", "--out", "clone.json"),
+    ("apply", "clone.json", "--dry-run", "--accept", "sink-of-its-own"),
+    ("apply", "clone.json", *QUIET, "--accept", "sink-of-its-own"),
+    ("undo", "copy", *QUIET),
+    ("plan", "fork", "checkpoint", "forked", "--sink", "noop", "--out", "fork.json"),
+    ("plan", "relocate", "checkpoint", "moved/q", "--sink", "moved/output", "--map", f"{WHERE_IT_READ}/input=/mnt/in",
+     "--map", f"{WHERE_IT_READ}/output=moved/output", "--out", "relocate.json"),
+    ("apply", "relocate.json", *QUIET),
+    ("plan-recovery", "checkpoint", "--sink", "noop"),
+    ("undo", "moved/q", *QUIET),
+)  # fmt: skip
+
+
+def test_what_comes_into_being_elsewhere_is_as_reviewed(tmp_path: Path) -> None:
+    place_sample("4.2.0-file-to-parquet-sound", tmp_path)
+    shutil.copytree(tmp_path / "output", tmp_path / "moved" / "output")
+    said = []
+    for words in MOVES:
+        typed = [word.replace("=moved", f"={tmp_path}/moved") for word in words]
+        release = ("--spark-version", "4.2.0") if words[0].startswith("plan") else ()
+        outcome = run_ckpt(*typed, *release, cwd=tmp_path)
+        said.append(f"$ ckpt {' '.join(typed)}\n{outcome.out}{outcome.err}(exit status {outcome.code})\n")
+    actual = "\n".join(said).replace(str(tmp_path), "/data")
+    for pattern, name in {
+        **_OWN,
+        r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}": "UUID",
+        r"[0-9,]+ bytes, SHA-256 \w+": "N bytes, SHA-256 X",
+    }.items():
+        actual = re.sub(pattern, name, actual)
+    compare(EXPECTED / f"{MOVED}.txt", actual)
+
+
 COPIED, TEMPORARY = "4.2.0-file-to-parquet", "{}/.4.6554e108-5af6-4130-8cbb-ae8efd57b47c.tmp"
 # Each of one sample, with what the sink is that is looked at beside it.
 WISHED = (
     (f"{COPIED}-sound", "output", ("rewind", "--to-batch", "2")),
     (f"{COPIED}-crashed-after-offset-log", "output", ("drop-batch",)),
     (f"{COPIED}-crashed-after-sink-commit", "output", ("skip-batch",)),
+    ("4.2.0-two-sources-sound", "noop", ("source", "drop", "0")),
+    ("4.2.0-two-sources-sound", "noop", ("source", "move", "0", "1", "--order", "1,0")),
+    ("4.2.0-named-sources-sound", "noop", ("source", "rename", "nobody", "orders")),
+    ("4.2.0-delta-to-delta-sound", "table", ("offsets", "--set", "0=version:2", "--option", "path=source")),
+    ("4.2.0-delta-to-delta-sound", "table", ("offsets", "--set", "0=version:9", "--option", "path=source")),
+    ("4.2.0-windowed-agg-hdfs-sound", "noop", ("fork", "/elsewhere/q")),
+    (f"{COPIED}-sound", "noop", ("relocate", "/elsewhere/q")),
     (f"{COPIED}-sound", "output", ("query-id", "--set", "11111111-2222-4333-8444-555555555555")),
     (f"{COPIED}-sound", "output", ("renumber", "--above-sink")),
     ("3.5.7-delta-to-delta-sound", "table", ("sink-ledger", "--set", "1")),
@@ -202,4 +244,4 @@ def compare(path: Path, actual: str) -> None:
 
 
 def test_no_golden_file_outlives_its_sample() -> None:
-    assert {path.stem for path in EXPECTED.iterdir()} == {*sample_names(), CRASH_TESTS, SCAN, APPLY, WISHES}
+    assert {path.stem for path in EXPECTED.iterdir()} == {*sample_names(), CRASH_TESTS, SCAN, APPLY, WISHES, MOVED}

@@ -7,25 +7,7 @@ import os
 import re
 
 _NO_FLUSH = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)  # of a directory
-_FROM_AFAR = frozenset(
-    [
-        "nfs",
-        "nfs4",
-        "cifs",
-        "smb3",
-        "smbfs",
-        "9p",
-        "afs",
-        "ceph",
-        "glusterfs",
-        "lustre",
-        "gpfs",
-        "beegfs",
-        "ocfs2",
-        "gfs2",
-        "orangefs",
-    ]
-)
+_FROM_AFAR = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "gpfs", "beegfs")
 
 
 def flush(directory: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.sink_repairs import DROP_BATCH, SKIP_BATCH, plan_anew, skip_batch
 from ckpttool.plan.wishes.base import Wish
@@ -17,7 +19,7 @@ class DropBatch(Wish, frozen=True, tag="drop-batch"):
         if scene.any_holds(scene.planned or 0):
             why = f"a sink has batch {scene.planned}: planned anew, it would be skipped, or written twice"
             return Refusal(DROP_BATCH, f"{why}; ckpt plan skip-batch goes on after it")
-        return plan_anew(scene)
+        return _titled(plan_anew(scene), f"Plan batch {scene.planned} anew, with what there is then")
 
 
 class SkipBatch(Wish, frozen=True, tag="skip-batch"):
@@ -26,7 +28,13 @@ class SkipBatch(Wish, frozen=True, tag="skip-batch"):
     def repair(self, scene: Scene) -> Repair | Refusal:
         if why := _nothing_pending(scene):
             return Refusal(SKIP_BATCH, why)
-        return skip_batch(scene)
+        title = f"Take batch {scene.planned} for finished, and go on after it: it never runs again"
+        return _titled(skip_batch(scene), title)
+
+
+def _titled(found: Repair | Refusal, title: str) -> Repair | Refusal:
+    """By somebody who wants it, where elsewhere it is offered in case of need."""
+    return replace(found, title=title) if isinstance(found, Repair) else found
 
 
 def _nothing_pending(scene: Scene) -> str | None:
