@@ -64,10 +64,9 @@ def locked(store: WritableStore, timeout_s: float, *, take_over: bool) -> Iterat
     """Tells whether a lock was taken over. It is let go however the block is left, unless we are killed."""
     mine = Lock(secrets.token_hex(4), who(), socket.gethostname(), os.getpid(), _command(), int(time.time() * 1000),
                 _boot(), _started(os.getpid()))  # fmt: skip
-    took_over = _take(store, mine, timeout_s, take_over=take_over)
     try:
-        yield took_over
-    finally:
+        yield _take(store, mine, timeout_s, take_over=take_over)
+    finally:  # also of what was created, and could not be probed, or of which the answer was lost
         with suppress(CkptError):
             _let_go(store, mine.id)
 

@@ -15,6 +15,7 @@ from typing import Any
 from unittest.mock import patch
 
 CHANGING = ("open", "write", "link", "rename", "unlink", "mkdir", "rmdir", "utime", "fchown", "fchmod")
+NEEDING_ROOM = ("open", "write", "link", "mkdir")
 LOOKING = ("read", "scandir", "stat", "fsync")
 
 
@@ -24,8 +25,8 @@ class Killed(BaseException):
 
 class System:
     """`os`, where the call number `at` that changes something is `fate`d: `kill` before it, `torn` in the middle of
-    it, or an errno; `for_good`: and all that follow. `looks`: calls count too that change nothing. Nothing is flushed,
-    since no power is lost here."""
+    it, an errno, or `full`, as a disk is on which removing still goes; `for_good`: and all that follow. `looks`: calls
+    count too that change nothing. Nothing is flushed, since no power is lost here."""
 
     def __init__(
         self, at: int | None = None, fate: str = "kill", *, for_good: bool = True, looks: bool = False
@@ -46,11 +47,13 @@ class System:
             self.told.append(name)
             if self.at is None or self.calls < self.at or (self.calls > self.at and not self.for_good):
                 return real(*given, **named)
+            if self.fate == "full" and name not in NEEDING_ROOM:
+                return real(*given, **named)
             if self.fate == "torn" and name == "write" and self.calls == self.at:
                 real(given[0], bytes(given[1])[: len(given[1]) // 2])
             if self.fate in ("kill", "torn"):
                 raise Killed
-            number = getattr(errno, self.fate)
+            number = errno.ENOSPC if self.fate == "full" else getattr(errno, self.fate)
             raise OSError(number, os.strerror(number))
 
         return call

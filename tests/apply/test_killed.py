@@ -253,6 +253,23 @@ def failing(trial: Trial, at: int, error: str, *, for_good: bool, looks: bool) -
     return True
 
 
+def test_a_disk_that_is_full_keeps_no_lock(tmp_path: Path) -> None:
+    """What needs room fails, also of taking back; what is removed goes."""
+    trial = Trial(STAGES[0], tmp_path / "trial")
+    lock = trial.checkpoint / "_ckpt" / "lock"
+    for at in (*range(1, 20), *range(20, len(trial.calls) + 1, 17)):  # the lock is made first
+        trial.put_back(trial.before)
+        with on(System(at, "full")):
+            outcome = carry_out(trial.plan)
+            assert not lock.exists(), at
+            with suppress(NotFound):
+                take_back(trial.checkpoint)
+            assert not lock.exists(), at
+        assert outcome.state == "stopped" or bodies(trial.now) in (bodies(trial.old), bodies(trial.new))
+        trial.take_back()
+        assert bodies(trial.now) == bodies(trial.old), at
+
+
 def calls_with_looks(trial: Trial) -> int:
     trial.put_back(trial.before)
     with on(System(looks=True)) as whole:
