@@ -13,9 +13,22 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ckpttool.api import Restarted
-from ckpttool.apply.plan_file import SCHEMA, BadPlan, PlanFile, encode_plan, load_plan, parse_plan, sealed
+from ckpttool.apply.changes import FileChanges
+from ckpttool.apply.plan_file import (
+    SCHEMA,
+    BadPlan,
+    FileMark,
+    NamesMark,
+    PlanFile,
+    PlannedStep,
+    encode_plan,
+    load_plan,
+    parse_plan,
+    sealed,
+)
 from tests.apply.dying import System, on
 from tests.apply.stages import STAGES, Stage, bodies, carry_out, plan_for, tree_of
 from tests.apply.test_found_plans import save
@@ -240,3 +253,35 @@ def test_links_are_not_changed_through(where: str, tmp_path: Path) -> None:
         outcome = carry_out(plan)
     assert outcome.state == "refused"
     assert bodies(tree_of(tmp_path)) == before
+
+
+# Ways out of a directory, as somebody may spell them, beside names that stay.
+CLIMBS = st.sampled_from(["..", ".", "", "/", "//", "_ckpt", "a", "offsets", "%2e%2e", "\0", "file:", "s3://b", "~"])
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(parts=st.lists(CLIMBS, min_size=1, max_size=5), field=st.sampled_from(["step", "mark", "name", "wire", "move"]))
+def test_no_path_leads_out_of_the_checkpoint_and_its_sinks(plan: PlanFile, parts: list[str], field: str) -> None:
+    """Whatever is read as a plan: each change is of a file below the checkpoint, or below a sink that it names."""
+    path = "/".join(parts)
+    try:
+        found = parse_plan(encode_plan(sealed(with_path(plan, field, path))))
+    except BadPlan:
+        return
+    for change in FileChanges(found).every:
+        root = os.path.normpath(FileChanges(found).roots[change.tree])
+        assert os.path.normpath(f"{root}/{change.path}").startswith(f"{root}/")
+        assert change.path.split("/")[0] != "_ckpt"
+
+
+def with_path(plan: PlanFile, field: str, path: str) -> PlanFile:
+    relied = plan.relies_on
+    if field == "wire":
+        return replace(plan, wires=[path])
+    if field == "mark":
+        return replace(plan, relies_on=replace(relied, files=[*relied.files, FileMark(path, absent=True)]))
+    if field == "name":
+        return replace(plan, relies_on=replace(relied, names=[*relied.names, NamesMark(path, "", 0)]))
+    step = PlannedStep(len(plan.steps) + 1, "write", "logs", "", True, path=path, content="x", sha256="")
+    moved = PlannedStep(len(plan.steps) + 1, "move", "sources", "", True, path="offsets/2", to=path)
+    return replace(plan, steps=[*plan.steps, moved if field == "move" else step])
