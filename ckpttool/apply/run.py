@@ -19,15 +19,17 @@ from ckpttool.apply.look import look, seconds_quiet
 from ckpttool.apply.outcome import NotApplied, Outcome, StoppedFenced, WhyNot
 from ckpttool.apply.plan_file import BadPlan, PlanFile
 from ckpttool.apply.sinks import delta
-from ckpttool.apply.stores.base import WritableStore
+from ckpttool.apply.stores.base import WritableStore, small_body
 from ckpttool.apply.stores.opening import open_tree
 from ckpttool.apply.undo import check, take_back
 from ckpttool.apply.work import ApplySettings, Work, does_not_fit, step_results
 from ckpttool.errors import CkptError, NotFound, Unavailable, exit_code
 from ckpttool.formats import layout
 from ckpttool.formats.layout import OWN_DIRECTORY
+from ckpttool.formats.metadata import moved_to
 from ckpttool.literals import shell_path
 from ckpttool.report.layout import spell_duration
+from ckpttool.words import shown
 
 Storage = Mapping[str, str] | None  # options for whoever opens a URL
 
@@ -86,8 +88,14 @@ def plan_to_undo(
 
 
 def _mind_a_fence(store: WritableStore) -> None:
-    """One that nothing here belongs to: copied without `_ckpt`, or what was in that is gone."""
-    if store.look(layout.METADATA) is not None and fence.is_fence(b"".join(store.pieces(layout.METADATA))):
+    """One that nothing here belongs to: copied without `_ckpt`, or what was in that is gone; or the checkpoint went to
+    another place, and what was carried out is there."""
+    body = small_body(store, layout.METADATA) if store.look(layout.METADATA) is not None else b""
+    if (place := moved_to(body)) is not None:
+        raise NotFound(
+            f"the checkpoint goes on at {shown(place, 4096)}", f"ckpt undo {shell_path(place)} brings it back here"
+        )
+    if fence.is_fence(body):
         raise NotApplied(WhyNot("apply-unfinished", f"{layout.METADATA} is a fence, and of the apply that put it up"
                                 f" nothing is in {OWN_DIRECTORY}/ here",
                                 next_step=f"bring {OWN_DIRECTORY}/ back from where this was copied from"))  # fmt: skip

@@ -396,7 +396,8 @@ def is_of_state(change: Change) -> bool:
 def does_not_fit(path: str, expected: str, found: str, plan: PlanFile) -> WhyNot:
     command = f"plan {verb_of(plan.wish)}" if plan.wish else "plan-recovery"
     take = "" if plan.wish else f" --take {plan.option.id}"
-    anew = f"plan anew: ckpt {command} {plan.checkpoint} …{take} --out PLAN.json"
+    target = f" {plan.checkpoint}" if plan.origin else ""
+    anew = f"plan anew: ckpt {command} {plan.planned_for}{target} …{take} --out PLAN.json"
     return WhyNot("plan-does-not-fit", f"{path} is not as it was when this was planned", expected, found, anew)
 
 

@@ -165,6 +165,7 @@ def test_the_old_one_has_to_stay(born: Born) -> None:
     outcome = carry_out(born.plan)
     assert outcome.state == "refused"
     assert "plan-does-not-fit" in ids(outcome)
+    assert f" {born.here} {born.there} …" in (outcome.reasons[0].next_step or "")
     assert not born.there.exists()
 
 
@@ -225,3 +226,12 @@ def test_an_output_that_is_not_where_it_was_said_to_be_leaves_both_fenced(tmp_pa
     assert moved_to((here / "metadata").read_bytes()) == str(tmp_path / "there")
     assert (take_back(tmp_path / "there") or outcome).state == "undone"
     assert tree_of(here) == old
+
+
+def test_where_it_was_it_is_told_what_takes_it_back(tmp_path: Path) -> None:
+    born = Born("relocate", tmp_path / "trial")
+    assert carry_out(born.plan).state == "applied"
+    with pytest.raises(NotFound, match=f"goes on at {born.there}") as told:
+        take_back(born.here)
+    assert told.value.next_step == f"ckpt undo {born.there} brings it back here"
+    assert (take_back(born.there) or carry_out(born.plan)).state == "undone"
