@@ -5,7 +5,8 @@ Every conclusion carries its evidence, and is a range or a guess where the files
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 
 from msgspec import Struct
@@ -52,7 +53,7 @@ PINNED_DEFAULTS: dict[str, tuple[str, ...]] = {
 }
 
 
-class Evidence(Struct, frozen=True):
+class Evidence(Struct, frozen=True, dict=True):
     """A checkpoint together with what follows from its files alone; checks and predictions start here."""
 
     checkpoint: Checkpoint
@@ -66,6 +67,16 @@ class Evidence(Struct, frozen=True):
     def newest(self) -> Batch | None:
         """The newest planned batch whose offsets could be read."""
         return next((batch for batch in reversed(self.batches) if batch.entry), None)
+
+    @cached_property
+    def kinds_told(self) -> Mapping[str, tuple[str, ...]]:
+        """Of each source, by its key, what its offsets are taken for, the newest first."""
+        told: dict[str, dict[str, None]] = {}
+        for batch in reversed(self.batches):
+            for line in batch.sources:
+                if line.offset:
+                    told.setdefault(line.key, {}).setdefault(line.offset.kind)
+        return {key: tuple(kinds) for key, kinds in told.items()}
 
     @property
     def is_stateful(self) -> bool:

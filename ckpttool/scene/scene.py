@@ -295,10 +295,7 @@ class Scene(Struct, frozen=True):
         if self._began_in_kafka(source.key) or (alone and self.start.subscribes):
             return "kafka"
         logs = [log.kind for log in self.checkpoint.source_logs if log.name == source.key and log.kind in _OWN_LOG]
-        batches = reversed(self.evidence.batches)
-        lines = [
-            line.offset.kind for batch in batches for line in batch.sources if line.key == source.key and line.offset
-        ]
+        lines = self.evidence.kinds_told.get(source.key, ())
         told = next((kind for kind in (*logs, *lines) if kind not in _OF_MANY), None)
         if told is None and self.start.reads_kafka and alone:
             return "kafka"

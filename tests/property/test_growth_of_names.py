@@ -1,4 +1,4 @@
-"""Twice as many files of a store take no more than twice as many steps, whatever is wrong with them.
+"""Twice as many files of a store, or sources of a query, take no more than twice as many steps.
 
 Steps are calls, so that nothing depends on how fast a machine is."""
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks import PLAN, SIZE, VERIFY
+from tests.attacks import INSPECT, LOG, PLAN, SIZE, VERIFY
 from tests.conftest import run_ckpt
 from tests.state_builders import DELTA, HDFS, ROCKSDB, checkpoint, snapshot_zip
 
@@ -71,4 +71,21 @@ def test_steps_grow_as_the_names_do(name: str, tmp_path: Path) -> None:
 
     for command in (PLAN, VERIFY, SIZE):
         few, twice, four = counts(command)
+        assert four - twice <= 2.4 * (twice - few) + 2000, (command, few, twice, four)
+
+
+def test_steps_grow_as_the_sources_do(tmp_path: Path) -> None:
+    def count_of(command: tuple[str, ...], lines: int) -> int:
+        root = tmp_path / f"{command[0]}-{lines}"
+        (root / "offsets").mkdir(parents=True)
+        (root / "metadata").write_text('{"id":"4c3ea7c6-9a0b-4f53-8c2e-2f1d9a6f0e11"}')
+        told = "".join(f'\n{{"t{number}":{{"0":1}}}}' for number in range(lines))
+        for batch in range(4):
+            (root / "offsets" / str(batch)).write_text(f'v1\n{{"batchWatermarkMs":0,"batchTimestampMs":1}}{told}')
+        words = [word.replace("{}", str(root)) for word in command]
+        run_ckpt(*words)
+        return steps(lambda: run_ckpt(*words))
+
+    for command in (INSPECT, PLAN, LOG):
+        few, twice, four = (count_of(command, lines) for lines in (60, 120, 240))
         assert four - twice <= 2.4 * (twice - few) + 2000, (command, few, twice, four)
