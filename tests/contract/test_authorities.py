@@ -26,6 +26,7 @@ from tests.parts.recorder import recorded
 from tests.samples.place import place_sample
 from tests.test_docs import ROOT
 from tests.unit.laws.inputs.places import Place, offset
+from tests.unit.report.test_renderers import FORMS, named
 
 KINDS = (
     "webhdfs://{}.invalid:9870/x",
@@ -166,6 +167,27 @@ def _edit_zip(path: Path, edit: Callable[[bytes], bytes]) -> None:
             archive.writestr(name, edit(body) if name == "metadata" else body)
 
 
+WISHES = (
+    ("rewind", "--to-batch", "0"),
+    ("drop-batch",),
+    ("skip-batch",),
+    ("query-id", "--new"),
+    ("renumber", "--above-sink"),
+    ("sink-ledger", "--set", "1"),
+    ("watermark", "--set", "2026-11-18T14:00:00Z"),
+    ("restore-offsets", "1", "--progress", "{root}/ck/metadata"),
+    ("rename-found",),
+    ("gc",),
+    ("offsets", "--set", "orders=1", "--bootstrap-server", "127.0.0.1:1", "--timeout", "0.1"),
+    ("source", "add", "1"),
+    ("clone", "{root}/elsewhere", "--new-id"),
+    ("fork", "{root}/elsewhere"),
+    ("relocate", "{root}/elsewhere"),
+)
+# `apply` follows a plan, which test_found_plans.py has; the others have histories.
+ELSEWHERE = {"apply", "crash-test list", "crash-test replay", "crash-test report", "crash-test run"}
+
+
 def commands(root: Path, given: tuple[str, ...]) -> Iterator[list[str]]:
     path = str(root / "ck")
     yield from (["plan-recovery", path, *given, *more] for more in ([], ["--state", "full"], ["--to-batch", "0"]))
@@ -177,6 +199,12 @@ def commands(root: Path, given: tuple[str, ...]) -> Iterator[list[str]]:
     yield ["state", "export", path, str(root / "exported"), "--to", "jsonl"]
     yield ["kafka", "starting-offsets", path]
     yield ["kafka", "diff", path, "--bootstrap-server", "127.0.0.1:1", "--timeout", "0.1"]
+    yield ["files", path, "f.json"]
+    yield ["query", "describe", path]
+    yield from (["undo", path, *more] for more in (["--list"], ["--dry-run"]))
+    yield ["unlock", path, "id"]
+    for verb, *more in WISHES:
+        yield ["plan", verb, path, *(word.format(root=root) for word in more), *given]
 
 
 def asked_by(words: list[str]) -> list[str]:
@@ -201,6 +229,10 @@ def test_nobody_is_asked_but_whom_the_user_typed(tmp_path: Path, query: str) -> 
     given = QUERIES[query](tmp_path)
     told = {" ".join(words[:2]): asked_by(words) for words in commands(tmp_path, given)}
     assert {words: asked for words, asked in told.items() if asked} == {}
+
+
+def test_every_command_is_tried(tmp_path: Path) -> None:
+    assert {named(words) for words in commands(tmp_path, ())} == FORMS.keys() - ELSEWHERE
 
 
 def leaves(value: Any) -> Iterator[tuple[Any, Any]]:

@@ -12,6 +12,7 @@ import pytest
 
 from tests.parts.strace import written_by
 from tests.samples.place import REPOSITORY, about
+from tests.unit.report.test_renderers import FORMS, named
 
 pytestmark = pytest.mark.extras
 
@@ -41,7 +42,27 @@ COMMANDS = [
     (AGGREGATION, ["state", "size", "."]),
     (AGGREGATION, ["crash-test", "report", str(HISTORY), "--format", "junit"]),
     (AGGREGATION, ["crash-test", "list"]),
+    (AGGREGATION, ["query", "describe", "."]),
+    (AGGREGATION, ["undo", ".", "--list"]),
+    (AGGREGATION, ["undo", ".", "--dry-run"]),
+    (AGGREGATION, ["plan", "rewind", ".", "--to-batch", "1", "--sink", "../output"]),
+    (AGGREGATION, ["plan", "drop-batch", "."]),
+    (AGGREGATION, ["plan", "skip-batch", "."]),
+    (AGGREGATION, ["plan", "query-id", ".", "--new"]),
+    (AGGREGATION, ["plan", "renumber", ".", "--above-sink", "--sink", "../output"]),
+    (AGGREGATION, ["plan", "sink-ledger", ".", "--set", "1", "--sink", "../output"]),
+    (AGGREGATION, ["plan", "watermark", ".", "--set", "2026-11-18T14:00:00Z"]),
+    (AGGREGATION, ["plan", "restore-offsets", ".", "1", "--progress", "metadata"]),
+    (AGGREGATION, ["plan", "rename-found", "."]),
+    (AGGREGATION, ["plan", "gc", "."]),
+    (KAFKA, ["plan", "offsets", ".", "--set", "orders=1", "--bootstrap-server", "127.0.0.1:9", "--timeout", "0.2"]),
+    (AGGREGATION, ["plan", "source", ".", "add", "1"]),
+    (AGGREGATION, ["plan", "clone", ".", "../elsewhere", "--new-id"]),
+    (AGGREGATION, ["plan", "fork", ".", "../elsewhere"]),
+    (AGGREGATION, ["plan", "relocate", ".", "../elsewhere"]),
 ]
+# What is there to write, or to run what writes.
+WRITES = {"apply", "unlock", "state export", "crash-test run", "crash-test replay"}
 
 
 @pytest.fixture
@@ -78,6 +99,10 @@ def test_nothing_is_written_outside_the_temporary_directory(
     } == set()
     assert tree(tmp_path / "data") | tree(tmp_path / "home") == before
     assert list((tmp_path / "temporary").iterdir()) == [], "and what was needed there is gone"
+
+
+def test_every_command_that_reads_is_there() -> None:
+    assert {named(words) for _, words in COMMANDS} == FORMS.keys() - WRITES
 
 
 def test_what_is_written_is_seen(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -78,6 +78,11 @@ def forms_of(command: click.Command) -> list[str]:
 
 
 FORMS = {name: forms_of(command) for name, command in commands()}
+
+
+def named(words: Sequence[str]) -> str:
+    """Of a command line, the command."""
+    return next(name for count in (1, 2) if (name := " ".join(words[:count])) in FORMS)
 
 
 def test_every_command_offers_every_form_of_all() -> None:
