@@ -1,4 +1,4 @@
-"""The ways out of a Kafka source's trouble, taken by the steps of the JSON, and then real Spark: what is in the sink
+"""The ways out of a Kafka source's trouble, carried out by `ckpt apply`, and then real Spark: what is in the sink
 afterwards is what was there before, and what was promised.
 
 A real query copies a topic to files, ten records a batch. Then the topic loses records, or is made anew, and the query
@@ -16,12 +16,10 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from ckpttool.plan import Conf
 from tests.conftest import run_ckpt
 from tests.differential.test_ways_out_vs_spark import files_listed
 from tests.differential.topics import Topics
 from tests.samples.process import SparkProcess
-from tests.take_steps import steps_of, take_steps
 
 pytestmark = pytest.mark.spark
 
@@ -116,13 +114,20 @@ def query(running: tuple[str, SparkProcess], topics: Topics, tmp_path: Path, req
 
 
 def take(query: Query, way: str) -> Json:
-    """Takes the way out, starts the query, and gives the way out as it was told."""
-    plan, code = query.plan()
-    assert code == 1
+    """Has the way out carried out, starts the query with what it says, and gives the way out as it was told."""
+    saved = query.folder / "plan.json"
+    plan, code = query.plan("--take", way, "--out", str(saved))
+    assert (code, saved.exists()) == (1, True), plan
     option: Json = next(option for option in plan["options"] if option["id"] == way)
-    steps = steps_of(option)
-    take_steps(query.checkpoint, steps)
-    done = query.run(**{step.k: step.v for step in steps if isinstance(step, Conf)})
+    conditions = json.loads(saved.read_text())["conditions"]
+    accepted = [part for one in conditions for part in ("--accept", one["id"])]
+    told = run_ckpt(
+        "apply", str(saved), "--bootstrap-server", query.topics.address, "--yes", "--settle", "0s",
+        "--accept", "query-stopped", *accepted, "--format", "json",
+    )  # fmt: skip
+    applied = json.loads(told.out)
+    assert (told.code, applied["state"], applied["kept"] is False) == (0, "applied", False), applied["reasons"]
+    done = query.run(**{one["k"]: one["v"] for one in applied["conf"]})
     assert done["failed"] is None, done
     return option
 
