@@ -163,7 +163,7 @@ def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:
     assert refusal("plan", "rewind", str(checkpoint), "--sink", "noop", "--to-batch", "7").code == 4
 
 
-@pytest.mark.parametrize("verb", ["relocate", "sink-log", "source-log", "reset-state", "repartition", "downgrade"])
+@pytest.mark.parametrize("verb", ["sink-log", "source-log", "reset-state", "repartition", "downgrade"])
 def test_what_nobody_grants_yet_says_why(verb: str, tmp_path: Path) -> None:
     checkpoint = str(story("f0 c | f1 c")(tmp_path))
     done = refusal("plan", verb, checkpoint, "3", "--to", "3.5")
