@@ -51,8 +51,7 @@ class Writers:
         self.stood_in_for: dict[str, Json] = {}  # by the number that marks an empty stand-in
 
     def patch(self) -> None:
-        from pyspark.sql.streaming import StreamingQueryManager
-        from pyspark.sql.streaming.readwriter import DataStreamWriter
+        from pyspark.sql.streaming import DataStreamWriter, StreamingQueryManager
 
         made = DataStreamWriter.__init__
 

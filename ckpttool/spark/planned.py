@@ -151,12 +151,12 @@ def nodes(plan: Any) -> Iterator[Any]:
 _REFERENCE = re.compile(r"#(\d+)L?(?:-T\d+ms)?")
 _TIME = r"precisetimestampconversion\((?P<ts>(?:(?!precisetimestampconversion).)+?), Timestamp(?:NTZ)?Type, LongType\)"
 _WINDOW = re.compile(
-    r"named_struct\(start, .*?" + _TIME + r" - \d+\) % (?P<slide>\d+)\)"
+    r"named_struct\(start, .*?" + _TIME + r" - \d+\)(?: \+ \d+\))? % (?P<slide>\d+)\)"
     r".*\+ (?P<length>\d+)\), LongType, Timestamp(?:NTZ)?Type\)\)?\)"
 )
 _SESSION = re.compile(
     r"named_struct\(start, .*?" + _TIME + r", LongType, Timestamp(?:NTZ)?Type\)"
-    r".*? \+ (?:cast\()?(?P<gap>(?:INTERVAL )?'?-?\d[^,]*?)(?: as interval)?\)"
+    r".*? \+ cast\((?P<gap>-?\d[^,()]*) as interval\)"
 )
 
 

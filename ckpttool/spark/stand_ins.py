@@ -30,7 +30,7 @@ class SchemaNeeded(Exception):
 def patch_readers(tables: Json, stood_in_for: dict[str, Json]) -> None:
     """`tables`: the schemas of what is not there, by name or path. `stood_in_for`: what each stand-in is to be told as,
     filled as they are made."""
-    from pyspark.sql.streaming.readwriter import DataStreamReader
+    from pyspark.sql.streaming import DataStreamReader
 
     made = DataStreamReader.__init__
 
