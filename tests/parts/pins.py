@@ -45,6 +45,8 @@ JARS: dict[str, dict[str, tuple[str, ...]]] = {
         "hudi": (_HUDI + ":1.0.2",),
         "hudi-old": (_HUDI + ":0.15.0",),
         "paimon": (_PAIMON + ":0.9.0",),
+        # Written for Spark 3.0, and yet it runs. That of awslabs is no artefact: whoever wants it builds it.
+        "kinesis": ("com.qubole.spark:spark-sql-kinesis_2.12:1.2.0_spark-3.0",),
     },
     "4.0.0": {"kafka": ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",)},
     "4.0.4": {
