@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -233,7 +234,7 @@ def replay(what: str, scratch: str | None, output: Output, **given: Any) -> int:
     named = _named(given)
     is_seed = what.isdecimal() and not Path(what).exists()
     image = image_of_seed(int(what), Path(scratch) if scratch else None) if is_seed else Path(what)
-    judged = [judge(replay_image(image.resolve(), named), is_whole=False)]
+    judged = [judge(replay_image(Path(os.path.realpath(image)), named), is_whole=False)]
     output.show(report_document(judged))
     return exit_code_of(judged)
 

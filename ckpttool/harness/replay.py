@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from pathlib import Path
 
@@ -69,7 +70,7 @@ def _await_start(ask: Ask) -> None:
 def image_of_seed(seed: int, folder: Path | None = None) -> Path:
     """The first case of a kept trial that was not valid, of its smallest where there is one. Without a `folder` it is
     the newest trial of this seed that was kept where temporary files are."""
-    kept = load_settings(folder.resolve()) if folder else _newest_of(seed)
+    kept = load_settings(Path(os.path.realpath(folder))) if folder else _newest_of(seed)
     if kept.settings.seed != seed:
         raise NotFound(f"the trial in {kept.root} is of seed {kept.settings.seed}")
     reports = [judge(histories) for histories in load_histories([str(kept.root / "histories")])]

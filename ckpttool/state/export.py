@@ -57,7 +57,8 @@ def export_table(
 
     `mode`: of the files, and of the directory with what it takes to enter it."""
     target = Path(directory)
-    if isinstance(reader.store, LocalStore) and target.resolve().is_relative_to(Path(reader.store.url).resolve()):
+    here = os.path.realpath(reader.store.url) if isinstance(reader.store, LocalStore) else None
+    if here is not None and Path(os.path.realpath(target)).is_relative_to(here):
         raise Refused(f"{directory} is inside the checkpoint", "export to a directory outside it")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise Refused(f"{directory} is there and not empty", "export to a directory that is new or empty")

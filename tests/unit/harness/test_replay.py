@@ -177,3 +177,12 @@ def test_what_is_no_image_is_not_found(tmp_path: Path, path: str) -> None:
     outcome = run_ckpt("crash-test", "replay", path, cwd=tmp_path)
     assert outcome.code == 4
     assert "Traceback" not in outcome.err
+
+
+def test_links_in_a_circle_are_no_image(tmp_path: Path) -> None:
+    trial = tmp_path / "images" / "append"
+    trial.mkdir(parents=True)
+    (trial / "0001").symlink_to("0002")
+    (trial / "0002").symlink_to("0001")
+    shown = run_ckpt("crash-test", "replay", str(trial / "0001"), "--python", "false")
+    assert (shown.code, "is not an image" in shown.err) == (4, True)
