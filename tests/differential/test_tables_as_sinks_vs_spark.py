@@ -4,6 +4,7 @@ Three batches of one file are written, and the commit of the last is removed: as
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,32 @@ def test_a_batch_that_runs_again(tmp_path: Path, jars: str) -> None:
         assert not twice
         assert found.sinks[0].verdict == "skipped_already_written"
         assert (view.skips(BATCHES - 1), view.skips(BATCHES)) == (True, False)
+
+
+PAIMON = {"spark.sql.extensions": "org.apache.paimon.spark.extensions.PaimonSparkSessionExtensions"}
+
+
+@pytest.mark.at_length
+@pytest.mark.parametrize("rolled_back", [False, True])
+def test_paimon_snapshots_that_are_gone(tmp_path: Path, *, rolled_back: bool) -> None:
+    """The oldest expired; and if the newest was taken back, the batch that it was of is not there."""
+    settings = conf("paimon", tmp_path) | PAIMON
+    with SparkProcess(SPARK, ("paimon",), script=SCRIPT, path=PATH, conf=settings) as running:
+        table = Table(running, tmp_path, "paimon")
+        table.ask(count=BATCHES, once=False)
+        snapshots = [json.loads(path.read_text()) for path in (table.path / "snapshot").glob("snapshot-*")]
+        assert len({one["commitUser"] for one in snapshots}) == BATCHES, "no user is the query's own"
+        assert {one["commitIdentifier"] for one in snapshots} == {2**63 - 1}, "nor any number a batch's"
+        if rolled_back:
+            table.ask(sql=f"CALL pai.sys.rollback(table => 'db.sink', version => '{BATCHES - 1}')")
+        table.ask(sql="CALL pai.sys.expire_snapshots(table => 'db.sink', retain_max => 1)")
+        assert len(list((table.path / "snapshot").glob("snapshot-*"))) == 1
+        assert table.judged().exit_code == 0
+        table.crash()
+        (verdict,) = table.judged().sinks
+        table.ask(count=BATCHES, once=True)
+        twice = table.rows() - Counter(range(BATCHES * ROWS))
+        assert (verdict.verdict, bool(twice)) == (("written", False) if rolled_back else ("unknown", True))
 
 
 def test_iceberg_rows_that_were_taken_out(tmp_path: Path) -> None:
