@@ -64,6 +64,8 @@ def _begun(position: SourcePosition, scene: Scene, kafka: KafkaEvidence, given: 
     if position.start is not None or not given.is_given:
         return position
     position = replace(position, by_options=True)
+    if given.assigned is not None and not given.assigned:
+        return replace(position, start={})  # it reads nothing, wherever that begins
     if answer.fault is not None:
         return position
     options = scene.start.options

@@ -127,7 +127,7 @@ def _continuous(scene: Scene) -> Restart:
     if last is None:
         return Restart("fresh_start", 0, (), None, None, ("no epoch was committed",), _assumptions(scene))
     why = f"continuous processing goes on after commits/{last}"
-    ranges = tuple(_new_ranges(scene.batch(last), None))
+    ranges = tuple(_new_ranges(scene, scene.batch(last), None))
     return Restart("new_batch", last + 1, ranges, None, None, (why,), _assumptions(scene))
 
 
@@ -139,15 +139,15 @@ def _micro_batch(scene: Scene) -> Restart:
     newest, before = scene.batch(planned), scene.batch(scene.previous)
     if committed == planned:
         why = f"offsets/{planned} is the highest, and commits/{planned} is there"
-        ranges = tuple(_new_ranges(newest, before))
+        ranges = tuple(_new_ranges(scene, newest, before))
         return Restart("new_batch", planned + 1, ranges, _next_watermark(newest), None, (why,), _assumptions(scene))
     if scene.is_realtime:
         why = f"real-time mode deletes offsets/{planned}, which has no commit, and plans anew"
-        ranges = tuple(_new_ranges(scene.batch(committed), None))
+        ranges = tuple(_new_ranges(scene, scene.batch(committed), None))
         following = 0 if committed is None else committed + 1
         return Restart("new_batch", following, ranges, None, None, (why,), _assumptions(scene))
     why = f"offsets/{planned} is the highest, commits/{planned} is not there"
-    ranges = tuple(_replayed_ranges(newest, before))
+    ranges = tuple(_replayed_ranges(scene, newest, before))
     watermark_ms = newest.watermark_ms if newest else None
     return Restart("replay", planned, ranges, watermark_ms, None, (why,), _assumptions(scene))
 
@@ -160,12 +160,11 @@ def _next_watermark(newest: Batch | None) -> int | None:
     return max(newest.watermark_ms or 0, after or 0)
 
 
-def _new_ranges(newest: Batch | None, before: Batch | None) -> Iterator[SourceRange]:
+def _new_ranges(scene: Scene, newest: Batch | None, before: Batch | None) -> Iterator[SourceRange]:
     for source, earlier in _with_their_own(newest, before):
         reached = source if source.text is not None else earlier or source
-        kind = reached.offset.kind if reached.offset else None
         start = _as_json(reached) if can_be_called(source.name) else None
-        yield SourceRange(source.index, source.name, kind, start, None, None)
+        yield SourceRange(source.index, source.name, scene.kind_of(source), start, None, None)
 
 
 def _with_their_own(
@@ -181,9 +180,9 @@ def _with_their_own(
         yield named.get(source.key, source), source
 
 
-def _replayed_ranges(newest: Batch | None, before: Batch | None) -> Iterator[SourceRange]:
+def _replayed_ranges(scene: Scene, newest: Batch | None, before: Batch | None) -> Iterator[SourceRange]:
     for source, start in beside(newest, before):
-        kind = source.offset.kind if source.offset else None
+        kind = scene.kind_of(source)
         yield SourceRange(source.index, source.name, kind, _as_json(start), _as_json(source), source.step)
 
 

@@ -23,15 +23,19 @@ def _added(source: Source) -> list[Part]:
 
 def _whole(source: Source) -> tuple[list[Part], list[Part]]:
     """Those that are there: and of them those that have lost their beginning."""
-    added = where(_added(source), lambda part: part.status != "gone")
+    added = [one for one in _added(source) if not is_lacking(*one)]
     return added, where(added, lambda part: bool(part.earliest))
 
 
 def _beginning_not_found(source: Source) -> Iterator[Trouble]:
-    if source.view.is_replay and (gone := where(_added(source), lambda part: part.status == "gone")):
+    """Asked for are the beginnings of what the source subscribes to; to see that one is not, no broker is needed."""
+    asked = _added(source) if source.is_asked else [one for one in source.added if not one[0].is_subscribed]
+    if source.view.is_replay and (gone := [one for one in asked if is_lacking(*one)]):
         named, plain = "Cannot find initial offsets for partitions", "Cannot find earliest offsets of"
         raised = loss(source.scene.release, "INITIAL_OFFSET_NOT_FOUND_FOR_PARTITIONS", named, plain)
-        why = f"{names_are(gone)} new in the batch that runs again, and not at the broker"
+        unwanted = not any(topic.is_subscribed for topic, _ in gone)
+        lacking = "in what the source subscribes to" if unwanted else "at the broker"
+        why = f"{names_are(gone)} new in the batch that runs again, and not {lacking}"
         step = "take the partition out of the uncommitted offsets file, or delete that file if no sink has the batch"
         yield source.raises(PLAN, raised, "partitions-gone", why, step, fails=source.fails_on_loss)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ckpttool import gather_evidence, open_checkpoint
+from ckpttool import Scene, Start, diagnose, gather_evidence, open_checkpoint
 from ckpttool.laws.restart import choose_release
 from ckpttool.releases import NEWEST, Release
 from tests.builders import build
@@ -62,3 +62,21 @@ def test_a_release_that_no_rule_covers_is_not_said_to_have_written_it(
 ) -> None:
     evidence = gather_evidence(open_checkpoint(str(build(tmp_path, "k0-10 c", spark=spark))))
     assert choose_release(evidence, None) == chosen
+
+
+@pytest.mark.parametrize(
+    ("line", "options", "kind"),
+    [
+        ('{"t":{"0":20}}', {}, "kafka"),
+        ("null", {}, "kafka"),  # as its beginning says
+        ('{"hub":{"0":20}}', {"eventhubs.consumerGroup": "g"}, "eventhubs"),
+    ],
+)
+def test_a_range_is_told_with_the_kind_of_its_source_whatever_the_line_looks_like(
+    tmp_path: Path, line: str, options: dict[str, str], kind: str
+) -> None:
+    root = build(tmp_path, "k0-10 c | k10-20 c")
+    newest = root / "offsets" / "1"
+    newest.write_text("\n".join([*newest.read_text().split("\n")[:2], line]))
+    said = diagnose(Scene(gather_evidence(open_checkpoint(str(root))), Start((4, 2, 0), options=options)))
+    assert [source.kind for source in said.prediction.sources] == [kind]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from ckpttool import diagnose
 from ckpttool.kafka.base import BrokerFault
 from ckpttool.releases import Release, since
 from ckpttool.scene.scene import Doubt, Failure
@@ -79,6 +81,17 @@ def test_a_replay_that_adds_a_partition_which_is_gone() -> None:
     assert obstacle.condition == "KAFKA_DATA_LOSS.INITIAL_OFFSET_NOT_FOUND_FOR_PARTITIONS"
     allowed = query(START, {"t": {0: 200, 1: 5}}, replay=True, failOnDataLoss="false")
     assert judge(allowed, broker({"t": {0: (0, 300)}}))[0] is None, "it is left out of the plan"
+
+
+def test_a_replay_that_adds_a_partition_which_is_not_subscribed_to_finds_no_beginning() -> None:
+    scene = query({"t": {0: 100}}, {"t": {0: 120}, "u": {0: 9}}, replay=True, subscribe="t")
+    obstacle, [finding, *_] = judge(scene, broker({"t": {0: (0, 300)}, "u": {0: (0, 9)}}))
+    assert isinstance(obstacle, Failure)
+    assert obstacle.condition == "KAFKA_DATA_LOSS.INITIAL_OFFSET_NOT_FOUND_FOR_PARTITIONS"
+    assert "u-0 is new in the batch that runs again, and not in what the source subscribes to" in finding.message
+    alone = diagnose(replace(scene, kafka=None)).prediction.error
+    assert alone is not None
+    assert alone.condition == obstacle.condition
 
 
 def test_beginnings_are_asked_for_together_and_not_at_all_where_a_topic_is_gone() -> None:
