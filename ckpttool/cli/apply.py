@@ -75,7 +75,9 @@ def _loaded(path: str) -> PlanFile:
     from ckpttool.apply.plan_file import load_plan
 
     if os.path.isdir(path) or "://" in path:
-        raise click.UsageError(f"{path} is no plan: a checkpoint needs --take OPTION, or --resume")
+        from ckpttool.storage.urls import redact_url
+
+        raise click.UsageError(f"{redact_url(path)} is no plan: a checkpoint needs --take OPTION, or --resume")
     return load_plan(path)
 
 

@@ -19,7 +19,7 @@ from ckpttool.storage.buckets import AzureBucket, GoogleBucket, S3Bucket
 from ckpttool.storage.hdfs import HdfsStore
 from ckpttool.storage.objects import ObjectStore
 from ckpttool.storage.store import open_store
-from ckpttool.storage.urls import is_local
+from ckpttool.storage.urls import is_local, redact_url
 
 _WRITABLE: Mapping[type, Callable[[Any, str], WritableBucket]] = {
     S3Bucket: WritableS3,
@@ -39,5 +39,5 @@ def open_tree(url: str, staging: str, storage: Mapping[str, str]) -> WritableSto
         return ObjectTree(store.url, store.backend, writable, store.segments)
     if isinstance(store, HdfsStore):
         return HdfsTree(store, staging)
-    by_hand = f"ckpt plan-recovery {shell_path(url)} --format json has the commands to do it by hand"
+    by_hand = f"ckpt plan-recovery {shell_path(redact_url(url))} --format json has the commands to do it by hand"
     raise NotApplied(WhyNot("not-writable", "checkpoints are not changed in this kind of storage", next_step=by_hand))

@@ -473,6 +473,15 @@ def test_no_secret_of_the_path_is_shown(scheme: str, form: str) -> None:
     assert SECRET not in outcome.out + outcome.err
 
 
+@pytest.mark.parametrize(
+    "words", [("apply",), ("apply", "--resume"), ("undo",), ("undo", "--list"), ("query", "describe")]
+)
+def test_nor_by_commands_that_change_it(words: tuple[str, ...]) -> None:
+    outcome = run_ckpt(*words, f"https://user:{SECRET}@127.0.0.1:9/checkpoint?sig={SECRET}")
+    assert outcome.code in (2, 4, 5, 6)
+    assert SECRET not in outcome.out + outcome.err
+
+
 # -- what the samples tell of ------------------------------------------------------------------------------------------
 
 # Whether `-1` stops a restart depends on what the topic holds then.
