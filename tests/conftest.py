@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from ckpttool.cli import main
 from tests.parts.generations import GenerationsServer
@@ -19,6 +20,11 @@ from tests.parts.stores import SERVERS, ObjectServer
 from tests.parts.versity import VersityServer
 from tests.samples.place import place_sample
 
+# How hard the laws are tried: quick by default, HYPOTHESIS_PROFILE=thorough for a long look. Here, since whoever is
+# imported before the profile is loaded has a deadline, which a busy machine does not keep.
+settings.register_profile("quick", max_examples=25, deadline=None, database=None, derandomize=True)
+settings.register_profile("thorough", max_examples=2000, deadline=None, database=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 # What needs more than Python packages is left to `make test-storage`.
 HEAVY = {"hdfs": HdfsServer, "versity": VersityServer}
 # Where something is changed: Google's storage with the conditions that its emulator does not look at.

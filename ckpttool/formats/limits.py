@@ -57,6 +57,8 @@ TABLE: Mapping[str, Limit] = {
     "tables": Limit(8 * 1024 * _MIB, "bytes of the tables of a snapshot that are fetched"),
     # Where it is shown as values: of a byte may become a list of nothing, or six characters of text, several times.
     "row": Limit(4 * _MIB, "bytes of a row of state"),
+    # What the rows of a table have in their lists and maps in all, where an item may be of two bytes, or of none.
+    "items": Limit(3_000_000, "items of lists and maps in rows that are Avro"),
     # Logs of 100,000 batches have 200,000 names with their checksums.
     "names": Limit(1_000_000, "names in a directory"),
     # A query has one for each source.

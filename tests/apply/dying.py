@@ -64,5 +64,5 @@ class System:
 
 @contextmanager
 def on(system: System) -> Iterator[System]:
-    with patch("ckpttool.apply.stores.local.os", system):
+    with patch("ckpttool.apply.stores.local.os", system), patch("ckpttool.apply.stores.durable.os", system):
         yield system

@@ -207,7 +207,7 @@ def _leave(disk: Disk, around: int, name: str) -> None:
 
 def recorded(root: Path, command: Callable[[], object]) -> Notes:
     recording = Recording(root)
-    with patch("ckpttool.apply.stores.local.os", recording):
+    with patch("ckpttool.apply.stores.local.os", recording), patch("ckpttool.apply.stores.durable.os", recording):
         command()
     return recording.notes
 

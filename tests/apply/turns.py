@@ -73,6 +73,7 @@ class Turns:
 def on(turns: Turns) -> Iterator[None]:
     with (
         patch("ckpttool.apply.stores.local.os", turns),
+        patch("ckpttool.apply.stores.durable.os", turns),
         patch("ckpttool.apply.stores.local.flock", turns.flock),
     ):
         yield

@@ -67,6 +67,14 @@ def test_a_directory_of_300_000_names(tmp_path: Path) -> None:
 
 IN_AVRO = list(attacks.in_avro())
 OF_ROWS = list(attacks.rows())
+# What is more than is read of it. Two rows of lists are, of which a table looks at both before it shows one.
+TOO_MUCH = {
+    ("62 MB", "text"): "--read-limit row=629145",
+    ("62 MB", "csv"): "--read-limit row=629145",
+    ("4 MB of empty lists", "text"): "--read-limit items=4000000",
+    ("4 MB of flags", "text"): "--read-limit items=4000000",
+    ("4 MB of flags", "csv"): "--read-limit items=4000000",
+}
 
 
 @pytest.mark.parametrize("attack", IN_AVRO, ids=[attack.name for attack in IN_AVRO])
@@ -85,9 +93,10 @@ def test_rows_are_shown_up_to_the_size_that_they_may_have(attack: Attack, tmp_pa
     checkpoint = attack.build(tmp_path)
     for form in ("text", "csv"):
         cost = cost_of((*attacks.ROWS[:-1], "1", "--format", form), checkpoint)
-        is_over = attack.name.startswith("62 MB")
+        told = ((option, of) for (name, of), option in TOO_MUCH.items() if attack.name.startswith(name))
+        over = next((option for option, of in told if of == form), None)
         assert cost.is_answered
-        assert (cost.code, "--read-limit row=629145" in cost.said) == (int(is_over), is_over), form
+        assert (cost.code, over is None or over in cost.said) == (int(over is not None), True), form
 
 
 def test_no_plan_is_made_of_a_step_for_each_of_very_many_files(tmp_path: Path) -> None:

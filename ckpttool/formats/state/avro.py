@@ -13,6 +13,7 @@ from decimal import Context, Decimal
 from functools import cache
 from typing import Any
 
+from ckpttool.formats.limits import check
 from ckpttool.formats.state.text import java_text
 from ckpttool.formats.state.types import DataType
 from ckpttool.formats.state.unsafe import BadRow, TimestampNanos
@@ -85,7 +86,11 @@ def _bare(kind: DataType) -> Read:
 
 
 def _items(read: Read) -> Read:
+    """Two bytes may be an item, and a few kilobytes, compressed, millions of them: of all rows together they count."""
+    come = 0
+
     def read_items(data: bytes, at: int) -> tuple[list[Any], int]:
+        nonlocal come
         items: list[Any] = []
         while True:
             count, at = _block(data, at)
@@ -93,6 +98,8 @@ def _items(read: Read) -> Read:
                 return items, at
             if count > len(data) - at:
                 raise BadRow(f"a block of {count} items in {len(data) - at} bytes")
+            come += count
+            check("items", come)
             for _ in range(count):
                 item, at = read(data, at)
                 items.append(item)

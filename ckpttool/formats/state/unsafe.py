@@ -11,12 +11,13 @@ pairs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
 from struct import Struct, unpack_from
 from typing import Any, NamedTuple
 
 from ckpttool.errors import MalformedFile
+from ckpttool.formats.limits import check
 from ckpttool.formats.state.text import java_text
 from ckpttool.formats.state.types import DataType
 
@@ -37,6 +38,7 @@ _IN_ARRAY = {
 }  # fmt: skip
 _INTERVAL = Struct("<iiq")
 _NANOS = Struct("<qq")
+_LENGTH = 0xFFFFFFFF
 
 
 class CalendarInterval(NamedTuple):
@@ -69,6 +71,8 @@ def row_reader(schema: DataType) -> Read:
     types = [field.type for field in schema.fields]
     layout = Struct(f"<{words}Q" + "".join(_IN_ROW.get(kind.kind, "q") for kind in types))
     fixes = [(at, fix) for at, kind in enumerate(types) if (fix := _fix(kind)) is not None]
+    placed = [at for at, kind in enumerate(types) if _is_placed(kind)]
+    overlap = len(placed) > 1
     least, unpack = layout.size, layout.unpack_from
 
     def read(data: bytes, start: int, size: int) -> tuple[Any, ...]:
@@ -79,6 +83,8 @@ def row_reader(schema: DataType) -> Read:
             for at in range(count):
                 if nulls >> at & 1:
                     values[at] = None
+        if overlap:
+            _hold_apart([values[at] for at in placed], size)
         for at, fix in fixes:
             if values[at] is not None:
                 values[at] = fix(data, start, size, values[at])
@@ -92,6 +98,8 @@ def row_reader(schema: DataType) -> Read:
         for at in range(count):
             if nulls >> at & 1:
                 values[at] = None
+        if overlap:
+            _hold_apart([values[at] for at in placed], size)
         for at, fix in fixes:
             if values[at] is not None:
                 values[at] = fix(data, start, size, values[at])
@@ -125,11 +133,26 @@ def _fix(kind: DataType) -> Fix | None:
     return _placed(_reader(kind))
 
 
+def _is_placed(kind: DataType) -> bool:
+    """Whether its word says where the value is. Of an unknown type it may be the value."""
+    in_word = ("void", "unknown", "long", "timestamp", "timestamp_ntz", "time", "day-time")
+    if kind.kind in _IN_ROW or kind.kind in in_word:
+        return False
+    return kind.kind != "decimal" or kind.precision > LARGEST_LONG_DECIMAL
+
+
+def _hold_apart(words: Sequence[int | None], size: int) -> None:
+    """Spark writes one value behind the other. Words that lead to the same bytes would make terabytes of a row."""
+    length = sum([word & _LENGTH for word in words if word is not None])
+    if length > size:
+        raise BadRow(f"fields of {length} bytes in {size}")
+
+
 def _placed(read: Read) -> Fix:
     """Offset and length are the halves of the word."""
 
     def fix(data: bytes, start: int, size: int, word: int) -> Any:
-        offset, length = word >> 32, word & 0xFFFFFFFF
+        offset, length = word >> 32, word & _LENGTH
         if offset < 0 or offset + length > size:
             raise BadRow(f"a field of {length} bytes at byte {offset} of {size}")
         return read(data, start + offset, length)
@@ -139,7 +162,7 @@ def _placed(read: Read) -> Fix:
 
 def _unknown(data: bytes, start: int, size: int, word: int) -> bytes:
     """What a field of a type that is not known points at, or the word itself where it points at nothing."""
-    offset, length = word >> 32, word & 0xFFFFFFFF
+    offset, length = word >> 32, word & _LENGTH
     if offset > 0 and offset + length <= size:
         return data[start + offset : start + offset + length]
     return word.to_bytes(8, "little", signed=True)
@@ -208,7 +231,7 @@ _READERS: dict[str, Read] = {
 def _array_reader(element: DataType) -> Read:
     code = _IN_ARRAY.get(element.kind, "q")
     width = Struct(f"<{code}").size
-    fix = _fix(element)
+    fix, placed = _fix(element), _is_placed(element)
     is_void = element.kind == "void"
 
     def read(data: bytes, start: int, size: int) -> list[Any]:
@@ -217,17 +240,24 @@ def _array_reader(element: DataType) -> Read:
         if count < 0 or header + (0 if is_void else count * width) > size:
             raise BadRow(f"an array of {count} elements in {size} bytes")
         if is_void:
+            check("items", count)  # of which a byte holds eight
             return [None] * count
-        nulls = int.from_bytes(data[start + 8 : start + header], "little")
         values: list[Any] = list(unpack_from(f"<{count}{code}", data, start + header))
-        for at in range(count) if nulls or fix else ():
-            if nulls >> at & 1:
-                values[at] = None
-            elif fix:
-                values[at] = fix(data, start, size, values[at])
-        return values
+        for at in _nulls(data[start + 8 : start + header], count):
+            values[at] = None
+        if placed:
+            _hold_apart(values, size)
+        return [None if one is None else fix(data, start, size, one) for one in values] if fix else values
 
     return read
+
+
+def _nulls(bits: bytes, count: int) -> list[int]:
+    """Byte by byte: to shift an integer as long as the array, once for each item, would take minutes."""
+    if not any(bits):
+        return []
+    found = (8 * place + bit for place, byte in enumerate(bits) if byte for bit in range(8) if byte >> bit & 1)
+    return [at for at in found if at < count]
 
 
 def _map_reader(key: DataType, value: DataType) -> Read:

@@ -62,3 +62,34 @@ def test_a_map_without_as_many_values_as_keys_is_refused() -> None:
     data = bytes(8) + (16 << 32 | len(content)).to_bytes(8, "little") + content
     with pytest.raises(MalformedFile, match="2 keys and 1 values"):
         read(schema(("a", map_of("long", "long"))), data)
+
+
+def word(offset: int, length: int) -> bytes:
+    return (offset << 32 | length).to_bytes(8, "little")
+
+
+@pytest.mark.parametrize("kind", ["string", "binary", array_of("long")])
+def test_fields_do_not_share_their_bytes(kind: object) -> None:
+    """Each would be read whole: a megabyte of words that lead to one megabyte is a terabyte."""
+    names, shared = ("a", "b", "c"), bytes(24)
+    with pytest.raises(MalformedFile, match="fields of 72 bytes in 56"):
+        read(schema(*((name, kind) for name in names)), bytes(8) + 3 * word(32, 24) + shared)
+    assert len(read(schema(*((name, kind) for name in names)), bytes(8) + 3 * word(32, 16) + shared)) == 3
+
+
+def test_nor_do_the_items_of_a_list() -> None:
+    count = 1000
+    items = count.to_bytes(8, "little") + bytes(128) + count * word(8, 8 * count) + bytes(8)
+    data = bytes(8) + word(16, len(items)) + items
+    with pytest.raises(MalformedFile, match=f"fields of {8 * count * count} bytes in {len(items)}"):
+        read(schema(("a", array_of("string"))), data)
+
+
+def test_nulls_of_a_long_list_are_each_found_in_a_step() -> None:
+    count = 3_000_000
+    bits = bytearray((count + 63) // 64 * 8)
+    bits[-1], bits[0] = 0x80, 0b101
+    items = count.to_bytes(8, "little") + bytes(bits) + bytes(count)
+    (values,) = read(schema(("a", array_of("boolean"))), bytes(8) + word(16, len(items)) + items)
+    assert isinstance(values, list)
+    assert [at for at, value in enumerate(values) if value is None] == [0, 2, count - 1]
