@@ -16,8 +16,8 @@ from ckpttool.literals import shell_path
 from tests.conftest import run_ckpt
 from tests.differential.test_fence_vs_spark import Stage, everything_once
 from tests.differential.test_sinks_vs_spark import BATCHES, SPARKS, Scene
-from tests.differential.test_tables_as_sinks_vs_spark import CATALOGS, ROWS, SCRIPT, Table, conf
-from tests.samples.process import JOBS, SparkProcess
+from tests.differential.test_tables_as_sinks_vs_spark import CATALOGS, PATH, ROWS, SCRIPT, Table, conf
+from tests.samples.process import SparkProcess
 
 pytestmark = pytest.mark.spark
 
@@ -127,7 +127,7 @@ def call(said: dict[str, Any]) -> str:
 def test_an_iceberg_table_is_rolled_back_and_forth(tmp_path: Path) -> None:
     root, checkpoint, plan = tmp_path / "a", str(tmp_path / "a" / "checkpoint"), str(tmp_path / "plan.json")
     root.mkdir()
-    with SparkProcess(ICEBERG_SPARK, ("iceberg",), script=SCRIPT, path=[JOBS.parent], conf=session(root)) as running:
+    with SparkProcess(ICEBERG_SPARK, ("iceberg",), script=SCRIPT, path=PATH, conf=session(root)) as running:
         table = Table(running, root, "iceberg")
         table.ask(count=4, once=False)
         words = ("--sink", str(table.path), "--spark-version", ICEBERG_SPARK, "--to-batch", "1")
