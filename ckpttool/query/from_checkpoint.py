@@ -6,10 +6,11 @@ import posixpath
 from collections.abc import Iterator, Mapping
 
 from ckpttool.connectors.base import TopicOffset
+from ckpttool.formats.names import parse_long
 from ckpttool.formats.state.schema import DEFAULT_FAMILY
 from ckpttool.formats.state.types import parse_type
-from ckpttool.model import Json, OperatorMetadata, OperatorStore, SourceLog, StateSchema
 from ckpttool.model import Operator as OnDisk
+from ckpttool.model import OperatorMetadata, OperatorStore, SourceLog, StateSchema
 from ckpttool.query.model import (
     DescribedFrom,
     DescribedSource,
@@ -26,7 +27,7 @@ from ckpttool.scene.batches import SourceProgress
 from ckpttool.scene.evidence import Evidence
 from ckpttool.scene.scene import Scene, Start
 from ckpttool.scene.source_logs import log_of
-from ckpttool.state.tables import JOIN, TRANSFORM, infer_operator
+from ckpttool.state.tables import JOIN, TRANSFORM, infer_operator, state_conf, variables_of
 from ckpttool.storage.urls import redact_url
 
 _STREAMING = "spark.sql.streaming."
@@ -36,7 +37,6 @@ _FORMATS = {
     JOIN: f"{_STREAMING}join.stateFormatVersion",
     "flatMapGroupsWithState": f"{_STREAMING}flatMapGroupsWithState.stateFormatVersion",
 }
-_ENCODING = f"{_STREAMING}stateStore.encodingFormat"
 NOT_TOLD = (
     "name",
     "output_mode",
@@ -111,7 +111,7 @@ def operator_of(operator: OnDisk, conf: Mapping[str, str]) -> QueryOperator:
     """`conf`: what the offsets pin."""
     stores = tuple(one for store in operator.stores for one in _stores(store, conf))
     name = operator.name or _inferred(stores, conf)
-    variables = tuple(variables_of(operator.metadata))
+    variables = state_variables(operator.metadata)
     return QueryOperator(
         id=operator.id,
         name=name,
@@ -123,7 +123,7 @@ def operator_of(operator: OnDisk, conf: Mapping[str, str]) -> QueryOperator:
 
 
 def state_format(name: str | None, conf: Mapping[str, str]) -> int | None:
-    return _number(conf.get(_FORMATS.get(name or "", "")))
+    return parse_long(conf.get(_FORMATS.get(name or "", ""), ""))
 
 
 def _stores(store: OperatorStore, conf: Mapping[str, str]) -> Iterator[StoreSchema]:
@@ -137,7 +137,7 @@ def _stores(store: OperatorStore, conf: Mapping[str, str]) -> Iterator[StoreSche
 def stores_of(name: str, schema: StateSchema, conf: Mapping[str, str]) -> Iterator[StoreSchema]:
     """A store of version 3 has a schema for each of its column families; the first is there for all."""
     several = len(schema.column_families) > 1
-    encoding = conf.get(_ENCODING, "unsaferow")
+    encoding = state_conf(conf, "hdfs").encoding  # which no provider has a say in
     for family in schema.column_families:
         if several and family.name == DEFAULT_FAMILY:
             continue
@@ -145,21 +145,12 @@ def stores_of(name: str, schema: StateSchema, conf: Mapping[str, str]) -> Iterat
 
 
 def _inferred(stores: tuple[StoreSchema, ...], conf: Mapping[str, str]) -> str | None:
-    """Before Spark 4.0 nothing names an operator, but a schema may give it away; a join has four stores."""
-    if any(store.name.startswith(("left-", "right-")) for store in stores):
-        return JOIN
+    """Before Spark 4.0 nothing names an operator of one store, but its schema may give it away."""
     if len(stores) != 1 or stores[0].key_schema is None:
         return None
-    version = _number(conf.get(_FORMATS["stateStoreSave"]))
-    return infer_operator(parse_type(stores[0].key_schema), parse_type(stores[0].value_schema), version or 1)
+    key, value = parse_type(stores[0].key_schema), parse_type(stores[0].value_schema)
+    return infer_operator(key, value, state_conf(conf, "hdfs").aggregation_format)
 
 
-def variables_of(metadata: OperatorMetadata | None) -> Iterator[StateVariable]:
-    found: Json = metadata.properties.get("stateVariables") if metadata else None
-    for one in found if isinstance(found, list) else ():
-        if isinstance(one, dict) and isinstance(one.get("stateName"), str):
-            yield StateVariable(one["stateName"], str(one.get("stateVariableType", "")), one.get("ttlEnabled") is True)
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdecimal() and len(text) < 10 else None
+def state_variables(metadata: OperatorMetadata | None) -> tuple[StateVariable, ...]:
+    return tuple(StateVariable(*one) for one in variables_of(metadata))

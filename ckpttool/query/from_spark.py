@@ -15,7 +15,7 @@ from ckpttool.formats import layout
 from ckpttool.formats.state.operator import parse_operator_metadata
 from ckpttool.formats.state.schema import parse_state_schema
 from ckpttool.model import Json, OperatorMetadata
-from ckpttool.query.from_checkpoint import state_format, stores_of, variables_of
+from ckpttool.query.from_checkpoint import state_format, state_variables, stores_of
 from ckpttool.query.model import (
     BatchFunction,
     DescribedFrom,
@@ -143,7 +143,7 @@ def _operators(raw: Raw, conf: Mapping[str, str]) -> Iterator[QueryOperator]:
         metadata = _metadata(files, one["id"])
         name = metadata.name if metadata else one["name"]
         meaning = one["meaning"] and msgspec.convert(one["meaning"], Meaning)
-        variables = tuple(variables_of(metadata))
+        variables = state_variables(metadata)
         yield QueryOperator(
             id=one["id"],
             name=name,

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ckpttool.errors import MalformedFile
 from ckpttool.formats.state.types import BINARY, LONG, DataType, Field, parse_type
-from ckpttool.model import ColumnFamilySchema, Json, Operator, OperatorStore, StateSchema
+from ckpttool.model import ColumnFamilySchema, Json, Operator, OperatorMetadata, OperatorStore, StateSchema
 from ckpttool.scene.state_chain import Provider
 
 if TYPE_CHECKING:
@@ -124,13 +124,18 @@ def _variables(operator: Operator, store: OperatorStore, conf: StateConf, schema
 
 
 def _declared(operator: Operator) -> Iterator[tuple[str, Shape]]:
-    """State variables by name, as the operator's properties have them."""
-    properties = operator.metadata.properties if operator.metadata else {}
-    variables = properties.get("stateVariables")
-    for one in variables if isinstance(variables, list) else ():
-        name, kind = (one.get("stateName"), one.get("stateVariableType")) if isinstance(one, dict) else (None, None)
-        if isinstance(name, str) and kind in _SHAPES:
+    for name, kind, _ in variables_of(operator.metadata):
+        if kind in _SHAPES:
             yield name, _SHAPES[kind]
+
+
+def variables_of(metadata: OperatorMetadata | None) -> Iterator[tuple[str, str, bool]]:
+    """State variables by name, as the operator's properties have them: of which type, and whether they expire."""
+    found = metadata.properties.get("stateVariables") if metadata else None
+    for one in found if isinstance(found, list) else ():
+        name, kind = (one.get("stateName"), one.get("stateVariableType")) if isinstance(one, dict) else (None, None)
+        if isinstance(name, str) and isinstance(kind, str):
+            yield name, kind, one.get("ttlEnabled") is True
 
 
 def _pairs(
