@@ -69,23 +69,26 @@ def plan_restart(
     *,
     now_ms: int,
     store: Store | None = None,
+    sinks: Mapping[str, Store] | None = None,
 ) -> tuple[Diagnosis, Plan]:
     """Names and few bodies tell what a sound query does; only where something is wrong, older batches are read too.
 
-    `store`: the checkpoint, where somebody has opened it."""
+    `store`: the checkpoint, where somebody has opened it; `sinks`: of `restarted.sinks` those that are."""
     from ckpttool.storage.doors import Doors
 
     store = store or open_store(url, storage_options)
-    doors = Doors([url, *places_typed(restarted)], storage_options, restarted.look_at)
+    doors = Doors([url, *places_typed(restarted)], storage_options, restarted.look_at, sinks)
     mode: Mode = restarted.state or ("full" if is_local(store.url) else "quick")
     full = restarted.full_listing
+    seen: Sequence[SinkEvidence] | None = None
     if mode == "quick" and restarted.wish is None:
         loaded = _load(store, ONLY_OPENED, full, restarted)
         diagnosis, plan = _plan(store, loaded, restarted, mode, doors, now_ms)
         if _is_sound(diagnosis, plan):
             return diagnosis, replace(plan, reach=None)  # older batches would have to be read for it
+        seen = diagnosis.scene.sinks
     read = _READ if restarted.wish is None else None  # one may want to go back to any of them
-    return _plan(store, _load(store, read, full, restarted), restarted, mode, doors, now_ms)
+    return _plan(store, _load(store, read, full, restarted), restarted, mode, doors, now_ms, seen)
 
 
 def _load(store: Store, batches: int | None, full: bool, restarted: Restarted) -> Checkpoint:
@@ -136,7 +139,9 @@ def _plan(
     mode: Mode,
     doors: Doors,
     now_ms: int,
+    seen: Sequence[SinkEvidence] | None = None,
 ) -> tuple[Diagnosis, Plan]:
+    """`seen`: the sinks, where they were looked at already."""
     from ckpttool.plan import plan_recovery, with_options
     from ckpttool.reading.inputs import load_inputs
 
@@ -144,7 +149,8 @@ def _plan(
     release, chosen = choose_release(evidence, restarted.release)
     named = restarted.release is not None
     start = Start(release, restarted.trigger, restarted.conf, restarted.options, is_named=named)
-    scene = Scene(evidence, start, sinks=tuple(look_at_sinks(evidence, restarted, doors.options)), now_ms=now_ms)
+    sinks = look_at_sinks(evidence, restarted, doors) if seen is None else seen
+    scene = Scene(evidence, start, sinks=tuple(sinks), now_ms=now_ms)
     scene = replace(scene, states=look_at_states(store, scene, mode, restarted.wish))
     scene = _wished(store, scene, restarted.wish, doors.options)
     scene = replace(scene, inputs=load_inputs(scene, doors), kafka=_ask_kafka(scene, restarted.brokers))
@@ -197,15 +203,13 @@ def lacks(evidence: Evidence, wish: Wish | None) -> bool:
     return wish is not None and wish.lacks(evidence)
 
 
-def look_at_sinks(
-    evidence: Evidence, restarted: Restarted, storage_options: Mapping[str, str] | None
-) -> list[SinkEvidence]:
+def look_at_sinks(evidence: Evidence, restarted: Restarted, doors: Doors) -> list[SinkEvidence]:
     from ckpttool.reading.sinks import load_sink
 
     metadata = evidence.checkpoint.metadata
     query_id = metadata.id if metadata else None
     return [
-        load_sink(sink, storage_options, query_id=query_id, txn_app_id=app_id)
+        load_sink(sink, doors.options, query_id=query_id, txn_app_id=app_id, opened=doors.opened.get(sink))
         for sink, app_id in zip(restarted.sinks, restarted.app_ids, strict=True)
     ]
 

@@ -108,8 +108,8 @@ def _take(work: Work, result: StepResult) -> bool:
         changed = work.wait_for(one, "new")
         work.outcome.sinks.extend(by_hand.told(one, work.plan, work.settings.storage))
     for table in (one for one in work.tables if result.n in one.steps):
-        before = [one.result for one in work.outcome.steps if one.n in table.steps]
-        changed = delta.make(table) or "done" in before  # one commit for all of them
+        before = [one.result for one in work.outcome.steps if one.n in table.steps and one.result != "pending"]
+        changed = "done" in before if before else delta.make(table)  # one commit for all of them
         if result.n == table.n:
             work.outcome.sinks.append(delta.told(table))
     for change in work.changes.of_step(result.n):
@@ -136,7 +136,7 @@ def verify(work: Work) -> None:
     wires: dict[str, bytes | None] = {path: None for path in work.plan.wires if path not in is_new}
     gone = [one for one in work.changes.directories if not _will_be_there(work, one, set(wires))]
     reading = AsItWillBe(work.reading, {layout.METADATA: becomes, **wires}, gone)
-    found, out_of_reach = found_now(work.plan, work.settings.given, reading, work.settings.storage)
+    found, out_of_reach = found_now(work.plan, work.settings.given, reading, work.settings.storage, work.sinks)
     differing = list(broken(work.plan.promise, found))
     work.outcome.found, work.outcome.kept = found, not differing
     if differing:

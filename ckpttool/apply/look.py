@@ -153,7 +153,7 @@ def _predicted_otherwise(work: Work) -> Iterator[WhyNot]:
     try:
         reading = AsItWillBe(work.origin.reading() if work.origin else work.reading, {})
         diagnosis, planned = plan_restart(
-            plan.planned_for, restarted, work.settings.storage, now_ms=now_ms, store=reading
+            plan.planned_for, restarted, work.settings.storage, now_ms=now_ms, store=reading, sinks=work.sinks
         )
     except CkptError as error:
         yield WhyNot("not-writable", error.message, next_step=error.next_step)

@@ -67,9 +67,15 @@ class AsItWillBe(Store):
         return self._store.above(levels)
 
 
-def found_now(plan: PlanFile, given: Restarted, store: Store, storage: Mapping[str, str]) -> tuple[Promise, bool]:
+def found_now(
+    plan: PlanFile,
+    given: Restarted,
+    store: Store,
+    storage: Mapping[str, str],
+    sinks: Mapping[str, Store] | None = None,
+) -> tuple[Promise, bool]:
     """What is predicted for the checkpoint that `store` shows, on the same evidence as the plan's; and whether some of
-    it is out of reach."""
+    it is out of reach. `sinks`: those that are open."""
     settings = {step.k: step.v for step in plan.steps if step.kind == "conf" and step.k and step.v is not None}
     asked = restarted_of(plan, given)
     restarted = Restarted(
@@ -83,7 +89,8 @@ def found_now(plan: PlanFile, given: Restarted, store: Store, storage: Mapping[s
         brokers=asked.brokers,
         look_at=asked.look_at,
     )
-    diagnosis, _ = plan_restart(plan.checkpoint, restarted, storage, now_ms=int(time.time() * 1000), store=store)
+    now_ms = int(time.time() * 1000)
+    diagnosis, _ = plan_restart(plan.checkpoint, restarted, storage, now_ms=now_ms, store=store, sinks=sinks)
     return promise_of(diagnosis), diagnosis.is_unreachable
 
 

@@ -103,6 +103,11 @@ class Work:
         """The checkpoint, for those who only read."""
         return self.checkpoint.reading()
 
+    @property
+    def sinks(self) -> dict[str, Store]:
+        """Those of which files are changed, likewise."""
+        return {root: tree.reading() for root, tree in zip(self.changes.roots[1:], self.trees[1:], strict=True)}
+
     def body(self, path: str) -> bytes | None:
         """Of a small file of the checkpoint."""
         found = self.checkpoint.look(path)

@@ -21,21 +21,27 @@ from ckpttool.storage.urls import canonical, is_chain, parse_url, protocol_of
 
 
 class Doors:
-    """`typed`: the URLs that the command works on. `look_at`: what files may lead to besides."""
+    """`typed`: the URLs that the command works on. `look_at`: what files may lead to besides. `opened`: those of
+    `typed` that somebody has opened."""
 
     def __init__(
-        self, typed: Sequence[str], storage_options: Mapping[str, str] | None = None, look_at: Sequence[str] = ()
+        self,
+        typed: Sequence[str],
+        storage_options: Mapping[str, str] | None = None,
+        look_at: Sequence[str] = (),
+        opened: Mapping[str, Store] | None = None,
     ) -> None:
         for url in look_at:
             refuse_what_is_not_followed(url)
         self.options = storage_options or {}
+        self.opened = opened or {}
         every = (*typed, *look_at)
         self._typed = Typed(
             frozenset(self._authorities(every)), tuple(_directories(every)), frozenset(_protocols(typed))
         )
 
     def open(self, url: str) -> Store:
-        return open_store(url, self.options)
+        return self.opened.get(url) or open_store(url, self.options)
 
     def follow(self, named: Named) -> Store:
         """Raises NotPointedAt, before anybody is asked, unless the user pointed there."""

@@ -14,11 +14,11 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 from tests.apply.troubles import Trouble, let_fail
-from tests.parts.proxy import Proxy, Raw
+from tests.parts.proxy import Proxy, Raw, Request
 from tests.parts.stores import ObjectServer
 
 _BLOB = re.compile(rb"<Blob><Name>([^<]*)</Name>.*?</Blob>", re.DOTALL)
@@ -37,7 +37,11 @@ class FarProxy:
 
     @property
     def count(self) -> int:
-        return self._told({})
+        return len(self.requests)
+
+    @property
+    def requests(self) -> list[Request]:
+        return [Request(*told) for told in self._told({})]
 
     def let_fail(self, trouble: Trouble | None) -> None:
         self._told({"trouble": asdict(trouble) if trouble else None})
@@ -45,7 +49,7 @@ class FarProxy:
     def __enter__(self) -> Self:
         command = [sys.executable, "-m", "tests.apply.far_proxy", str(self._server.port)]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self._port = self._answer()
+        (self._port,) = self._answer()
         return self
 
     def __exit__(
@@ -54,15 +58,16 @@ class FarProxy:
         with self._process:  # it ends with its input
             pass
 
-    def _told(self, words: Mapping[str, object]) -> int:
+    def _told(self, words: Mapping[str, object]) -> list[Any]:
         assert self._process.stdin
         self._process.stdin.write(f"{json.dumps(words)}\n")
         self._process.stdin.flush()
         return self._answer()
 
-    def _answer(self) -> int:
+    def _answer(self) -> list[Any]:
         assert self._process.stdout
-        return int(self._process.stdout.readline())
+        told: list[Any] = json.loads(self._process.stdout.readline())
+        return told
 
 
 class _Elsewhere(ObjectServer):
@@ -82,12 +87,12 @@ class _ListsFrom(Proxy):
 
 def main() -> None:
     with _ListsFrom(_Elsewhere(int(sys.argv[1]))) as proxy:
-        print(proxy.address.rpartition(":")[2], flush=True)
+        print(json.dumps([int(proxy.address.rpartition(":")[2])]), flush=True)
         for line in sys.stdin:
             words = json.loads(line)
             if "trouble" in words:
                 let_fail(proxy, Trouble(**words["trouble"]) if words["trouble"] else None)
-            print(proxy.count, flush=True)
+            print(json.dumps([(one.method, one.path, one.query) for one in list(proxy.requests)]), flush=True)
 
 
 if __name__ == "__main__":

@@ -16,10 +16,15 @@ from msgspec import Struct
 from ckpttool.apply.outcome import StoppedFenced, WhyNot
 from ckpttool.apply.plan_file import PlanFile
 from ckpttool.apply.sinks.options import for_delta_rs
+from ckpttool.apply.stores.durable import flush
 from ckpttool.errors import CkptError, Refused, Unavailable
+from ckpttool.formats.delta_log import parse_delta_log_names
+from ckpttool.formats.layout import DELTA_LOG
+from ckpttool.reading.sinks.delta import read_commits
 from ckpttool.releases.delta import WRITTEN_BY_DELTA_RS
 from ckpttool.scene.sinks import MARK_OF_APPLY, MARK_OF_UNDO
 from ckpttool.storage.remote_errors import harmless
+from ckpttool.storage.store import open_store
 from ckpttool.storage.urls import parse_url
 
 if TYPE_CHECKING:
@@ -92,13 +97,7 @@ def not_possible(change: TableChange) -> Iterator[WhyNot]:
 
 def state_of(change: TableChange) -> State:
     """Told by our marks: they are in the very commits that they tell of."""
-    table = _opened(change)
-    version = table.version()
-    if table.transaction_version(_mark(change, "undo")) == change.n:
-        return "old" if version == change.was + 2 else "other"
-    if table.transaction_version(_mark(change, "apply")) == change.n:
-        return "new" if version == change.was + 1 else "other"
-    return "old" if version == change.was else "other"
+    return _since(change).state(change)
 
 
 def make(change: TableChange) -> bool:
@@ -106,7 +105,7 @@ def make(change: TableChange) -> bool:
     was_done = state_of(change) == "new"
     if not was_done:
         _committed(change, "apply", "new", change.restore, change.batch)
-    _flush(change)  # whoever was killed may not have come to it
+    _flush(change, change.was + 1)  # whoever was killed may not have come to it
     return not was_done
 
 
@@ -114,18 +113,18 @@ def take_back(change: TableChange) -> bool:
     if state_of(change) == "old":
         return False
     _committed(change, "undo", "old", None if change.restore is None else change.was, change.recorded)
-    _flush(change)
+    _flush(change, change.was + 2)
     return True
 
 
 def told(change: TableChange) -> dict[str, Any]:
-    table = _opened(change)
+    since = _since(change)
     return {
         "path": change.table,
         "version_before": change.was,
-        "version_after": table.version(),
+        "version_after": since.version,
         "ledger_before": change.recorded,
-        "ledger_after": table.transaction_version(change.app_id),
+        "ledger_after": since.recorded.get(change.app_id, change.recorded),
     }
 
 
@@ -151,7 +150,7 @@ def _committed(change: TableChange, doing: Doing, becomes: State, version: int |
 
 
 def _commit(change: TableChange, doing: Doing, version: int | None, batch: int | None) -> None:
-    from deltalake import CommitProperties
+    from deltalake import CommitProperties, PostCommitHookProperties
     from deltalake.exceptions import CommitFailedError, DeltaError
 
     table = _opened(change)
@@ -162,12 +161,17 @@ def _commit(change: TableChange, doing: Doing, version: int | None, batch: int |
     if batch is not None:
         records.append(_transaction(change.app_id, batch))
     properties = CommitProperties(app_transactions=records)
+    nothing_else = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
     try:
         if version is not None:
-            table.restore(version, commit_properties=properties)
+            table.restore(version, commit_properties=properties, post_commithook_properties=nothing_else)
         else:
             table.create_write_transaction(
-                actions=[], mode="append", schema=table.schema(), commit_properties=properties
+                actions=[],
+                mode="append",
+                schema=table.schema(),
+                commit_properties=properties,
+                post_commithook_properties=nothing_else,
             )
     except CommitFailedError as error:
         raise StoppedFenced(WhyNot("sink-changed", _told(change, error), next_step=_BY_HAND)) from None
@@ -175,21 +179,40 @@ def _commit(change: TableChange, doing: Doing, version: int | None, batch: int |
         raise Unavailable(_told(change, error)) from None
 
 
-def _flush(change: TableChange) -> None:
+def _flush(change: TableChange, version: int) -> None:
     """delta-rs leaves it to the system when a commit comes to the disk: not before the fence has fallen, it may be."""
     target, hidden = parse_url(change.table)
     if target is not None:
         return
-    log = os.path.join(hidden["path"], "_delta_log")
-    for path in (os.path.join(log, f"{_opened(change).version():020}.json"), log):
-        try:
-            descriptor = os.open(path, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            raise Unavailable(_told(change, error)) from None
+    log = os.path.join(hidden["path"], DELTA_LOG)
+    try:
+        for path in (os.path.join(log, f"{version:020}.json"), log):
+            flush(path)
+    except OSError as error:
+        raise Unavailable(_told(change, error)) from None
+
+
+class _Since(Struct, frozen=True):
+    """What came after the plan was made: the table's version, and what was recorded by the name of who did."""
+
+    version: int
+    recorded: Mapping[str, int]
+
+    def state(self, change: TableChange) -> State:
+        if self.recorded.get(_mark(change, "undo")) == change.n:
+            return "old" if self.version == change.was + 2 else "other"
+        if self.recorded.get(_mark(change, "apply")) == change.n:
+            return "new" if self.version == change.was + 1 else "other"
+        return "old" if self.version == change.was else "other"
+
+
+def _since(change: TableChange) -> _Since:
+    """By the names in its log and the commits that may be ours: delta-rs would read all of it for every question."""
+    store = open_store(change.table, change.storage)
+    names = parse_delta_log_names(store.list(DELTA_LOG))
+    ours = [version for version in names.commits if change.was < version <= change.was + 2]
+    recorded = {txn.app_id: txn.version for commit in read_commits(store, ours) for txn in commit.transactions}
+    return _Since(max([*names.commits, *names.checkpoints], default=-1), recorded)
 
 
 def _told(change: TableChange, error: Exception) -> str:

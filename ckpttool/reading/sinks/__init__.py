@@ -21,13 +21,15 @@ def load_sink(
     *,
     query_id: str | None,
     txn_app_id: str | None = None,
+    opened: Store | None = None,
 ) -> SinkEvidence:
-    """What the sink at this URL records, or that the named one records nothing. Never raises: see `error`."""
+    """What the sink at this URL records, or that the named one records nothing. Never raises: see `error`. `opened`:
+    what is at this URL, where somebody has opened it."""
     if isinstance(sink, str) and sink.lower() in NAMED:
         return SinkEvidence(NAMED[sink.lower()], sink)
     path = redact_url(sink if isinstance(sink, str) else sink.url)
     try:
-        store = open_store(sink, storage_options) if isinstance(sink, str) else sink
+        store = opened or (open_store(sink, storage_options) if isinstance(sink, str) else sink)
         return _load(store, path, query_id, txn_app_id)
     except CkptError as error:
         return SinkEvidence("unknown", path, error=error)
