@@ -350,12 +350,12 @@ def keep(base: Base, spark: str) -> None:
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for path in sorted(root.rglob("*")):
             if not re.search(r"/_temporary(/|$)", str(path)):
-                tar.add(path, arcname=str(path.relative_to(root)), recursive=False, filter=_anonymous)
+                tar.add(path, arcname=str(path.relative_to(root)), recursive=False, filter=anonymous)
     target.write_bytes(gzip.compress(packed.getvalue(), mtime=0))
     target.with_name(f"{base.name}.json").write_text(json.dumps(base.facts(spark), indent=1) + "\n")
 
 
-def _anonymous(info: tarfile.TarInfo) -> tarfile.TarInfo:
+def anonymous(info: tarfile.TarInfo) -> tarfile.TarInfo:
     info.uid = info.gid = 0
     info.uname = info.gname = ""
     return info
