@@ -19,10 +19,12 @@ from ckpttool.apply.look import differences_at_origin, look, look_around
 from ckpttool.apply.outcome import NotApplied, StepResult, StoppedFenced, StoppedOutOfReach, WhyNot
 from ckpttool.apply.sinks import delta
 from ckpttool.apply.stores.base import Bearing, together
-from ckpttool.apply.verify import AsItWillBe, broken, found_now
+from ckpttool.apply.verify import AsItWillBe, broken, broken_in_spark, found_now
 from ckpttool.apply.work import KeptFile, Work, does_not_fit
 from ckpttool.errors import CkptError, Unavailable
 from ckpttool.formats import layout
+from ckpttool.reading.sinks import NAMED
+from ckpttool.storage.store import Store, open_store
 
 
 def carry_out(work: Work, *, resumes: bool = False) -> None:
@@ -143,7 +145,21 @@ def verify(work: Work) -> None:
         reasons = [WhyNot("promise-not-kept", f"{what} is not as promised", str(promised), str(is_now))
                    for what, promised, is_now in differing]  # fmt: skip
         raise (StoppedOutOfReach if out_of_reach else StoppedFenced)(*reasons)
+    if otherwise := start_in_spark(work, reading):
+        raise StoppedFenced(*otherwise)
     work.journal.write("verified")
+
+
+def start_in_spark(work: Work, reading: Store) -> list[WhyNot]:
+    """What Spark itself does otherwise on a copy, if it is to be asked."""
+    if work.settings.in_spark is None:
+        return []
+    places = [mark.path for mark in work.plan.relies_on.sinks if mark.path.lower() not in NAMED]
+    sinks = {place: open_store(place, work.settings.storage) for place in places}
+    work.outcome.in_spark = seen = work.settings.in_spark(work.plan, reading, sinks, work.settings.interrupted)
+    reasons = list(broken_in_spark(work.plan, seen))
+    work.outcome.kept = not any(one.id == "promise-not-kept" for one in reasons)
+    return reasons
 
 
 def _come_down(work: Work) -> None:

@@ -47,6 +47,16 @@ class StoppedOutOfReach(StoppedFenced, Unavailable):
     exit_code = Unavailable.exit_code
 
 
+class SparkStart(Struct, frozen=True):
+    """What Spark did, started on a copy (`--verify-with-spark`). `sources`: of the batch that it committed first, where
+    they are to be seen, from where to where each was read. `error`: a class, unless only the end of a log tells."""
+
+    version: str | None = None
+    batch_id: int | None = None
+    sources: list[dict[str, Any]] = []
+    error: dict[str, str | None] | None = None
+
+
 class StepResult(Struct):
     """`before`, `after`: size and SHA-256."""
 
@@ -77,6 +87,7 @@ class Outcome(Struct):
     promise: Promise | None = None
     found: Promise | None = None
     kept: bool | None = None
+    in_spark: SparkStart | None = None
     sinks: list[dict[str, Any]] = []
     conf: list[dict[str, str]] = []
     reasons: list[WhyNot] = []

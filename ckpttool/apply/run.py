@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ckpttool.apply import applies, fence, places
 from ckpttool.apply.by_hand import Waits
-from ckpttool.apply.carry_out import carry_out, finish, why
+from ckpttool.apply.carry_out import carry_out, finish, start_in_spark, why
 from ckpttool.apply.changes import FileChanges
 from ckpttool.apply.found_plans import plan_found, remember
 from ckpttool.apply.journal import end_of
@@ -22,6 +22,7 @@ from ckpttool.apply.sinks import delta
 from ckpttool.apply.stores.base import WritableStore, small_body
 from ckpttool.apply.stores.opening import open_tree
 from ckpttool.apply.undo import check, take_back
+from ckpttool.apply.verify import AsItWillBe
 from ckpttool.apply.work import ApplySettings, Work, does_not_fit, step_results
 from ckpttool.errors import CkptError, NotFound, Unavailable, exit_code
 from ckpttool.formats import layout
@@ -44,6 +45,8 @@ def apply_plan(plan: PlanFile, settings: ApplySettings, *, resumes: bool = False
             _applied_before(work)
         elif not work.changes_anything:
             look(work, resumes=False)
+            if not only_looks and (otherwise := start_in_spark(work, AsItWillBe(work.reading, {}))):
+                raise NotApplied(*otherwise)
             outcome.state = "applied"
         elif only_looks:
             look(work, resumes=resumes)

@@ -1,4 +1,5 @@
-"""The checkpoint as it will be when the fence is down, and whether Spark would then do what the plan promised."""
+"""The checkpoint as it will be when the fence is down, and whether Spark would then do what the plan promised: as it is
+predicted, and as a Spark did that was started on a copy."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from ckpttool.api import Restarted, plan_restart
 from ckpttool.apply.make_plan import promise_of
+from ckpttool.apply.outcome import SparkStart, WhyNot
 from ckpttool.apply.plan_file import PlanFile, Promise, restarted_of
 from ckpttool.errors import CkptError, NotFound
 from ckpttool.formats.layout import OWN_DIRECTORY
@@ -116,3 +118,56 @@ def _ranges(promise: Promise) -> list[tuple[object, ...]]:
 def _failure(promise: Promise) -> tuple[object, ...] | None:
     error = promise.restart["error"]
     return error and (error["class"], error["condition"])
+
+
+# -- as a Spark did ----------------------------------------------------------------------------------------------------
+
+
+def broken_in_spark(plan: PlanFile, seen: SparkStart) -> Iterator[WhyNot]:
+    """What it did otherwise than promised; or why that is not known. A new batch comes as soon as there is something to
+    read."""
+    said, assumed = plan.promise.restart, plan.spark_version["assumed"]
+    failed, error = said["error"], seen.error
+    if seen.version and parse_release(seen.version)[:2] != parse_release(assumed)[:2]:
+        yield WhyNot("not-verified", "the command started another Spark than this was planned for", assumed,
+                     seen.version, "name that Spark in the specification; or plan anew: --spark-version")  # fmt: skip
+    elif failed and not (error and _is_the_same(failed, error)):
+        found = _spelled(error) if error else f"batch {seen.batch_id}"
+        yield _otherwise("error", failed["class"], found)
+    elif error and not failed:
+        if error["class"] is None:
+            yield WhyNot("not-verified", "the command ran no batch, and of no query it is known why",
+                         found=_spelled(error), next_step="mend the specification, or go on without it")  # fmt: skip
+        else:
+            yield _otherwise("outcome", said["outcome"], _spelled(error))
+    elif failed or (seen.batch_id is None and said["outcome"] == "new_batch"):
+        return
+    elif said["batch_id"] != seen.batch_id:
+        yield _otherwise("batch_id", said["batch_id"], seen.batch_id)
+    else:
+        yield from _read_otherwise(said["sources"], seen.sources)
+
+
+def _read_otherwise(promised: Sequence[Mapping[str, object]], seen: Sequence[Mapping[str, object]]) -> Iterator[WhyNot]:
+    if seen and len(promised) != len(seen):
+        yield _otherwise("the number of sources", len(promised), len(seen))
+        return
+    for ours, theirs in zip(promised, seen, strict=False):
+        for name in ("start", "end"):
+            is_open = ours[name] is None and name == "end"
+            if not is_open and name in theirs and ours[name] != theirs[name]:
+                yield _otherwise(f"{name} of source {ours['index']}", ours[name], theirs[name])
+
+
+def _is_the_same(promised: Mapping[str, str], seen: Mapping[str, str | None]) -> bool:
+    """By its class; where a log does not tell that of a query, by whether the log names it at all."""
+    name = promised["class"]
+    return name == seen["class"] or (seen["class"] is None and name.rpartition(".")[2] in (seen["message"] or ""))
+
+
+def _otherwise(what: str, promised: object, found: object) -> WhyNot:
+    return WhyNot("promise-not-kept", f"{what}: Spark did otherwise on a copy", str(promised), str(found))
+
+
+def _spelled(error: Mapping[str, str | None]) -> str:
+    return f"{error['class']}: {error['message']}" if error["class"] else str(error["message"])

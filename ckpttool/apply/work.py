@@ -23,7 +23,7 @@ from ckpttool.apply.by_hand import changed as changed_by_hand
 from ckpttool.apply.changes import Change, FileChanges
 from ckpttool.apply.fence import is_fence
 from ckpttool.apply.journal import Journal
-from ckpttool.apply.outcome import NotApplied, Outcome, StepResult, StoppedFenced, WhyNot
+from ckpttool.apply.outcome import NotApplied, Outcome, SparkStart, StepResult, StoppedFenced, WhyNot
 from ckpttool.apply.plan_file import PlanFile, encode_plan
 from ckpttool.apply.sinks.delta import state_of, table_changes
 from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, WritableStore, small_body, together
@@ -39,7 +39,8 @@ _CROWD = 100
 class ApplySettings(Struct, frozen=True):
     """How it is done; the times in seconds. `settle` None: as long as the store needs. `keeps_state`: else of the state
     there are no copies, and what changed it is not taken back. `interrupted`: whether somebody asked to stop after this
-    operation."""
+    operation. `in_spark`: starts a Spark on a copy of the checkpoint that the store shows, and of
+    its sinks."""
 
     lock_timeout: float = 0.0
     settle: float | None = None
@@ -50,6 +51,7 @@ class ApplySettings(Struct, frozen=True):
     given: Restarted = Restarted()
     storage: Mapping[str, str] = {}
     interrupted: Callable[[], bool] = bool
+    in_spark: Callable[[PlanFile, Store, Mapping[str, Store], Callable[[], bool]], SparkStart] | None = None
 
 
 class KeptFile(Struct, frozen=True):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +18,7 @@ from ckpttool.cli.output import Output, output_options
 if TYPE_CHECKING:
     from ckpttool.api import Restarted
     from ckpttool.apply.plan_file import PlanFile
+    from ckpttool.harness.started_copy import StartedCopy
 
 
 @click.command(
@@ -24,6 +28,7 @@ Examples:
   ckpt apply back.json --dry-run
   ckpt apply back.json --yes
   ckpt apply /data/checkpoints/orders --sink /data/orders --take write-commit-again
+  ckpt apply back.json --yes --verify-with-spark orders.json
   ckpt apply --resume /data/checkpoints/orders""",
 )
 @click.argument("path", metavar="PLAN.json|PATH")
@@ -35,6 +40,13 @@ Examples:
     default="full",
     show_default=True,
     help="What to keep a copy of; logs: no state, and then undo is refused.",
+)
+@click.option(
+    "--verify-with-spark",
+    "spec",
+    type=click.Path(),
+    metavar="SPEC.json",
+    help="Before the fence falls, start the command of a crash-test --spec once, on a copy.",
 )
 @carrying_options
 @evidence_options
@@ -57,12 +69,29 @@ def apply(path: str, output: Output, storage: dict[str, str], **given: Any) -> i
     with telling_reasons(output, "apply", path):
         pointed_at = (*restarted.sinks, *restarted.look_at)
         plan = plan_to_resume(path, storage, pointed_at) if resumes else _plan_of(path, take, restarted, storage)
-    if not given["yes"] and not given["dry_run"]:
-        _ask(plan, storage, keeps_state=given["backup"] != "logs")
-    with interruptible() as stop:
-        settings = settings_of(given, restarted, storage, stop)
-        outcome = apply_plan(plan, settings, resumes=resumes, only_looks=given["dry_run"])
+    with _copy_to_start(given["spec"], plan) as in_spark:
+        if not given["yes"] and not given["dry_run"]:
+            _ask(plan, storage, keeps_state=given["backup"] != "logs")
+        with interruptible() as stop:
+            settings = settings_of(given, restarted, storage, stop, in_spark)
+            outcome = apply_plan(plan, settings, resumes=resumes, only_looks=given["dry_run"])
     return end(outcome, plan, output)
+
+
+@contextmanager
+def _copy_to_start(spec: str | None, plan: PlanFile) -> Iterator[StartedCopy | None]:
+    """What could not be started is refused before anything is changed."""
+    if spec is None:
+        yield None
+        return
+    from ckpttool.apply.consent import trials
+    from ckpttool.harness.preflight import require_for_command
+    from ckpttool.harness.scratch import Scratch
+    from ckpttool.harness.started_copy import StartedCopy
+
+    require_for_command(trials())
+    with Scratch() as scratch:
+        yield StartedCopy(scratch, Path(spec).resolve(), plan)
 
 
 def _plan_of(path: str, take: str | None, restarted: Restarted, storage: dict[str, str]) -> PlanFile:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ckpttool.apply.outcome import Outcome
     from ckpttool.apply.plan_file import PlanFile
     from ckpttool.apply.work import ApplySettings
+    from ckpttool.harness.started_copy import StartedCopy
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -48,7 +49,11 @@ def carrying_options(command: Command) -> Command:
 
 
 def settings_of(
-    given: dict[str, Any], restarted: Restarted, storage: dict[str, str], stop: Callable[[], bool]
+    given: dict[str, Any],
+    restarted: Restarted,
+    storage: dict[str, str],
+    stop: Callable[[], bool],
+    in_spark: StartedCopy | None = None,
 ) -> ApplySettings:
     from ckpttool.apply.work import ApplySettings
 
@@ -62,6 +67,7 @@ def settings_of(
         given=restarted,
         storage=storage,
         interrupted=stop,
+        in_spark=in_spark,
     )
 
 

@@ -10,13 +10,14 @@ import os
 import re
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from select import select
 from typing import Any
 
 from ckpttool.harness.contract import Spec
 from ckpttool.harness.recover import UNNAMED
-from ckpttool.harness.scratch import Scratch
+from ckpttool.harness.scratch import Scratch, members
 from ckpttool.harness.session import Answer, Process
 from ckpttool.harness.victim import last_line
 
@@ -70,6 +71,15 @@ def spark_on(class_path: Sequence[str]) -> str | None:
     """The release of the Spark that a JVM was started with."""
     found = (_SPARK.search(f"/{path}") for path in class_path)
     return next((match[1] for match in found if match), None)
+
+
+def spark_in(session: int) -> str | None:
+    """The release of the Spark that a process of it runs: a JVM keeps the jars open that it takes classes from."""
+    opened = []
+    for pid in members(session):
+        with suppress(OSError):  # it has ended, or opened another file meanwhile
+            opened += [os.readlink(path) for path in Path(f"/proc/{pid}/fd").iterdir()]
+    return spark_on(opened)
 
 
 def failures_in(log: str, status: int) -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ def recover(ask: Ask, request: Mapping[str, Any], place: JobPlace, attempts: int
 
 
 def _restart(ask: Ask, request: Mapping[str, Any], place: JobPlace) -> ObservedRestart:
-    before = _written(place)
+    before = committed(place)
     try:
         answer = ask(request, request["seconds"] + 60)
     except (Late, Died) as error:
@@ -38,12 +38,12 @@ def _restart(ask: Ask, request: Mapping[str, Any], place: JobPlace) -> ObservedR
             first_batch=None,
             failure=ObservedFailure(class_name=kind, condition=None, message=str(error)[-300:]),
         )
-    after = _written(place)
+    after = committed(place)
     first = min((batch for batch, file in after.items() if before.get(batch) != file), default=None)
     return ObservedRestart(run_id=answer.get("run_id"), first_batch=first, failure=failure_of(answer, place))
 
 
-def _written(place: JobPlace) -> dict[int, tuple[int, int]]:
+def committed(place: JobPlace) -> dict[int, tuple[int, int]]:
     """The commits, with what changes when one is written again."""
     stats = {batch: (place.checkpoint / layout.commits(batch)).stat() for batch in place.batches("commits")}
     return {batch: (stat.st_mtime_ns, stat.st_ino) for batch, stat in stats.items()}

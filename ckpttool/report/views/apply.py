@@ -12,7 +12,7 @@ from ckpttool.report.views.plan_steps import spell_steps
 from ckpttool.words import counted, shown
 
 if TYPE_CHECKING:
-    from ckpttool.apply.outcome import Outcome, WhyNot
+    from ckpttool.apply.outcome import Outcome, SparkStart, WhyNot
     from ckpttool.apply.plan_file import PlanFile
     from ckpttool.apply.run import Applied
 
@@ -49,6 +49,7 @@ def _fields(outcome: Outcome) -> Fields:
         "promise": outcome.promise and plain(outcome.promise.restart),
         "found": outcome.found and plain(outcome.found.restart),
         "kept": outcome.kept,
+        "in_spark": outcome.in_spark and plain(outcome.in_spark),
         "sinks": plain(outcome.sinks),
         "conf": outcome.conf,
         "requests": {kind: outcome.requests.get(kind, 0) for kind in ("read", "list", "write", "delete")},
@@ -114,6 +115,8 @@ def _what_became(outcome: Outcome, plan: PlanFile) -> Iterator[Line]:
     if outcome.state == "applied":
         yield Toned("Applied", "good"), f": {what}."
         yield f"  {becomes(plan.promise.restart)}"
+        if outcome.in_spark:
+            yield f"  {_seen_in(outcome.in_spark)}"
         if outcome.backup:
             back = "ckpt undo takes it back" if outcome.keeps_state else "of the state nothing: it is not taken back"
             yield f"  Kept: {outcome.backup['files']} files in {outcome.backup['path']}; {back}."
@@ -130,6 +133,15 @@ def _what_became(outcome: Outcome, plan: PlanFile) -> Iterator[Line]:
     else:
         until = "no Spark starts until it is" if outcome.fenced else "the fence does not stand"
         yield Toned("Stopped", "error"), f": {what}. It is not finished, and {until}."
+
+
+def _seen_in(start: SparkStart) -> str:
+    spark = f"Spark {start.version or ''}".rstrip()
+    if start.error:
+        return f"{spark}, started on a copy, failed as promised."
+    if start.batch_id is None:
+        return f"{spark}, started on a copy, found nothing to read."
+    return f"{spark}, started on a copy, ran batch {start.batch_id} as promised."
 
 
 def plan_lines(plan: PlanFile) -> Iterator[str]:
