@@ -158,9 +158,19 @@ def _plan(
     # What could not be listed looks as if files were missing: nothing is planned on that.
     listed = {version: files for version, files in scene.states.items() if not files.unreachable}
     plan = plan_recovery(replace(scene, states=listed), diagnosis.prediction, restarted.wish)
-    if restarted.wish is None or not restarted.wish.moves_inputs():
-        return diagnosis, plan
-    return diagnosis, with_options(plan, lambda after: replace(after, inputs=load_inputs(after, doors)))
+    moves_inputs = restarted.wish is not None and restarted.wish.moves_inputs()
+
+    def look_again(after: Scene) -> Scene:
+        is_read = moves_inputs or _reads_otherwise(scene, after)
+        return replace(after, inputs=load_inputs(after, doors)) if is_read else after
+
+    return diagnosis, with_options(plan, look_again, has_to_go_on=moves_inputs)
+
+
+def _reads_otherwise(before: Scene, after: Scene) -> bool:
+    """Whether what was seen of the inputs is of another range than the one that is read then."""
+    newest = before.batch(before.planned), before.batch(before.previous), before.is_replay
+    return newest != (after.batch(after.planned), after.batch(after.previous), after.is_replay)
 
 
 def _wished(store: Store, scene: Scene, wish: Wish | None, options: Mapping[str, str] | None) -> Scene:

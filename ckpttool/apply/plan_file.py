@@ -326,9 +326,11 @@ def save_plan(plan: PlanFile, path: str) -> None:
 
 # What a prediction may depend on and what nobody keeps secret.
 _OPEN_OPTIONS = re.compile(
-    r"startingoffsets|startingoffsetsbytimestamp|startingtimestamp|startingversion|endingoffsets|assign|subscribe"
-    r"|subscribepattern|failondataloss|path|(min|max)[a-z]*pertrigger|m[a-z]+partitions?|ignore[a-z]+|excluderegex"
-    r"|schema(tracking)?location|asyncprogress[a-z]+|kafka\.isolation\.level|kafka\.group\.id|latestfirst|maxfileage",
+    r"(starting|ending)(offsets|timestamp|version)(bytimestamp(strategy)?)?|starttimestamp|assign|subscribe(pattern)?"
+    r"|failondataloss|path|host|port|(min|max)[a-z]*per(trigger|partition)|(min|num)partitions|rowsper(second|batch)"
+    r"|rampuptime|ignore[a-z]+|excluderegex|skipchangecommits|readchange(feed|data)|schema(tracking)?location"
+    r"|streamingsourcetrackingid|stream(ing)?-[a-z-]+|asyncprogress[a-z]+|kafka\.isolation\.level|kafka\.group\.id"
+    r"|latestfirst|maxfileage",
     re.IGNORECASE,
 )
 _OPEN_CONFS = re.compile(r"spark\.(sql\.(streaming|shuffle|files|optimizer|adaptive)|databricks\.delta)\.[\w.]+")

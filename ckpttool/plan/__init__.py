@@ -146,13 +146,18 @@ def plan_recovery(scene: Scene, restart: Restart, wish: Wish | None = None) -> P
     return Plan(_told_apart(_cheapest_first(found)), tuple(dict.fromkeys(refused)), reach_of(scene))
 
 
-def with_options(plan: Plan, look: Callable[[Scene], Scene]) -> Plan:
-    """Where more is seen of what a way out leads to, one after which nothing goes on is none."""
+def with_options(plan: Plan, look: Callable[[Scene], Scene], *, has_to_go_on: bool = False) -> Plan:
+    """Where more is seen of what a way out leads to, one after which nothing goes on is none. What was not known before
+    may stay so, unless it `has_to_go_on`."""
     options, refused = [], list(plan.refused)
     for way in plan.options:
         after = look(way.after)
+        if after is way.after:
+            options.append(way)
+            continue
         restart = diagnose(after).prediction
-        if restart.outcome in GOES_ON:
+        known = has_to_go_on or diagnose(way.after).prediction.outcome != "unknown"
+        if restart.outcome in GOES_ON or (restart.outcome == "unknown" and not known):
             options.append(replace(way, after=after))
         else:
             refused.append(Refusal(way.id, f"the restart after it would not go on: {'; '.join(restart.why)}"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import cycle
 from pathlib import Path
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+import ckpttool
 from ckpttool.api import Restarted
 from ckpttool.apply.changes import FileChanges
 from ckpttool.apply.plan_file import (
@@ -24,6 +26,7 @@ from ckpttool.apply.plan_file import (
     NamesMark,
     PlanFile,
     PlannedStep,
+    asked_of,
     encode_plan,
     load_plan,
     parse_plan,
@@ -172,6 +175,17 @@ def test_it_holds_no_option_that_may_be_secret(tmp_path: Path) -> None:
     assert plan.asked.options == {"startingOffsets": "earliest"}
     assert plan.asked.withheld == sorted([*secrets, "spark.hadoop.fs.key"])
     assert plan.schema == SCHEMA
+
+
+def test_it_holds_every_option_that_a_law_asks_for() -> None:
+    """Without one of them another restart would be predicted when it is carried out, and it would be refused."""
+    laws = "".join(path.read_text() for path in (Path(ckpttool.__file__).parent / "laws").rglob("*.py"))
+    named = re.findall(r"""(?:option|is_on)\([^"()]*((?:"[\w.-]+"(?:, )?)+)""", laws)
+    asked = {name for several in named for name in re.findall(r'"([\w.-]+)"', several)}
+    asked = {name for name in asked if not name.startswith("spark.")}
+    assert {"readChangeFeed", "skipChangeCommits", "stream-from-timestamp"} <= asked
+    kept = asked_of(Restarted(options=dict.fromkeys(asked, "1")))
+    assert kept.withheld == []
 
 
 # -- whether it fits ---------------------------------------------------------------------------------------------------

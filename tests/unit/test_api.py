@@ -13,6 +13,7 @@ import pytest
 from ckpttool import api
 from tests.conftest import run_ckpt
 from tests.samples.place import about, sample_names
+from tests.unit.laws.inputs.places import Place, offset
 
 
 def answer(checkpoint: str) -> dict[str, object]:
@@ -46,3 +47,22 @@ def test_where_nothing_is_a_query_begins_anew_and_its_sink_is_judged(tmp_path: P
     assert "checkpoint-absent" in [one["id"] for one in told["findings"]]
     assert not (tmp_path / "gone").exists()
     assert run_ckpt("plan-recovery", absent, "--sink", str(tmp_path / "new")).code == 0
+
+
+@pytest.mark.parametrize("wish", [["--to-batch", "1"], []])
+def test_a_way_back_over_what_a_source_cannot_read_again_is_none(tmp_path: Path, wish: list[str]) -> None:
+    """Version 4 took rows, and batch 2 has passed it: no restart reads it, but for one from the end of batch 1."""
+    place = Place(tmp_path)
+    place.remove(4)
+    place.add(5)
+    lines = [offset(3), offset(4), offset(5), offset(6)] if wish else [offset(3), offset(4), "0"]
+    for number, line in enumerate(lines):
+        place.batch(number, line)
+    asked = ["--option", f"path={place.table}", "--spark-version", "4.2.0", "--sink", "noop", *wish]
+    told = json.loads(run_ckpt("plan-recovery", str(place.checkpoint), *asked, "--format", "json").out)
+    assert "rewind-to-batch" not in [option["id"] for option in told["options"]]
+    (why,) = [one["why"] for one in told["refused"] if one["id"] == "rewind-to-batch"]
+    assert "the restart after it would not go on: version 4" in why
+    told = json.loads(run_ckpt("plan-recovery", str(place.checkpoint), *asked, "--option", "ignoreDeletes=true",
+                               "--format", "json").out)  # fmt: skip
+    assert "rewind-to-batch" in [option["id"] for option in told["options"]]
