@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TypeVar
 
@@ -25,7 +25,7 @@ Entry = TypeVar("Entry")
 Known = TypeVar("Known")
 
 
-def after_steps(scene: Scene, steps: Iterable[Step]) -> Scene:
+def after_steps(scene: Scene, steps: Sequence[Step]) -> Scene:
     """Sinks are not followed here: a repair says itself what it makes of them."""
     checkpoint, start, states = scene.checkpoint, scene.start, scene.states
     for kind, group in groupby(steps, type):
@@ -41,8 +41,15 @@ def after_steps(scene: Scene, steps: Iterable[Step]) -> Scene:
                 checkpoint = _with(checkpoint, step.path, step.content.encode())
             elif isinstance(step, Conf):
                 start = _under(start, step)
-    evidence = replace(scene.evidence, checkpoint=checkpoint, batches=decode_batches(checkpoint))
+    batches = decode_batches(checkpoint)
+    kinds = {} if any(map(_may_move_sources, steps)) else scene.evidence.kinds_told
+    evidence = replace(scene.evidence, checkpoint=checkpoint, batches=batches, kinds_before=kinds)
     return replace(scene, evidence=evidence, start=start, states=states)
+
+
+def _may_move_sources(step: Step) -> bool:
+    """Whether a source may have another number after it."""
+    return isinstance(step, Move) or (isinstance(step, Write) and step.path.startswith(f"{layout.OFFSETS}/"))
 
 
 def born(scene: Scene, target: str, steps: Iterable[Step]) -> Scene:

@@ -54,7 +54,8 @@ PINNED_DEFAULTS: dict[str, tuple[str, ...]] = {
 
 
 class Evidence(Struct, frozen=True, dict=True):
-    """A checkpoint together with what follows from its files alone; checks and predictions start here."""
+    """A checkpoint together with what follows from its files alone; checks and predictions start here. `kinds_before`:
+    what was known of sources before files were set aside; without those nobody could tell any more."""
 
     checkpoint: Checkpoint
     batches: tuple[Batch, ...]
@@ -62,6 +63,7 @@ class Evidence(Struct, frozen=True, dict=True):
     mode_reason: str
     written_by: VersionRange
     databricks: Runtime | None = None
+    kinds_before: Mapping[str, tuple[str, ...]] = {}
 
     @property
     def newest(self) -> Batch | None:
@@ -76,6 +78,8 @@ class Evidence(Struct, frozen=True, dict=True):
             for line in batch.sources:
                 if line.offset:
                     told.setdefault(line.key, {}).setdefault(line.offset.kind)
+        for key, kinds in self.kinds_before.items():
+            told[key] = told.get(key, {}) | dict.fromkeys(kinds)
         return {key: tuple(kinds) for key, kinds in told.items()}
 
     @property

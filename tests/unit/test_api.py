@@ -66,3 +66,15 @@ def test_a_way_back_over_what_a_source_cannot_read_again_is_none(tmp_path: Path,
     told = json.loads(run_ckpt("plan-recovery", str(place.checkpoint), *asked, "--option", "ignoreDeletes=true",
                                "--format", "json").out)  # fmt: skip
     assert "rewind-to-batch" in [option["id"] for option in told["options"]]
+
+
+def test_a_line_that_only_others_tell_the_kind_of_is_no_way_back(tmp_path: Path) -> None:
+    """Without the batches after it nobody would know that the damaged line is a Delta source's, and Spark does."""
+    place = Place(tmp_path)
+    broken = offset(4).replace("false", '"yes"')
+    for number, line in enumerate((broken, offset(5))):
+        place.batch(number, line)
+    asked = ["--option", f"path={place.table}", "--spark-version", "4.2.0", "--sink", "noop", "--to-batch", "0"]
+    told = json.loads(run_ckpt("plan-recovery", str(place.checkpoint), *asked, "--format", "json").out)
+    assert told["restart"]["error"]["condition"] == "DELTA_INVALID_SOURCE_OFFSET_FORMAT"
+    assert all("offsets/0" in [step.get("path") for step in option["steps"]] for option in told["options"])
