@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ckpttool.cli.options import open_given, pairs_option, storage_options
+from ckpttool.cli.jobs import job_options, job_settings
+from ckpttool.cli.options import open_given, storage_options
 from ckpttool.cli.output import Output, output_options
 from ckpttool.cli.streams import say
 
@@ -35,13 +36,7 @@ Examples:
   ckpt query describe s3a://lake/checkpoints/orders --format json > deployed.json"""
 )
 @click.argument("source", metavar="SOURCE[::QUERY]")
-@click.option("--python", metavar="EXE", help="The Python that has pyspark; else that of $VIRTUAL_ENV, or python3.")
-@click.option("--job-arg", "arguments", multiple=True, metavar="A", help="An argument of the job; repeatable.")
-@pairs_option("--spark-conf", "confs", help="A setting of the session that the job runs in.")
-@pairs_option("--env", "environment", help="A variable of the job's environment.")
-@click.option("--packages", metavar="G:A:V,…", help="Connectors by their Maven coordinates, which Spark resolves.")
-@pairs_option("--table", "tables", metavar="NAME=DDL", help="The columns of a table or path that is not here.")
-@click.option("--timeout", default=120.0, show_default=True, metavar="SECONDS", help="The time that the job may take.")
+@job_options
 @output_options("query", of=None)
 @storage_options
 def describe(source: str, output: Output, storage: dict[str, str], **given: Any) -> int:
@@ -97,27 +92,9 @@ def _checkpoint(place: str, storage: dict[str, str]) -> Description:
 
 
 def _job(place: str, given: dict[str, Any]) -> Description:
-    from ckpttool.query.job import JobSettings, describe_job
+    from ckpttool.query.job import describe_job
 
-    settings = JobSettings(
-        python=_python(given["python"]),
-        arguments=given["arguments"],
-        conf=given["confs"],
-        packages=given["packages"],
-        environment=given["environment"],
-        tables=given["tables"],
-        timeout_s=given["timeout"],
-    )
-    description, failed = describe_job(Path(place), settings)
+    description, failed = describe_job(Path(place), job_settings(given))
     if failed:
         say(f"ckpt: {place} failed {failed}; described is what it started before")
     return description
-
-
-def _python(given: str | None) -> Path:
-    """That which was named, or is active. Links stay: an environment is known by the path to its Python."""
-    import shutil
-
-    active = os.environ.get("VIRTUAL_ENV")
-    named = given or (os.path.join(active, "bin", "python") if active else "python3")
-    return Path(shutil.which(os.path.expanduser(named)) or named)

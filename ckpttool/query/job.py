@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -66,36 +67,44 @@ def _spell(failed: Answer | None) -> str | None:
 
 
 def _ask(scratch: Scratch, job: Path, settings: JobSettings) -> Answer:
-    environment = environment_for(settings.python) | dict(settings.environment) | {"TMPDIR": str(scratch.folder("tmp"))}
-    if not os.access(settings.python, os.X_OK):
-        raise Refused(f"there is no Python at {settings.python}", "name one that has pyspark: --python EXE")
-    asked = {
-        "job": str(job.resolve()),
-        "arguments": list(settings.arguments),
-        "conf": _conf(scratch) | dict(settings.conf) | _packages(settings),
-        "pinned": sorted(since.PINNED),
-        "tables": dict(settings.tables),
-    }
+    asked = asked_of(scratch, job, settings) | {"pinned": sorted(since.PINNED)}
     try:
-        # Where we are: what a job reads may be named from there.
-        with Session(scratch, _command(scratch, settings), environment, "describe", Path.cwd()) as session:
+        with start_child(scratch, settings, DESCRIBE, "describe") as session:
             return session.ask(asked, settings.timeout_s)
     except Late:
         raise Unavailable(
             f"{job} had not ended after {settings.timeout_s:g} s", "give it longer: --timeout SECONDS"
         ) from None
     except Died as error:
-        raise _died(job, settings.python, str(error)) from None
+        raise died(job, settings.python, str(error)) from None
 
 
-def _command(scratch: Scratch, settings: JobSettings) -> list[str]:
-    """A job that is described changes no file but in our own directory; Spark keeps there the packages it resolves."""
+def asked_of(scratch: Scratch, job: Path, settings: JobSettings) -> dict[str, Any]:
+    """What each child that runs a job is told of it."""
+    return {
+        "job": str(job.resolve()),
+        "arguments": list(settings.arguments),
+        "conf": _conf(scratch) | dict(settings.conf) | _packages(settings),
+        "tables": dict(settings.tables),
+    }
+
+
+def start_child(scratch: Scratch, settings: JobSettings, script: Path, name: str) -> Session:
+    """The user's Python with one of our scripts, where we are: what a job reads may be named from there."""
+    environment = environment_for(settings.python) | dict(settings.environment) | {"TMPDIR": str(scratch.folder("tmp"))}
+    if not os.access(settings.python, os.X_OK):
+        raise Refused(f"there is no Python at {settings.python}", "name one that has pyspark: --python EXE")
+    return Session(scratch, _command(scratch, settings, script), environment, name, Path.cwd())
+
+
+def _command(scratch: Scratch, settings: JobSettings, script: Path) -> list[str]:
+    """A job that is run here changes no file but in our own directory; Spark keeps there the packages it resolves."""
     start = f"import sys; sys.path.append({str(ROOT)!r}); from ckpttool.jail.confined import main; main(sys.argv[1:])"
     confined = [sys.executable, "-I", "-S", "-B", "-c", start, str(scratch.root), "--"]
-    return [*confined, str(settings.python), str(DESCRIBE)]
+    return [*confined, str(settings.python), str(script)]
 
 
-def _died(job: Path, python: Path, log: str) -> Refused:
+def died(job: Path, python: Path, log: str) -> Refused:
     if "No module named 'pyspark'" in log:
         return Refused(f"{python} has no pyspark", "name a Python that has it: --python EXE")
     last = next((line for line in reversed(log.strip().splitlines()) if line.strip()), "it said nothing")

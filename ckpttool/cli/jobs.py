@@ -1,0 +1,58 @@
+"""Options of the commands that run a job of the user's: with which Python, and in which session."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ckpttool.cli.options import pairs_option
+from ckpttool.cli.output import Command, with_options
+
+if TYPE_CHECKING:
+    from ckpttool.query.job import JobSettings
+
+
+def job_options(command: Command) -> Command:
+    """The command gets what `job_settings` takes."""
+    options = (
+        click.option(
+            "--python", metavar="EXE", help="The Python that has pyspark; else that of $VIRTUAL_ENV, or python3."
+        ),
+        click.option("--job-arg", "arguments", multiple=True, metavar="A", help="An argument of the job; repeatable."),
+        pairs_option("--spark-conf", "confs", help="A setting of the session that the job runs in."),
+        pairs_option("--env", "environment", help="A variable of the job's environment."),
+        click.option(
+            "--packages", metavar="G:A:V,…", help="Connectors by their Maven coordinates, which Spark resolves."
+        ),
+        pairs_option("--table", "tables", metavar="NAME=DDL", help="The columns of a table or path that is not here."),
+        click.option(
+            "--timeout", default=120.0, show_default=True, metavar="SECONDS", help="The time that the job may take."
+        ),
+    )
+    return with_options(options, command)
+
+
+def job_settings(given: dict[str, Any]) -> JobSettings:
+    from ckpttool.query.job import JobSettings
+
+    return JobSettings(
+        python=_python(given["python"]),
+        arguments=given["arguments"],
+        conf=given["confs"],
+        packages=given["packages"],
+        environment=given["environment"],
+        tables=given["tables"],
+        timeout_s=given["timeout"],
+    )
+
+
+def _python(given: str | None) -> Path:
+    """That which was named, or is active. Links stay: an environment is known by the path to its Python."""
+    import shutil
+
+    active = os.environ.get("VIRTUAL_ENV")
+    named = given or (os.path.join(active, "bin", "python") if active else "python3")
+    return Path(shutil.which(os.path.expanduser(named)) or named)
