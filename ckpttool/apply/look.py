@@ -20,6 +20,7 @@ from ckpttool.apply.work import Work, does_not_fit, like_siblings
 from ckpttool.diagnosis import Diagnosis, diagnose
 from ckpttool.errors import CkptError, Refused
 from ckpttool.formats import layout
+from ckpttool.plan.conditions import QUERY_STOPPED
 from ckpttool.releases import parse_release
 
 _QUIET_S = 60  # since anything was written to the logs
@@ -36,7 +37,7 @@ def look(work: Work, *, resumes: bool) -> None:
     found = [*differences(work.reading, relied.files, relied.names, {}), *differences_at_origin(work)]
     if found:
         raise NotApplied(*(does_not_fit(one.path, one.expected, one.found, work.plan) for one in found))
-    if reasons := [*_not_accepted(work), *_alive(work), *_not_possible(work), *_predicted_otherwise(work)]:
+    if reasons := [*not_accepted(work), *_alive(work), *_not_possible(work), *_predicted_otherwise(work)]:
         raise NotApplied(*reasons)
 
 
@@ -72,8 +73,11 @@ def _in_the_way(work: Work, *, resumes: bool) -> Iterator[WhyNot]:
         yield WhyNot("apply-unfinished", "it is being taken back", next_step=f"ckpt undo {url}")
 
 
-def _not_accepted(work: Work) -> Iterator[WhyNot]:
+def not_accepted(work: Work, *ids: str) -> Iterator[WhyNot]:
+    """`ids`: only these are asked for."""
     for condition in work.plan.conditions:
+        if ids and condition.id not in ids:
+            continue
         if condition.who == "you" and condition.id not in work.settings.accepted:
             yield WhyNot(
                 "condition-not-accepted",
@@ -84,7 +88,7 @@ def _not_accepted(work: Work) -> Iterator[WhyNot]:
 
 def _alive(work: Work) -> Iterator[WhyNot]:
     """By the times of the newest files of the logs; a query that waits shows at the wires."""
-    if "query-stopped" in work.settings.accepted or not work.changes_anything:
+    if QUERY_STOPPED in work.settings.accepted or not work.changes_anything:
         return
     quiet = seconds_quiet(work.origin or work.checkpoint)
     if quiet is not None and -_QUIET_S < quiet < _QUIET_S:

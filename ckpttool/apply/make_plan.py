@@ -12,7 +12,7 @@ from msgspec.structs import replace
 import ckpttool
 from ckpttool.api import Restarted, plan_restart
 from ckpttool.apply.brokers import mark_kafka
-from ckpttool.apply.fence import wires_of
+from ckpttool.apply.fence import stops_in_time, wires_of
 from ckpttool.apply.fingerprints import (
     directories,
     directories_below,
@@ -49,7 +49,7 @@ from ckpttool.diagnosis import Diagnosis, diagnose
 from ckpttool.errors import Refused
 from ckpttool.formats import layout
 from ckpttool.plan import Conf, Copy, DeltaRestore, DeltaTxn, Manual, Move, Plan, SetAside, Spark, Step, WayOut, Write
-from ckpttool.plan.conditions import Condition
+from ckpttool.plan.conditions import QUERY_STOPPED, Condition
 from ckpttool.plan.fence import within_fence
 from ckpttool.plan.steps import is_outside, plain
 from ckpttool.releases import spell_release
@@ -136,7 +136,7 @@ def make_plan(
             assumes=list(diagnosis.prediction.assumes),
             wish=plan.wish,  # type: ignore[arg-type]
             option=_chosen(option),
-            conditions=[*_conditions(option, wires, stays=is_born and not leaves), *_of_the_place(url)],
+            conditions=[*_conditions(before, option, wires, stays=is_born and not leaves), *_of_the_place(url)],
             steps=steps,
             wires=wires,
             before=restart_fields(diagnosis.prediction),
@@ -358,16 +358,16 @@ def _of_the_place(url: str) -> Iterator[Condition]:
         yield Condition("durability-unknown", text, "ckpt")
 
 
-def _conditions(option: WayOut, wires: Sequence[str], *, stays: bool) -> Iterator[Condition]:
+def _conditions(before: Scene, option: WayOut, wires: Sequence[str], *, stays: bool) -> Iterator[Condition]:
     """`stays`: the checkpoint that is copied goes on as it is."""
     if stays:
         text = (
             "the query that is copied writes nothing meanwhile: what it wrote is seen before the copy is fit to start"
         )
-        yield Condition("query-stopped", text, "ckpt")
-    elif wires or not any(not isinstance(step, Conf) for step in option.steps):
-        yield Condition("query-stopped", "the query is stopped, and nothing starts it again", "ckpt")
+        yield Condition(QUERY_STOPPED, text, "ckpt")
+    elif all(isinstance(step, Conf) for step in option.steps) or (wires and stops_in_time(before)):
+        yield Condition(QUERY_STOPPED, "the query is stopped, and nothing starts it again", "ckpt")
     else:
-        text = "the query is stopped, and nothing starts it again: here nothing would stop one that runs"
-        yield Condition("query-stopped", text, "you")
+        text = "the query is stopped, and nothing starts it again: here nothing would stop one that runs in time"
+        yield Condition(QUERY_STOPPED, text, "you")
     yield from (condition for condition in option.conditions if condition.who != "shell")

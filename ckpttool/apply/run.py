@@ -29,6 +29,7 @@ from ckpttool.formats import layout
 from ckpttool.formats.layout import OWN_DIRECTORY
 from ckpttool.formats.metadata import moved_to
 from ckpttool.literals import shell_path
+from ckpttool.plan.conditions import QUERY_STOPPED
 from ckpttool.report.layout import spell_duration
 from ckpttool.words import shown
 
@@ -192,7 +193,7 @@ def _newest_that_ended(store: WritableStore, end: str) -> str | None:
 def _why_not(plan: PlanFile, storage: Storage) -> str | None:
     """In a few words: what `undo` would be refused for."""
     outcome = Outcome(plan.id, plan.option.id, undoes=True)
-    _ended(plan, outcome, ApplySettings(storage=storage or {}), check)
+    _ended(plan, outcome, ApplySettings(accepted=frozenset({QUERY_STOPPED}), storage=storage or {}), check)
     return outcome.reasons[0].text if outcome.reasons else None
 
 

@@ -12,6 +12,7 @@ from ckpttool.apply.changes import Change
 from ckpttool.apply.fingerprints import as_before, names_in, names_mark
 from ckpttool.apply.journal import Journal, end_of
 from ckpttool.apply.lock import locked
+from ckpttool.apply.look import not_accepted
 from ckpttool.apply.outcome import NotApplied, StoppedFenced, WhyNot
 from ckpttool.apply.sinks import delta
 from ckpttool.apply.stores.base import Bearing
@@ -20,6 +21,7 @@ from ckpttool.errors import CkptError
 from ckpttool.formats import layout
 from ckpttool.formats.metadata import is_wire
 from ckpttool.formats.names import parse_log_names
+from ckpttool.plan.conditions import QUERY_STOPPED
 
 _REWIND = "plan a rewind instead: ckpt plan-recovery PATH --to-batch N"
 
@@ -53,6 +55,9 @@ def check(work: Work) -> None:
     kept = work.inventory()
     if kept is None:
         return
+    is_whole = work.journal.is_verified and not work.journal.is_undoing and not work.is_fenced
+    if is_whole and (unsaid := list(not_accepted(work, QUERY_STOPPED))):
+        raise NotApplied(*unsaid)  # a query that was started since nothing stops either
     work.verify_backup(kept)
     if lost := next(work.not_kept(kept), None):
         why_not = WhyNot("backup-damaged", f"there is no copy of {lost.path}: state was not kept (--backup logs)",

@@ -18,6 +18,7 @@ from ckpttool.apply import places
 from ckpttool.apply.plan_file import PlanFile, save_plan
 from ckpttool.errors import Refused, Unavailable
 from ckpttool.harness.scratch import Scratch
+from ckpttool.plan.conditions import QUERY_STOPPED
 
 SECONDS = 120  # that one apply may take
 # What the process runs. Its first argument: the number of the operation before which it is killed, 0 for none.
@@ -66,7 +67,7 @@ class ApplyCommand:
 
     def _run(self, words: Sequence[str], at: int = 0) -> tuple[int, str]:
         # Nobody runs a query on an image, and nobody else writes to its sink.
-        conditions = ("query-stopped", *(one.id for one in self._plan.conditions))
+        conditions = (QUERY_STOPPED, *(one.id for one in self._plan.conditions))
         accepted = [word for one in conditions for word in ("--accept", one)]
         command = [sys.executable, "-c", PROGRAM, str(at), "apply", *words, "--yes", "--settle", "0s", *accepted]
         process = subprocess.Popen(

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from ckpttool.plan.cost import Cost
 
+QUERY_STOPPED = "query-stopped"
 SINK_UNNAMED = "sink-unnamed"
 ROWS_LOST, ROWS_TWICE = "rows-lost", "rows-twice"
 OF_COST = (ROWS_LOST, ROWS_TWICE)

@@ -127,6 +127,31 @@ def test_what_has_no_way_out_says_why(sample: str, tmp_path: Path) -> None:
     assert tree_of(root) == before
 
 
+@pytest.mark.parametrize(
+    ("sample", "otherwise"),
+    [
+        ("4.2.0-async-progress-to-noop-sound", ()),
+        ("4.2.0-async-progress-to-noop-sound", ("--option", "asyncProgressTrackingEnabled=false")),
+        ("4.2.0-real-time-kafka-to-kafka-sound", ()),
+        ("4.2.0-real-time-kafka-to-kafka-sound", ("--trigger", "default")),
+    ],
+)
+def test_that_a_query_is_stopped_a_person_says_where_no_wire_stops_it_in_time(
+    sample: str, otherwise: tuple[str, ...], tmp_path: Path
+) -> None:
+    """It is the query that may still run that counts, however it will be started again."""
+    root = sampled(sample)(tmp_path)
+    before = bodies(tree_of(root))
+    words = ("apply", str(root), "--take", "rewind-to-batch", "--sink", "noop", "--to-batch", "0", *otherwise)
+    is_refused(said(*words), "condition-not-accepted")
+    assert bodies(tree_of(root)) == before
+    assert said(*words, "--accept", "query-stopped")["state"] == "applied"
+    assert '"undoable": true' in run_ckpt("undo", str(root), "--list", "--format", "json").out
+    is_refused(said("undo", str(root)), "condition-not-accepted")
+    assert said("undo", str(root), "--accept", "query-stopped")["state"] == "undone"
+    assert bodies(tree_of(root)) == before
+
+
 def test_what_auto_loader_keeps_is_not_touched(tmp_path: Path) -> None:
     """Of what it has seen there is a database in `sources/`, of which nobody else knows the meaning. No way out has
     such a step today."""
@@ -372,5 +397,5 @@ def test_what_is_refused_and_stopped_has_every_field(stage: Stage) -> None:
 
 FIELDS = {
     "schema", "ckpt_version", "checkpoint", "id", "option", "state", "changed", "fenced", "resumed", "steps", "backup",
-    "promise", "found", "kept", "sinks", "conf", "requests", "reasons", "next", "findings",
+    "promise", "found", "in_spark", "kept", "sinks", "conf", "requests", "reasons", "next", "findings",
 }  # fmt: skip
