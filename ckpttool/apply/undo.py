@@ -88,10 +88,11 @@ def _moved_on(work: Work) -> Iterator[WhyNot]:
     ours = {*work.changes.becomes, *work.changes.own, *_wires(work)}
     for directory in relied.names:
         found = as_before(directory.path, names_in(work.reading, directory.path), there, ours)
-        if names_mark(directory.path, found) != directory:
+        there_now = names_mark(directory.path, found)
+        if there_now != directory:
             here = directory.path or "the checkpoint"
             yield WhyNot("query-ran-since", f"there are other names in {here} than were left",
-                         f"{directory.count} names", f"{len(found)} names, or others", _REWIND)  # fmt: skip
+                         f"{directory.count} names", f"{there_now.count} names, or others", _REWIND)  # fmt: skip
     yield from _beside_what_was_made(work, {*ours})
     body = work.body(layout.METADATA)
     if body not in (old_metadata(work), new_metadata(work)) and not fence.is_fence(body):
