@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, nullcontext
+from threading import BoundedSemaphore, RLock
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
@@ -17,6 +19,8 @@ Asked = TypeVar("Asked")
 Answered = TypeVar("Answered")
 
 MOST_BYTES = 16 * 2**20  # a plan of 100,000 files has that
+_LARGE = 4 * 2**20
+_LOOKS_AT_LARGE = 4
 
 
 class AlreadyThere(Refused):
@@ -137,6 +141,33 @@ class WritableStore(Protocol):
 
     def sweep(self) -> None:
         """Remove what a write of ours left that was interrupted."""
+
+
+class Large:
+    """Bodies that are large: to be sent one is held whole, and no other beside it; of those that are only looked at, a
+    few pieces at a time."""
+
+    def __init__(self) -> None:
+        self._whole, self._looks = RLock(), BoundedSemaphore(_LOOKS_AT_LARGE)
+
+    @contextmanager
+    def looked_at(self, size: int) -> Iterator[None]:
+        with self._looks if size > _LARGE else nullcontext():
+            yield
+
+    @contextmanager
+    def sent(self, body: Iterable[bytes]) -> Iterator[bytes]:
+        """What it takes is held until it was sent."""
+        with ExitStack() as alone:
+            pieces, size = [], 0
+            for piece in body:
+                pieces.append(piece)
+                size += len(piece)
+                if size - len(piece) <= _LARGE < size:
+                    alone.enter_context(self._whole)
+            whole = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            del pieces
+            yield whole
 
 
 def small_body(store: WritableStore, path: str) -> bytes:

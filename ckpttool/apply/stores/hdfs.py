@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from typing import Any, TypeVar
 
-from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, OwnerDiffers, WritableStore
+from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, Large, OwnerDiffers, WritableStore
 from ckpttool.errors import Refused
 from ckpttool.formats.limits import PIECE_BYTES
 from ckpttool.storage.buckets import TRIES
@@ -42,6 +42,7 @@ class HdfsTree(WritableStore):
         self._fs = store.backend.fs
         self._digests: dict[tuple[str, str], str] = {}
         self._user: str | None = None
+        self._large = Large()
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
@@ -58,8 +59,9 @@ class HdfsTree(WritableStore):
             version = _version(status)
             if (path, version) not in self._digests:
                 digest = sha256()
-                for piece in self.pieces(path):
-                    digest.update(piece)
+                with self._large.looked_at(status["length"]):
+                    for piece in self.pieces(path):
+                        digest.update(piece)
                 now = self._status(path)
                 if now is None or _version(now) != version:
                     continue
@@ -106,7 +108,8 @@ class HdfsTree(WritableStore):
     def create(self, path: str, body: Iterable[bytes], bearing: Bearing | None = None) -> None:
         self.requests["write"] += 1
         self._make_around(path)
-        staged, number = self._written(b"".join(body), bearing)
+        with self._large.sent(body) as whole:
+            staged, number = self._written(whole, bearing)
         if not self._renamed(staged, number, path):
             self._ask(staged, lambda: self._call("DELETE", staged, "DELETE"), "removed")
             raise AlreadyThere(f"{path} is there already")
@@ -121,7 +124,8 @@ class HdfsTree(WritableStore):
 
     def replace(self, path: str, body: Iterable[bytes], version: str, bearing: Bearing) -> None:
         self.requests["write"] += 1
-        staged, number = self._written(b"".join(body), bearing)
+        with self._large.sent(body) as whole:
+            staged, number = self._written(whole, bearing)
         if not self.is_still(path, version) or not self._renamed(staged, number, path, renameoptions="OVERWRITE"):
             self._ask(staged, lambda: self._call("DELETE", staged, "DELETE"), "removed")
             raise Changed(f"{path} was changed meanwhile")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec.structs import replace
 
-from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, WritableStore
+from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, Large, WritableStore
 from ckpttool.apply.stores.seen import Seen, read_pieces
 from ckpttool.errors import Refused
 from ckpttool.storage.bodies import TooLong
@@ -70,6 +70,7 @@ class ObjectTree(WritableStore):
         self.requests: Counter[str] = Counter()
         self._backend, self._bucket, self._segments = backend, bucket, segments
         self._prefix = "".join(f"{step}/" for step in segments)
+        self._large = Large()
         self._seen = Seen(bucket, bucket.head, self._prefix, self.requests)
 
     # -- looking -------------------------------------------------------------------------------------------------------
@@ -90,8 +91,9 @@ class ObjectTree(WritableStore):
             digest = self._seen.digest(entry.key, entry.version)
             if digest is not None:
                 return Found(entry.size_bytes, digest, entry.version, _bearing(entry))
-            with suppress(FileNotFoundError):
-                self._read(path, entry)
+            with suppress(FileNotFoundError), self._large.looked_at(entry.size_bytes):
+                for _ in self._read(path, entry):
+                    pass
         raise Changed(f"{path} changes while it is looked at")
 
     def pieces(self, path: str) -> Iterator[bytes]:
@@ -138,13 +140,15 @@ class ObjectTree(WritableStore):
 
     def create(self, path: str, body: Iterable[bytes], bearing: Bearing | None = None) -> None:  # noqa: ARG002
         try:
-            self._put(path, b"".join(body), None)
+            with self._large.sent(body) as whole:
+                self._put(path, whole, None)
         except Otherwise:
             raise AlreadyThere(f"{path} is there already") from None
 
     def replace(self, path: str, body: Iterable[bytes], version: str, bearing: Bearing) -> None:  # noqa: ARG002
         try:
-            self._put(path, b"".join(body), version)
+            with self._large.sent(body) as whole:
+                self._put(path, whole, version)
         except Otherwise:
             raise Changed(f"{path} was changed meanwhile") from None
 
@@ -230,26 +234,26 @@ class ObjectTree(WritableStore):
     async def _page(self, prefix: str, flat: bool, token: str | None) -> Any:
         return await self._seen.page(prefix, flat=flat, token=token)
 
-    def _read(self, path: str, entry: Entry) -> Sequence[bytes]:
-        """And its digest is known then. Raises FileNotFoundError if it is another version meanwhile."""
-
-        async def read() -> Sequence[bytes] | None:
-            try:
-                return await read_pieces(self._seen, entry)
-            except (FileNotFoundError, TooLong):
-                return None
-
-        pieces = self._ask(path, read)
-        if pieces is None:
+    def _read(self, path: str, entry: Entry) -> Iterator[bytes]:
+        """Read to its end, its digest is known. Raises FileNotFoundError if it is another version meanwhile."""
+        pieces, digest = read_pieces(self._seen, entry), sha256()
+        try:
+            while (piece := self._ask(path, self._next, pieces)) is not None:
+                digest.update(piece)
+                yield piece
+        except Otherwise:
             self._seen.doubt()
-            raise FileNotFoundError(path)
+            raise FileNotFoundError(path) from None
         now = self._seen.known(entry.key) or entry
         if self._seen.digest(now.key, now.version) is None:
-            digest = sha256()
-            for piece in pieces:
-                digest.update(piece)
             self._seen.note_digest(now.key, now.version, digest.hexdigest())
-        return pieces
+
+    async def _next(self, pieces: AsyncIterator[bytes]) -> bytes | None:
+        """None: there are no more."""
+        try:
+            return await anext(pieces, None)
+        except (FileNotFoundError, TooLong):
+            raise Otherwise from None
 
     def _put(self, path: str, body: bytes, version: str | None) -> None:
         key = self._key(path)

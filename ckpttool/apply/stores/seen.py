@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from hashlib import sha256
 
 from msgspec.structs import replace
@@ -166,17 +166,16 @@ class Seen(Bucket):
         yield from sorted(found, key=lambda one: one.key)
 
 
-async def read_pieces(bucket: Seen, entry: Entry) -> Sequence[bytes]:
+async def read_pieces(bucket: Seen, entry: Entry) -> AsyncIterator[bytes]:
     """A body of any size, all of one version; raises FileNotFoundError where it is another meanwhile."""
     if entry.size_bytes <= PIECE_BYTES:
         body, version = await bucket.get(entry.key, PIECE_BYTES)
         bucket.note(replace(entry, size_bytes=len(body), version=version or entry.version))
-        return [body]
-    pieces = []
+        yield body
+        return
     for start in range(0, entry.size_bytes, PIECE_BYTES):
         span = (start, min(start + PIECE_BYTES, entry.size_bytes))
         body, version = await bucket.get(entry.key, PIECE_BYTES, span)
         if version != entry.version:
             raise FileNotFoundError(entry.key)
-        pieces.append(body)
-    return pieces
+        yield body

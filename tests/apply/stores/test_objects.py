@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from hashlib import sha256
 from itertools import count
+from threading import Barrier, BrokenBarrierError
 
 import pytest
 from fsspec.asyn import get_loop, sync
 
-from ckpttool.apply.stores.base import AlreadyThere, Changed
+from ckpttool.apply.stores.base import AlreadyThere, Changed, together
 from ckpttool.apply.stores.objects import ObjectTree, Otherwise
 from ckpttool.apply.stores.seen import Seen
 from ckpttool.errors import Unavailable
@@ -46,9 +49,10 @@ class Shelf:
         if key not in self.held:
             raise FileNotFoundError
         body, version = self.held[key]
-        if len(body) > most:
+        part = body[slice(*span) if span else slice(None)]
+        if len(part) > most:
             raise TooLong
-        return body[slice(*span) if span else slice(None)], str(version)
+        return part, str(version)
 
     async def exists(self, key: str) -> bool:
         return key in self.held
@@ -251,3 +255,34 @@ def test_what_we_did_ourselves_is_known(many: tuple[Shelf, Seen]) -> None:
     assert ask(seen, "q/new") is not None
     assert sync(seen.loop, lambda: seen.get("q/new", 10)) == (b"new", "7")
     assert (shelf.asked["head"], shelf.asked["get"]) == (0, 0)
+
+
+def test_of_large_bodies_one_is_held_at_a_time(tree: ObjectTree, shelf: Shelf) -> None:
+    """However many are copied at once from elsewhere: each is sent as a whole."""
+    together_in_memory = Barrier(2)
+
+    def large() -> Iterator[bytes]:
+        yield bytes(5 * 2**20)
+        with suppress(BrokenBarrierError):
+            together_in_memory.wait(0.3)
+            raise AssertionError("two of them")
+        yield b"the rest"
+
+    assert together(tree, lambda name: tree.create(name, large()), ["a", "b"]) == [None, None]
+    assert {len(body) for key, (body, _) in shelf.held.items() if key in ("q/a", "q/b")} == {5 * 2**20 + 8}
+
+
+def test_what_is_looked_at_is_not_held(tree: ObjectTree, shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A piece at a time; and of one version."""
+    monkeypatch.setattr("ckpttool.apply.stores.seen.PIECE_BYTES", 3)
+    shelf.held["q/state/0"] = (b"0123456789", 50)
+    pieces = tree.pieces("state/0")
+    before = shelf.asked["get"]
+    assert next(pieces) == b"012"
+    assert shelf.asked["get"] == before + 1
+    shelf.held["q/state/0"] = (b"abcdefghij", 51)
+    with pytest.raises(Changed):
+        list(pieces)
+    found = tree.look("state/0")
+    assert found is not None
+    assert found.sha256 == sha256(b"abcdefghij").hexdigest()
