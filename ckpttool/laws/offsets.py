@@ -212,6 +212,7 @@ def check_previous_offset(scene: Scene) -> Iterator[Finding]:
 
 
 _LINES = "restore the lines, or restart the query with as many sources as the file has lines"
+_CHANGED_BEFORE = "nothing for a restart, which does not open these two; one may not go back beyond them"
 
 
 def _source_count(scene: Scene) -> Failure | None:
@@ -241,19 +242,21 @@ def check_source_count(scene: Scene) -> Iterator[Finding]:
     planned = [batch for batch in scene.evidence.batches if batch.entry and batch.entry.version == 1]
     for before, batch in pairwise(planned):
         if batch.id - before.id == 1 and len(before.sources) != len(batch.sources):
-            yield _count_changed(scene, batch, f"{len(before.sources)} in offsets/{before.id}")
+            yield _count_changed(scene, batch, before.id, f"{len(before.sources)} in offsets/{before.id}")
     if planned and not planned[-1].sources:
-        yield _count_changed(scene, planned[-1], "a query has at least one source")
+        yield _count_changed(scene, planned[-1], planned[-1].id, "a query has at least one source")
 
 
-def _count_changed(scene: Scene, batch: Batch, compared: str) -> Finding:
+def _count_changed(scene: Scene, batch: Batch, older: int, compared: str) -> Finding:
+    """`older`: of the batches that do not agree. A restart opens both, or it does not see it."""
+    severity = severity_by_age(scene, older)
     return Finding(
         id="source-count-changed",
-        severity=severity_by_age(scene, batch.id),
+        severity=severity,
         path=layout.offsets(batch.id),
         message=f"{len(batch.sources)} source lines, and {compared}",
         expected="one line per source of the query, the same number in every batch",
-        next_step=_LINES,
+        next_step=_LINES if severity == "error" else _CHANGED_BEFORE,
     )
 
 

@@ -134,7 +134,9 @@ def plan_recovery(scene: Scene, restart: Restart, wish: Wish | None = None) -> P
     if behind := refill(scene):
         found.extend(filter(None, [_tried(scene, behind, refused)]))
     if not found and restart.outcome == "error" and in_logs.outcome in GOES_ON:
-        refused.append(Refusal("restore-from-backup", f"{'; '.join(restart.why)}: or go back to an earlier batch"))
+        refused.append(
+            Refusal("restore-from-backup", f"{'; '.join(restart.why)}: bring that back, or go back to an earlier batch")
+        )
     if not found and not refused and restart.outcome in ("error", "unknown") and in_logs.outcome not in GOES_ON:
         refused.append(Refusal("edit-files", f"no repair is known for this: {'; '.join(restart.why)}"))
     if not found:

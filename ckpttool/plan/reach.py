@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ckpttool.plan.ledgers import rewound_sinks
-from ckpttool.plan.rewind import what_is_missing
+from ckpttool.plan.rewind import lacks_the_one_before, what_is_missing
 from ckpttool.plan.wishes.base import Wish
 from ckpttool.scene.scene import Scene
 
@@ -24,7 +24,7 @@ def reach_of(scene: Scene) -> Reach:
 
 
 def _is_reachable(scene: Scene, batch: int) -> bool:
-    if what_is_missing(scene, batch) or (batch > 0 and not scene.has_offsets(batch - 1)):
+    if what_is_missing(scene, batch) or lacks_the_one_before(scene, batch):
         return False
     return not isinstance(rewound_sinks(scene, batch), str)
 

@@ -65,6 +65,12 @@ def what_is_missing(scene: Scene, batch: int) -> str | None:
     return _what_state_is_missing(scene, batch + 1) if scene.is_stateful else None
 
 
+def lacks_the_one_before(scene: Scene, batch: int) -> bool:
+    """Spark opens the offsets before the newest too: those of the batch before, and with asynchronous progress the next
+    lower ones that there are."""
+    return batch > 0 and not scene.is_async and not scene.has_offsets(batch - 1)
+
+
 def _what_state_is_missing(scene: Scene, version: int) -> str | None:
     """By its files, if anybody opened them, else by names alone."""
     if version in scene.states:

@@ -14,6 +14,8 @@ from ckpttool.formats import layout
 from ckpttool.formats.envelope import parse_json
 from ckpttool.model import Checkpoint, CommitLogEntry, Json, OffsetLogEntry, SourceLog, SourceOffset
 
+_DAY_MS = 86_400_000
+
 
 class SourceProgress(Struct, frozen=True):
     """One source in one batch. `offset` None: it had none yet. `step` None: the batch before is not in the log."""
@@ -51,6 +53,14 @@ class Batch(Struct, frozen=True):
         """The same by its own word, which copies keep; None where it says nothing."""
         metadata = self.entry.metadata if self.entry else None
         return metadata.timestamp_ms if metadata and metadata.timestamp_ms > 0 else None
+
+    @property
+    def finished_ms(self) -> int | None:
+        """When it was committed; None where the files are copies: offsets are written when a batch is planned, or at
+        its end, and not a day after it."""
+        logged, written = self.logged_ms, self.written_ms
+        is_copied = logged is not None and written is not None and written - logged > _DAY_MS
+        return None if is_copied else self.committed_ms
 
     @property
     def watermark_ms(self) -> int | None:

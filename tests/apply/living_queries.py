@@ -1,7 +1,7 @@
 """Queries that live on between two requests. Runs inside a Spark environment, like `tests/samples/jobs.py`.
 
 Each request says with `do` what happens: `run` to the end of the input, by this `trigger`; `live`, which leaves the
-query running; `end`, which gives it this many `files`, and waits for its death.
+query running; `end`, which gives it this many `files`, and waits for its death; `stop`, which lets it read them first.
 """
 
 from __future__ import annotations
@@ -42,6 +42,12 @@ def answer(spark: SparkSession, request: dict[str, Any]) -> dict[str, Any]:
     if request["do"] == "end":
         jobs.files(place, request["files"])
         return {"ended": LIVING.pop().awaitTermination(PATIENCE_S)}
+    if request["do"] == "stop":
+        jobs.files(place, request["files"])
+        query = LIVING.pop()
+        query.processAllAvailable()
+        query.stop()
+        return {}
     query = writer_of(place, request).trigger(**request["trigger"]).start()
     if request["do"] == "live":
         LIVING.append(query)

@@ -15,6 +15,7 @@ import pytest
 from ckpttool.api import Restarted
 from ckpttool.apply import carry_out as carrying_out
 from ckpttool.apply.plan_file import PlanFile
+from ckpttool.apply.work import Work
 from ckpttool.formats.metadata import APPLY_FENCE
 from ckpttool.plan import Rewind
 from ckpttool.releases import parse_release
@@ -171,6 +172,29 @@ def test_an_idle_query_dies_before_its_sink(running: tuple[str, SparkProcess], t
     assert touched <= source | {f"input/00{BATCHES}.json"}
     assert scene.ask("run", BATCHES + 2, **CAUGHT_UP) is None
     assert scene.rows() == everything_once(BATCHES + 2)
+
+
+def test_one_that_was_started_between_the_look_and_the_fence_keeps_what_it_wrote(
+    running: tuple[str, SparkProcess], tmp_path: Path
+) -> None:
+    """It goes on: nothing of the plan is left but what is ours."""
+    spark, process = running
+    scene = Scene(process, spark, tmp_path / "query")
+    assert scene.ask("run", **CAUGHT_UP) is None
+    back_up = Work.back_up
+
+    def late(work: Work, *given: Any) -> None:
+        back_up(work, *given)
+        assert scene.ask("live", BATCHES + 1, **SOON) is None
+
+    with patch.object(Work, "back_up", late), on(System()):
+        done = carry_out(scene.plan())
+    assert (done.state, done.fenced, done.changed) == ("refused", False, False)
+    assert {reason.id for reason in done.reasons} <= {"plan-does-not-fit", "tripped"}
+    assert scene.ask("stop", BATCHES + 2) is None
+    assert scene.rows() == everything_once(BATCHES + 2)
+    assert scene.ask("run", BATCHES + 3, **CAUGHT_UP) is None
+    assert scene.rows() == everything_once(BATCHES + 3)
 
 
 def test_one_inside_a_batch_dies_at_its_commit(running: tuple[str, SparkProcess], tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ckpttool.plan.repair import Refusal, Repair
-from ckpttool.plan.rewind import rewind
+from ckpttool.plan.rewind import lacks_the_one_before, rewind
 from ckpttool.plan.wishes.base import Wish
 from ckpttool.scene.evidence import Evidence
 from ckpttool.scene.scene import Scene
@@ -24,10 +24,11 @@ class Rewind(Wish, frozen=True, tag="rewind"):
         if batch is None:
             return Refusal(ID, "no batch that is still there was planned before that time")
         if batch < 0 or batch > scene.reached:
-            return Refusal(ID, f"there is no batch {batch}: the logs reach {scene.reached}")
+            have = f"reach {scene.reached}" if scene.reached >= 0 else "have none"
+            return Refusal(ID, f"there is no batch {batch}: the logs {have}")
         if scene.committed is None or batch > scene.committed:
             return Refusal(ID, f"batch {batch} was not committed: what it left is not complete")
-        if batch > 0 and not scene.has_offsets(batch - 1):
+        if lacks_the_one_before(scene, batch):
             return Refusal(ID, f"offsets/{batch - 1}, which Spark opens beside offsets/{batch}, is not there")
         title = f"Go back to the end of batch {batch}"
         return rewind(scene, batch, id=ID, title=title, with_data=self.delete_data)

@@ -148,5 +148,5 @@ def _watermark_move(before: Batch | None, batch: Batch) -> str:
 def _committed(batch: Batch) -> str:
     if batch.commit is None:
         return "none"
-    took = duration_between(batch.planned_ms, batch.committed_ms)
+    took = duration_between(batch.planned_ms, batch.finished_ms)
     return f"after {took}" if took else "yes"

@@ -227,7 +227,7 @@ def _where_it_stands(evidence: Evidence, now_ms: int | None) -> str:
     last = find_batch(evidence.batches, planned)
     when = f" at {spell_time(last.planned_ms, now_ms)}" if last and last.planned_ms is not None else ""
     if committed == planned:
-        took = duration_between(last.planned_ms, last.committed_ms) if last else None
+        took = duration_between(last.planned_ms, last.finished_ms) if last else None
         return f"Batch {planned} was planned{when} and is committed{f', {took} later' if took else ''}."
     if committed is None:
         return f"Batch {planned} was planned{when} and never committed. There is no commit at all."

@@ -98,6 +98,7 @@ def test_a_crash_is_not_a_finding(tmp_path: Path) -> None:
         ("k0-10 c | k10-20 | k20-30 c | k30-40 c", "commit-log-hole", "warning", "commits"),
         ("k0-10 c | b50 k10-20", "stray-batch-file", "error", "offsets/50"),
         ("k0-10 c | k10-20 - c", "source-count-changed", "error", "offsets/1"),
+        ("k0-10 c | k10-20 - c | k20-30 - c", "source-count-changed", "warning", "offsets/1"),
         ("k0-10 c | k20-30 c | k30-25 c", "offset-regression", "warning", "offsets/2"),
         ("k0-10 c | r5 c", "source-kind-changed", "warning", "offsets/1"),
         ("k0-10 w9000 c | k10-20 w5000 c", "watermark-regression", "warning", "offsets/1"),

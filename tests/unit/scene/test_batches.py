@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ckpttool import open_checkpoint
@@ -51,3 +52,14 @@ def test_a_source_stands_beside_itself_in_another_batch_by_its_place_and_name(tm
     assert [start and start.text for _, start in beside(batch, before)] == [before.sources[0].text, None]
     assert [start for _, start in beside(batch, None)] == [None, None]
     assert list(beside(None, batch)) == []
+
+
+def test_of_a_copy_nobody_knows_when_its_batches_were_finished(tmp_path: Path) -> None:
+    root = build(tmp_path, "k0-1 c")
+    (batch,) = decode_batches(open_checkpoint(str(root)))
+    assert batch.finished_ms == batch.committed_ms
+    copied_s = EPOCH_MS / 1000 + 86_401
+    for log in ("offsets", "commits"):
+        os.utime(root / log / "0", (copied_s, copied_s))
+    (batch,) = decode_batches(open_checkpoint(str(root)))
+    assert (batch.finished_ms, batch.committed_ms) == (None, EPOCH_MS + 86_401_000)

@@ -27,6 +27,19 @@ def test_there_is_no_going_back_to_what_was_not_committed(tmp_path: Path, batch:
     assert plan.refused
 
 
+def test_an_empty_log_reaches_no_batch(tmp_path: Path) -> None:
+    (refusal,) = look(build(tmp_path, ""), wish=Rewind(to_batch=0))[0].refused
+    assert refusal.why == "there is no batch 0: the logs have none"
+
+
+def test_with_asynchronous_progress_there_need_not_be_a_batch_before(tmp_path: Path) -> None:
+    """Spark opens the next lower one; without it, the one before."""
+    build(tmp_path, "b0 k0-10 c | b5 k10-60 c | b9 k60-90 c")
+    (way,) = look(tmp_path, wish=Rewind(to_batch=5))[0].options
+    assert way.after.planned == 5
+    assert not look(tmp_path, wish=Rewind(to_batch=5), is_async=False)[0].options
+
+
 def test_state_that_is_not_kept_any_more_is_out_of_reach(tmp_path: Path) -> None:
     build(tmp_path, STORY)
     state_of(tmp_path, 3)
