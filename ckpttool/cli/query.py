@@ -33,37 +33,44 @@ Examples:
   ckpt query describe jobs/orders.py --python ~/spark/bin/python
   ckpt query describe jobs/all.py::orders --job-arg --env --job-arg test --format json > orders.json
   ckpt query describe jobs/orders.py --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0
-  ckpt query describe s3a://lake/checkpoints/orders --format json > deployed.json"""
+  ckpt query describe s3a://lake/checkpoints/orders --format json > deployed.json
+  ckpt query describe explained.txt"""
 )
-@click.argument("source", metavar="SOURCE[::QUERY]")
+@click.argument("sources", metavar="SOURCE[::QUERY]...", nargs=-1, required=True)
 @job_options
 @output_options("query", of=None)
 @storage_options
-def describe(source: str, output: Output, storage: dict[str, str], **given: Any) -> int:
+def describe(sources: tuple[str, ...], output: Output, storage: dict[str, str], **given: Any) -> int:
     """Say what each query is: sources, watermarks, stateful operators with their stores, sink, trigger, plan.
 
-    SOURCE is a PySpark job, a checkpoint, or what --format json printed before. A job is run, as it is by spark-submit,
-    with this user's rights, but nothing that it starts or writes happens: each query is planned in place of being
-    started, no source, table or broker is asked for data, and functions of foreachBatch are not called. A checkpoint
-    tells what its files pin; what it does not tell is named. Values of options that may be secret are left out.
+    SOURCE is a PySpark job, a checkpoint, what --format json printed before, the text of explain(True) or explain(),
+    or a query's progress: its JSON, an event log, a driver's log; - is standard input. A job is run, as it is by
+    spark-submit, with this user's rights, but nothing that it starts or writes happens: each query is planned in place
+    of being started, no source, table or broker is asked for data, and functions of foreachBatch are not called. The
+    others tell less: what they do not tell is named. Values of options that may be secret are left out.
     """
+    from msgspec.structs import replace
+
+    from ckpttool.query.model import together
     from ckpttool.query.saved import picked, split_pick
     from ckpttool.report.views.query import query_document
 
-    place, pick = split_pick(source)
-    description = _describe(place, storage, given)
-    output.show(query_document(description, picked(description.queries, pick)))
+    descriptions = []
+    for place, pick in map(split_pick, sources):
+        description = describe_given(place, storage, given)
+        descriptions.append(replace(description, queries=picked(description.queries, pick)))
+    output.show(query_document(together(descriptions)))
     return 0
 
 
-def _describe(place: str, storage: dict[str, str], given: dict[str, Any]) -> Description:
-    """By what it is: a file holds a description or a job, anything else is a checkpoint."""
-    from ckpttool.query.saved import looks_saved, parse_description
+def describe_given(place: str, storage: dict[str, str], given: dict[str, Any]) -> Description:
+    """By what it is: a file holds a text or a job, anything else is a checkpoint."""
+    from ckpttool.query.texts import describe_text
 
     body = _file(place)
     if body is None:
         return _checkpoint(place, storage)
-    return parse_description(body) if looks_saved(body) else _job(place, given)
+    return describe_text(body, place) or _job(place, given)
 
 
 def _file(place: str) -> bytes | None:
@@ -78,7 +85,8 @@ def _file(place: str) -> bytes | None:
     except OSError as error:
         raise Unavailable(f"{place} cannot be read: {error.strerror}") from None
     if len(body) > PIECE_BYTES:
-        raise Refused(f"{place} is larger than {PIECE_BYTES:,} bytes: it is no description and no job")
+        step = "of a log the end is enough: tail -n 10000 LOG | ckpt query describe -"
+        raise Refused(f"{place} is larger than {PIECE_BYTES:,} bytes: it is no description and no job", step)
     return body
 
 
@@ -92,8 +100,11 @@ def _checkpoint(place: str, storage: dict[str, str]) -> Description:
 
 
 def _job(place: str, given: dict[str, Any]) -> Description:
+    from ckpttool.errors import Refused
     from ckpttool.query.job import describe_job
 
+    if place == "-":
+        raise Refused("standard input holds no description, no plan and no progress", "name a job by its file")
     description, failed = describe_job(Path(place), job_settings(given))
     if failed:
         say(f"ckpt: {place} failed {failed}; described is what it started before")

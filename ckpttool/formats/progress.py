@@ -1,7 +1,8 @@
-"""A query's progress, as its listeners and `recentProgress` give it, or as lines of Spark's event log.
+"""A query's progress: of its listeners and `recentProgress`, of Spark's event log and of a driver's log.
 
-Writers: `StreamingQueryProgress.json`, which has offsets as JSON, and the event log, which has them as text. A trigger
-that found nothing tells of the batch to come, with the offsets of the one before: what called the sink ran a batch.
+Writers: `StreamingQueryProgress.json`, which has offsets as JSON, the event log, which has them as text, and
+`ProgressReporter`, which prints the JSON over several lines behind a remark in the log. A trigger that found nothing
+tells of the batch to come, with the offsets of the one before: what called the sink ran a batch.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from ckpttool.formats.envelope import parse_json, parse_json_object
 from ckpttool.model import Json
 from ckpttool.words import counted, shown
 
-_EXPECTED = "the JSON of a StreamingQueryProgress, a list of them, or an event log, one JSON per line"
+_EXPECTED = "the JSON of a StreamingQueryProgress, a list of them, an event log, one JSON per line, or a driver's log"
 _RAN = "addBatch"
+_REMARK = "Streaming query made progress: {"
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -37,14 +39,7 @@ class BatchProgress(Struct, frozen=True):
 
 def parse_progress(data: bytes, batch: int) -> BatchProgress:
     """Of this batch, which may have been told more than once, but always alike."""
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise MalformedFile(
-            "the file is not text", expected=_EXPECTED, next_step="decompress an event log that is compressed"
-        ) from None
-    events = [_event(fields) for fields in _objects(text)]
-    progress = [fields for fields in events if isinstance(fields.get("sources"), list)]
+    progress = every_progress(data)
     of_batch = [fields for fields in progress if fields.get("batchId") == batch and _has_run(fields)]
     found = {(one.query_id, one.starts, one.ends): one for one in map(_parse, of_batch)}
     if not found:
@@ -60,10 +55,30 @@ def parse_progress(data: bytes, batch: int) -> BatchProgress:
     return next(iter(found.values()))
 
 
+def looks_logged(data: bytes) -> bool:
+    """A driver's log, with remarks on progress in it."""
+    return _REMARK.encode() in data
+
+
+def every_progress(data: bytes) -> list[dict[str, Json]]:
+    """In the order of the file, of whatever queries. Raises MalformedFile."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise MalformedFile(
+            "the file is not text", expected=_EXPECTED, next_step="decompress an event log that is compressed"
+        ) from None
+    events = [_event(fields) for fields in _objects(text)]
+    return [fields for fields in events if isinstance(fields.get("sources"), list)]
+
+
 def _objects(text: str) -> Iterator[dict[str, Json]]:
     if text.lstrip().startswith("["):
         value = parse_json(text)
         yield from (one for one in value if isinstance(one, dict)) if isinstance(value, list) else ()
+        return
+    if _REMARK in text and not text.lstrip().startswith("{"):
+        yield from _logged(text)
         return
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if len(lines) > 1 and all(line.lstrip().startswith("{") for _, line in lines):
@@ -72,6 +87,18 @@ def _objects(text: str) -> Iterator[dict[str, Json]]:
                 yield parse_json_object(line, number)
     else:
         yield parse_json_object(text)
+
+
+def _logged(text: str) -> Iterator[dict[str, Json]]:
+    """What is cut off at the end of a log is left out."""
+    at = text.find(_REMARK)
+    while at >= 0:
+        begin = text.index("{", at)
+        end = text.find("\n}", begin)
+        if end < 0:
+            return
+        yield parse_json_object(text[begin : end + 2].replace("\r", ""))
+        at = text.find(_REMARK, end)
 
 
 def _event(fields: dict[str, Json]) -> dict[str, Json]:

@@ -32,7 +32,7 @@ from ckpttool.storage.urls import redact_url
 
 _STREAMING = "spark.sql.streaming."
 # The layouts of state that the offsets pin, by the operators that have them.
-_FORMATS = {
+FORMATS = {
     "stateStoreSave": f"{_STREAMING}aggregation.stateFormatVersion",
     JOIN: f"{_STREAMING}join.stateFormatVersion",
     "flatMapGroupsWithState": f"{_STREAMING}flatMapGroupsWithState.stateFormatVersion",
@@ -123,7 +123,7 @@ def operator_of(operator: OnDisk, conf: Mapping[str, str]) -> QueryOperator:
 
 
 def state_format(name: str | None, conf: Mapping[str, str]) -> int | None:
-    return parse_long(conf.get(_FORMATS.get(name or "", ""), ""))
+    return parse_long(conf.get(FORMATS.get(name or "", ""), ""))
 
 
 def _stores(store: OperatorStore, conf: Mapping[str, str]) -> Iterator[StoreSchema]:

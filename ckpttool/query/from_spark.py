@@ -92,7 +92,7 @@ def _trigger(given: Raw) -> QueryTrigger:
 
 
 def _source(raw: Raw, trigger: QueryTrigger) -> DescribedSource:
-    kind, format_ = _kind(raw["provider"])
+    kind, format_ = kind_of(raw["provider"])
     kind += "-continuous" if kind in _OTHERWISE_CONTINUOUS and trigger.kind == "continuous" else ""
     return DescribedSource(
         index=raw["index"],
@@ -109,7 +109,7 @@ def _source(raw: Raw, trigger: QueryTrigger) -> DescribedSource:
     )
 
 
-def _kind(provider: str) -> tuple[str, str | None]:
+def kind_of(provider: str) -> tuple[str, str | None]:
     """A source's kind, and of files the format. Spark takes a class for a short name."""
     name = provider.rpartition(".")[2].lower().removesuffix("fileformat").removesuffix("dsv2")
     return ("file", name) if name in _FILES else (name, None)

@@ -15,7 +15,7 @@ from msgspec import Struct
 from ckpttool.model import Json
 
 SCHEMA = "ckpt.query/1"
-Form = Literal["job", "checkpoint"]
+Form = Literal["job", "checkpoint", "explain", "progress", "several"]
 TriggerKind = Literal["default", "processing-time", "once", "available-now", "continuous", "real-time"]
 OutputMode = Literal["append", "update", "complete"]
 
@@ -28,7 +28,8 @@ class QueryTrigger(Struct, frozen=True):
 class DescribedSource(Struct, frozen=True):
     """One line of `offsets/N`. `shared_with`: the source before it that is the same DataFrame, whose log it shares.
 
-    `place`: topics, a directory, a table. `stands_for`: what an empty stand-in was put in for, as it was not there."""
+    `place`: topics, a directory, a table. `columns`: their names, where the schema is not told. `stands_for`: what an
+    empty stand-in was put in for, as it was not there."""
 
     index: int
     name: str | None
@@ -39,6 +40,7 @@ class DescribedSource(Struct, frozen=True):
     format: str | None = None
     options: Mapping[str, str] = {}
     schema: Json = None
+    columns: tuple[str, ...] | None = None
     shared_with: int | None = None
     stands_for: str | None = None
 
@@ -154,6 +156,19 @@ class Description(Struct, frozen=True, rename={"origin": "from"}):
     origin: DescribedFrom
     spark_version: str | None
     queries: tuple[Query, ...]
+
+
+def together(descriptions: Sequence[Description]) -> Description:
+    """The queries of several, as one."""
+    first, *others = descriptions
+    if not others:
+        return first
+    places = ", ".join(one.origin.place for one in descriptions)
+    form = first.origin.form if all(one.origin.form == first.origin.form for one in others) else "several"
+    version = first.spark_version if all(one.spark_version == first.spark_version for one in others) else None
+    return Description(
+        DescribedFrom(form, places), version, tuple(query for one in descriptions for query in one.queries)
+    )
 
 
 def fields_of(value: Any) -> Any:

@@ -23,10 +23,6 @@ class BadDescription(Refused):
         super().__init__(message, next_step)
 
 
-def looks_saved(body: bytes) -> bool:
-    return body.lstrip()[:1] == b"{"
-
-
 def parse_description(body: bytes) -> Description:
     """Raises BadDescription for what is none, or is of a newer schema."""
     if weigh_json(body) > most("values"):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import functools
+import importlib.util
 import json
 import re
 import tempfile
@@ -20,35 +21,20 @@ from typing import Any
 
 Json = dict[str, Any]
 _STREAMING = "org.apache.spark.sql.execution.streaming."
-_STATEFUL = (  # nodes of the analysed plan that become stateful operators, if their rows stream
-    "Aggregate",
-    "Distinct",
-    "Deduplicate",
-    "DeduplicateWithinWatermark",
-    "Join",
-    "GlobalLimit",
-    "FlatMapGroupsWithState",
-    "FlatMapGroupsInPandasWithState",
-    "TransformWithState",
-    "TransformWithStateInPandas",
-    "TransformWithStateInPySpark",
-)
 STANDS_IN = "ckptstandsin"
-# What Spark's metadata calls the operators, by their nodes.
-_NAMES = {
-    "StateStoreSaveExec": "stateStoreSave",
-    "SessionWindowStateStoreSaveExec": "sessionWindowStateStoreSaveExec",
-    "StreamingDeduplicateExec": "dedupe",
-    "StreamingDeduplicateWithinWatermarkExec": "dedupeWithinWatermark",
-    "StreamingGlobalLimitExec": "globalLimit",
-    "StreamingSymmetricHashJoinExec": "symmetricHashJoin",
-    "FlatMapGroupsWithStateExec": "flatMapGroupsWithState",
-    "FlatMapGroupsInPandasWithStateExec": "applyInPandasWithState",
-    "TransformWithStateExec": "transformWithStateExec",
-    "TransformWithStateInPandasExec": "transformWithStateInPandasExec",
-    "TransformWithStateInPySparkExec": "transformWithStateInPySparkExec",
-}
 
+
+def _loaded(path: Path) -> Any:
+    """A module of ours that imports none of ours."""
+    spec = importlib.util.spec_from_file_location(f"ckpttool_{path.stem}", path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+texts = _loaded(Path(__file__).parents[1] / "formats" / "plan_text.py")
 
 # -- what Spark plans --------------------------------------------------------------------------------------------------
 
@@ -148,17 +134,6 @@ def nodes(plan: Any) -> Iterator[Any]:
 
 # -- columns and expressions -------------------------------------------------------------------------------------------
 
-_REFERENCE = re.compile(r"#(\d+)L?(?:-T\d+ms)?")
-_TIME = r"precisetimestampconversion\((?P<ts>(?:(?!precisetimestampconversion).)+?), Timestamp(?:NTZ)?Type, LongType\)"
-_WINDOW = re.compile(
-    r"named_struct\(start, .*?" + _TIME + r" - \d+\)(?: \+ \d+\))? % (?P<slide>\d+)\)"
-    r".*\+ (?P<length>\d+)\), LongType, Timestamp(?:NTZ)?Type\)\)?\)"
-)
-_SESSION = re.compile(
-    r"named_struct\(start, .*?" + _TIME + r", LongType, Timestamp(?:NTZ)?Type\)"
-    r".*? \+ cast\((?P<gap>-?\d[^,()]*) as interval\)"
-)
-
 
 class Columns:
     """What each column of a plan was computed from, by the number that Spark gave it."""
@@ -189,28 +164,8 @@ class Columns:
                 yield one
             waiting += listed(one.children())
 
-    def text(self, expression: str, depth: int = 0) -> str:
-        """With what a column was computed from in its place, and without numbers, which no two plans have alike."""
-        found: list[str] = []
-        rest = expression
-        while match := _REFERENCE.search(rest):
-            before, number = rest[: match.start()], match[1]
-            name = self.names.get(number)
-            if name is not None and before.endswith(name) and number in self.made_of and depth < 20:
-                before = before[: -len(name)] + self.text(self.made_of[number], depth + 1)
-            found.append(before)
-            rest = rest[match.end() :]
-        return "".join([*found, rest])
-
-
-def window_of(text: str) -> Json:
-    """Spark computes windows from time stamps: their lengths are in the arithmetic."""
-    if match := _WINDOW.search(text):
-        length, slide = int(match["length"]) // 1000, int(match["slide"]) // 1000
-        return {"key": f"window({match['ts']}, {length} ms, {slide} ms)", "window_ms": length, "slide_ms": slide}
-    if match := _SESSION.search(text):
-        return {"key": f"session_window({match['ts']}, {match['gap']})", "gap": match["gap"]}
-    return {"key": text}
+    def text(self, expression: str) -> str:
+        return str(texts.spell(expression, self.names, self.made_of))
 
 
 # -- the query ---------------------------------------------------------------------------------------------------------
@@ -230,7 +185,7 @@ def describe(started: Json, spark: Any, pinned: list[str], stood_in_for: dict[st
             planner.watermark(node, leaves) for node in nodes(plan) if short_class(node) == "EventTimeWatermark"
         ],
         "output_schema": json.loads(frame.schema.json()),
-        "plan": list(plan_lines(plan)),
+        "plan": texts.plan_lines(plan.treeString()),
         "conf": {key: value for key in pinned if (value := setting(spark, key)) is not None},
         "spark_says": planner.refusal(frame, mode),
         "operators": [],
@@ -314,26 +269,22 @@ def below(node: Any, leaves: list[Any]) -> list[int]:
     return [index for index, leaf in enumerate(leaves) if any(one is leaf or one.equals(leaf) for one in under)]
 
 
-def plan_lines(plan: Any) -> Iterator[str]:
-    """A node a line; of sources only that they are there, since they are told apart."""
-    for line in plan.treeString().rstrip().split("\n"):
-        line = re.sub(r"(?<=[ |:~-])StreamingRelation(V2)? .*|^StreamingRelation(V2)? .*", "source", line)
-        line = re.sub(r"EventTimeWatermark [0-9a-f]{8}-[0-9a-f-]{27}, ", "EventTimeWatermark ", line)
-        yield re.sub(r"@[0-9a-f]{4,16}\b", "", _REFERENCE.sub("", line))
-
-
 # -- operators ---------------------------------------------------------------------------------------------------------
 
 
 def operators_of(executed: Any, plan: Any, columns: Columns, leaves: list[Any]) -> Iterator[Json]:
-    stateful = [node for node in nodes(plan) if short_class(node) in _STATEFUL and is_stateful(node)]
-    writers = {node.stateInfo().get().operatorId(): node for node in nodes(executed) if short_class(node) in _NAMES}
+    stateful = [node for node in nodes(plan) if short_class(node) in texts.STATEFUL and is_stateful(node)]
+    writers = {
+        node.stateInfo().get().operatorId(): node
+        for node in nodes(executed)
+        if short_class(node) in texts.OPERATOR_NAMES
+    }
     for number, writer in sorted(writers.items()):
         kind = short_class(writer)
         told = stateful[number] if len(stateful) == len(writers) else None
         yield {
             "id": number,
-            "name": _NAMES[kind],
+            "name": texts.OPERATOR_NAMES[kind],
             "exec": kind,
             "partitions": writer.stateInfo().get().numPartitions(),
             "stores": stores_of(kind, writer),
@@ -370,7 +321,7 @@ def meaning_of(node: Any, columns: Columns) -> Json:
 
 
 def aggregation(node: Any, columns: Columns) -> Json:
-    windows = [window_of(columns.text(one.toString())) for one in listed(node.groupingExpressions())]
+    windows = [texts.window_of(columns.text(one.toString())) for one in listed(node.groupingExpressions())]
     lengths = [{key: value for key, value in one.items() if key != "key"} for one in windows]
     values = []
     for waiting in [[one] for one in listed(node.aggregateExpressions())]:

@@ -23,43 +23,44 @@ from ckpttool.words import counted
 _UNTOLD = "?"
 
 
-def query_document(description: Description, queries: Sequence[Query]) -> Document:
+def query_document(description: Description) -> Document:
     def data() -> Fields:
         return {
             "from": fields_of(description.origin),
             "spark_version": description.spark_version,
-            "queries": [fields_of(query) for query in queries],
+            "queries": [fields_of(query) for query in description.queries],
         }
 
     checkpoint = description.origin.place if description.origin.form == "checkpoint" else None
-    return Document("query", checkpoint, data, lambda: _sections(description, queries))
+    return Document("query", checkpoint, data, lambda: _sections(description))
 
 
-def _sections(description: Description, queries: Sequence[Query]) -> Iterator[Section]:
-    for query in queries:
+def _sections(description: Description) -> Iterator[Section]:
+    for query in description.queries:
         yield list(_head(description, query))
         yield [_sources(query)] if query.sources else []
-        yield [_operators(query.operators)] if query.operators else []
+        yield [_operators(query)] if query.operators else []
         yield list(_schemas(query.operators))
         yield list(_foot(query))
 
 
 def _head(description: Description, query: Query) -> Iterator[Line]:
-    name = query.name or ("a query" if query.where else "the query of this checkpoint")
+    of_checkpoint = description.origin.form == "checkpoint"
+    name = query.name or ("the query of this checkpoint" if of_checkpoint else "a query")
     version = f"   Spark {description.spark_version}" if description.spark_version else ""
     yield Toned(f"{name}   {query.where or description.origin.place}{version}", "title")
     if query.spark_says:
         said = query.spark_says
         yield Toned(f"  Spark refuses to start it: {said.condition or said.class_name}: {said.message}", "error")
-    if query.checkpoint and query.where:
+    if query.checkpoint and not of_checkpoint:
         yield f"  Checkpoint   {query.checkpoint}"
     if query.output_mode or query.trigger:
         yield f"  Runs         {query.output_mode or _UNTOLD} mode, {_spell_trigger(query.trigger)}"
     if query.sink:
         yield f"  Writes to    {_spell_sink(query.sink)}"
     for one in query.watermarks or ():
-        of = ", ".join(map(str, one.sources))
-        yield f"  Watermark    {one.column}, {spell_duration(one.delay_ms)} behind (source {of})"
+        of = f" (source {', '.join(map(str, one.sources))})" if one.sources else ""
+        yield f"  Watermark    {one.column}, {spell_duration(one.delay_ms)} behind{of}"
 
 
 def _spell_trigger(trigger: QueryTrigger | None) -> str:
@@ -96,22 +97,23 @@ def _spell_options(options: Mapping[str, str]) -> str:
     return ", ".join(f"{key}={value}" for key, value in options.items() if key.lower() != "path")
 
 
-def _operators(operators: Sequence[QueryOperator]) -> Table:
+def _operators(query: Query) -> Table:
+    untold = _UNTOLD if "operators.meaning" in query.not_told else ""
     rows = [
-        [str(one.id), one.name or _UNTOLD, str(one.partitions or _UNTOLD), *(_spell_meaning(one) or ("", ""))]
-        for one in operators
+        [str(one.id), one.name or _UNTOLD, str(one.partitions or _UNTOLD), *_spell_meaning(one, untold)]
+        for one in query.operators
     ]
     return Table(["Operator", "Name", "Partitions", "Keys", "Values"], rows, {0, 2})
 
 
-def _spell_meaning(operator: QueryOperator) -> tuple[str, str] | None:
+def _spell_meaning(operator: QueryOperator, untold: str) -> tuple[str, str]:
     found = operator.meaning
     if found is None:
-        return None
+        return untold, untold
     limit = f"limit {found.limit}" if found.limit is not None else ""
     joined = f"{found.join_type} on {found.condition}" if found.join_type else ""
     variables = ", ".join(f"{one.name} ({one.kind})" for one in found.variables)
-    return ", ".join(found.keys), ", ".join(filter(None, (*found.values, joined, limit, variables)))
+    return ", ".join(found.keys) or untold, ", ".join(filter(None, (*found.values, joined, limit, variables))) or untold
 
 
 def _schemas(operators: Sequence[QueryOperator]) -> Iterator[Line]:

@@ -22,7 +22,7 @@ from ckpttool.report.views.query import query_document
 
 def shown(query: Query) -> str:
     description = Description(DescribedFrom("job", "jobs/orders.py"), "4.2.0", (query,))
-    return "".join(map(str, render(query_document(description, (query,)), "text", plain)))
+    return "".join(map(str, render(query_document(description), "text", plain)))
 
 
 def test_the_first_lines_say_which_query_it_is_and_where_it_writes() -> None:
