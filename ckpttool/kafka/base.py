@@ -89,6 +89,11 @@ class Subscription(Struct, frozen=True):
     def is_given(self) -> bool:
         return self.topics is not None or self.pattern is not None or self.assigned is not None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it is assigned no partition: no broker is needed to see that it reads nothing."""
+        return self.assigned is not None and not any(self.assigned.values())
+
 
 class Question(Struct, frozen=True):
     """What to ask one cluster for one source. `newer_than_ms`: for the first record from then on, if given; `since_ms`:

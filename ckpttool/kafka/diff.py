@@ -64,7 +64,7 @@ def _begun(position: SourcePosition, scene: Scene, kafka: KafkaEvidence, given: 
     if position.start is not None or not given.is_given:
         return position
     position = replace(position, by_options=True)
-    if given.assigned is not None and not given.assigned:
+    if given.is_empty:
         return replace(position, start={})  # it reads nothing, wherever that begins
     if answer.fault is not None:
         return position
@@ -159,10 +159,12 @@ def _of(offsets: Offsets | None, topic: str) -> Mapping[int, int]:
 
 def _untold(position: SourcePosition, topic: str, why: str | None = None) -> tuple[PartitionView, ...]:
     start, end = _of(position.start, topic), _of(position.end, topic)
-    return tuple(
+    parts = (
         PartitionView(number, start.get(number), end.get(number), is_known=number in start, why=why)
         for number in sorted({*start, *end})
     )
+    below_zero = "no topic has a partition below 0"
+    return tuple(part if part.partition >= 0 else replace(part, status="gone", why=below_zero) for part in parts)
 
 
 # -- is it still the same topic? ---------------------------------------------------------------------------------------

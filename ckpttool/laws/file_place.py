@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
-from ckpttool.connectors.file import ALSO_READ_PATHS, PATTERN, is_pattern, is_whole
+from ckpttool.connectors.file import ALSO_READ_PATHS, KIND, PATTERN, is_pattern, is_whole
 from ckpttool.formats import layout
 from ckpttool.laws.base import REQUIREMENT, Law, finding_of
 from ckpttool.model import FileLogEntry, Finding, SourceLog
@@ -107,10 +107,15 @@ def _refused(scene: Scene, log: SourceLog, asked: range, place: SourcePath) -> F
     return Failure("init", REQUIREMENT, None, message, why, path=path)
 
 
-def _missing(scene: Scene) -> Failure | None:
+def _missing(scene: Scene) -> Failure | Doubt | None:
     found = next((one for one in scene.inputs if isinstance(one, PathInput) and one.found.gone), None)
     if found is None:
         return None
+    if KIND not in scene.kinds:
+        return Doubt(
+            f"the source is given {found.path}, and there is nothing: whatever reads a path refuses that, each source"
+            " with an error of its own, and no file tells yet what this one is (--option path=, of what is there)"
+        )
     condition = "PATH_NOT_FOUND" if scene.release >= since.PATH_NOT_FOUND else None
     why = f"the source is given {found.path}, and there is nothing"
     return Failure("start", _ANALYSIS, condition, "Path does not exist", why, path=layout.SOURCES)
@@ -118,7 +123,7 @@ def _missing(scene: Scene) -> Failure | None:
 
 def check_missing(scene: Scene) -> Iterator[Finding]:
     """Inputs tell of themselves, whatever else stops the query."""
-    if failure := _missing(scene):
+    if isinstance(failure := _missing(scene), Failure):
         yield finding_of(_PATH, failure)
 
 

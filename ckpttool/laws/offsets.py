@@ -95,7 +95,7 @@ def check_heads(scene: Scene) -> Iterator[Finding]:
             return  # both logs have holes then, and the batch begins at the next lower offsets
         yield Finding(
             id="stray-batch-file",
-            severity="error",
+            severity="warning" if _may_be_async(scene) else "error",
             path=layout.offsets(planned),
             message=f"Spark takes it for the newest batch, and the log before it ends near {committed}",
             expected=f"{committed} or {committed + 1} as the highest number",
@@ -136,7 +136,12 @@ HEADS = (
         "a commit without its offsets: a batch is written again at every start",
         look=check_heads,
     ),
-    Law("stray-batch-file", "a number far above the others is taken for the newest batch", look=check_heads),
+    Law(
+        "stray-batch-file",
+        "a number far above the others is taken for the newest batch",
+        look=check_heads,
+        severities=("error", "warning"),
+    ),
     Law("offset-ahead-by-two-or-more", "planned batches that will never run", look=check_heads),
     Law(
         "epoch-end-stale",
@@ -164,6 +169,17 @@ def _commits_without_offsets(scene: Scene) -> Failure | None:
     )
 
 
+def _may_be_async(scene: Scene) -> bool:
+    """Whether the hole below the newest offsets may be there by design, and nobody has said how the query runs: both
+    logs lack the batch, and what lies above was planned later than what lies below. A copy under another number was
+    not."""
+    planned, lower = scene.batch(scene.planned), scene.batch(scene.previous_on_disk)
+    if planned is None or lower is None or planned.id - 1 in (lower.id, *scene.checkpoint.commit_names.ids):
+        return False
+    unsaid = scene.start.async_progress is None and scene.release >= since.ASYNC_PROGRESS and not scene.is_stateful
+    return unsaid and (planned.planned_ms or 0) > (lower.planned_ms or 0)
+
+
 def _previous_offsets(scene: Scene) -> Failure | Doubt | None:
     """The batch before the newest: its end is where the newest begins."""
     planned = scene.planned
@@ -172,9 +188,8 @@ def _previous_offsets(scene: Scene) -> Failure | Doubt | None:
     if scene.is_async:
         return None if scene.previous is None else _offsets_file(scene, scene.previous)
     if planned - 1 not in scene.checkpoint.offset_names.ids:
-        unsaid = scene.start.async_progress is None and scene.previous_on_disk is not None
-        if scene.committed is None and unsaid and not scene.is_stateful:
-            why = f"offsets/{planned - 1} is not there, as with asynchronous progress, and no commit is either"
+        if _may_be_async(scene):
+            why = f"batch {planned - 1} is in neither log, as with asynchronous progress"
             return Doubt(f"{why} (--option asyncProgressTrackingEnabled= decides)")
         return Failure(
             "init",
@@ -203,7 +218,7 @@ def check_previous_offset(scene: Scene) -> Iterator[Finding]:
         return
     yield Finding(
         id="previous-offset-missing",
-        severity="error",
+        severity="warning" if _may_be_async(scene) else "error",
         path=layout.offsets(names.last - 1),
         message=f"Spark needs the offsets of batch {names.last - 1} to start batch {names.last} or the one after",
         expected=layout.offsets(names.last - 1),
@@ -286,6 +301,7 @@ BOTH = (
         _previous_offsets,
         symptom="the second newest offset file is gone",
         look=check_previous_offset,
+        severities=("error", "warning"),
         tells=("offset-file-torn", "log-version-too-new"),
         next_step=OTHER_VERSION,
     ),

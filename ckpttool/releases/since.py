@@ -51,6 +51,7 @@ STATE_PARTITIONS: Release = (4, 1, 0)  # OffsetSeq.scala, rebindSQLConfs: the pa
 SCALA_2_13: Release = (4, 0, 0)  # collections answer otherwise; before, PyPI has those of Scala 2.12
 EMPTY_LOCATION: Release = (4, 1, 0)  # MicroBatchExecution.verifyCheckpointDirectoryEmptyOnStart
 REAL_TIME: Release = (4, 1, 0)  # Trigger.RealTime
+ASYNC_PROGRESS: Release = (3, 4, 0)  # AsyncProgressTrackingMicroBatchExecution
 PATH_NOT_FOUND: Release = (3, 4, 0)  # the condition of a path that does not exist
 INVALID_CONF_VALUE: Release = (4, 1, 0)  # the condition of a configuration's impossible value
 METADATA_WANTED: Release = (4, 2, 0)  # StreamingQueryCheckpointMetadata: no new id beside logs that hold batches

@@ -48,7 +48,7 @@ class FileInput(Struct, frozen=True):
 
 
 class PathInput(Struct, frozen=True):
-    """The `path` that a file source is given, where it is no pattern."""
+    """The `path` that a source is given which reads files, or of which nothing is known yet, where it is no pattern."""
 
     path: str
     found: Lookup

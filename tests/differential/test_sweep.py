@@ -34,6 +34,7 @@ from tests.differential.sweep.accuracy import (
     judged_tables,
     judged_twice,
     refreshed,
+    up_to_the_broker,
 )
 from tests.differential.sweep.bases import Sparks, bases
 from tests.differential.sweep.judge import Verdict, as_recorded, judge_case, score
@@ -60,10 +61,12 @@ def is_exact(one: Verdict) -> bool:
 
 @pytest.mark.parametrize("version", recorded_versions())
 def test_damaged_checkpoints_are_predicted_or_said_to_be_unknown(version: str) -> None:
-    told = score(judged(version))
-    assert told.cases >= REQUIRED_CASES.get(version, 500)
-    assert told.outcome >= 0.99 * told.cases
-    assert told.error >= 0.97 * told.cases
+    assert len(judged(version)) >= REQUIRED_CASES.get(version, 500)
+    damaged = [one for one in judged(version) if group_of(one) != "undamaged"]
+    told = score([one for one in damaged if one.case["id"] not in KNOWN_WRONGLY_FINE])
+    assert told.outcome >= 0.993 * told.cases
+    assert told.error >= 0.98 * told.cases
+    assert score(judged(version)).unknown <= 0.007 * len(judged(version))
 
 
 @pytest.mark.parametrize("version", recorded_versions())
@@ -88,20 +91,21 @@ def test_restarts_of_kafka_sources_are_predicted_with_a_broker(version: str) -> 
 
 @pytest.mark.parametrize("version", recorded_versions("kafka"))
 def test_without_a_broker_only_what_a_topic_has_is_missed_and_that_is_said(version: str) -> None:
-    """Where a query begins, the broker alone knows: such starts are counted apart."""
-    alone = judged_kafka(version, asked=False)
-    told = score([one for one in alone if one.case["group"] != "kafka/starts"])
-    assert told.outcome >= 0.88 * told.cases
-    assert told.unknown <= 0.007 * told.cases
+    """The same files and options go on where the topics have all that is read: no file tells that they have not."""
+    alone, apart = judged_kafka(version, asked=False), up_to_the_broker(version)
+    told = score([one for one in alone if one.case["id"] not in apart])
+    assert told.cases >= 500
+    assert (told.unknown, told.wrongly_fine) == (0, 0)
+    assert told.outcome >= 0.985 * told.cases
+    assert told.error >= 0.96 * told.cases
     assert all(KAFKA_NOT_ASKED in one.said.assumes for one in alone if one.wrongly_fine)
-    assert told.wrongly_fine <= 0.11 * told.cases
 
 
 @pytest.mark.parametrize("version", recorded_versions("iceberg"))
 def test_restarts_of_iceberg_sources_are_predicted_by_their_tables(version: str) -> None:
     told = score(judged_iceberg(version))
     assert told.cases >= 600
-    assert told.unknown == 0
+    assert told.unknown <= 0.007 * told.cases
     assert told.outcome >= 0.98 * told.cases
     assert told.error >= 0.98 * told.cases
     assert told.phase == told.cases
@@ -109,7 +113,7 @@ def test_restarts_of_iceberg_sources_are_predicted_by_their_tables(version: str)
 
 @pytest.mark.parametrize("version", recorded_versions("iceberg"))
 def test_of_iceberg_only_what_its_metadata_does_not_tell_is_promised_to_be_fine(version: str) -> None:
-    """What is taken for granted is said: that the data is there, or that nothing is known before there are offsets."""
+    """What is taken for granted is said: that the data is there."""
     wrong = [one for one in judged_iceberg(version) if one.wrongly_fine]
     assert {one.case["table"] for one in wrong} == set(ICEBERG_WRONGLY_FINE)
     unsaid = [one for one in wrong if ICEBERG_FILES not in one.said.assumes]
@@ -268,7 +272,6 @@ OPTIONS = {
 }
 # The part of a checkpoint, or of the table that it reads, that is damaged or not there.
 PLACE = re.compile(r"\bstate/[\w/-]*|\b_delta_log/\w+\.json")
-ASKED = re.compile("--bootstrap-server|its broker tells")
 SUITES = (("cases", judged), ("twice", judged_twice), ("tables", judged_tables))
 
 
@@ -336,7 +339,7 @@ def test_elsewhere_the_file_that_is_named_decides(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", recorded_versions("kafka"))
 def test_what_is_not_known_of_a_topic_the_broker_decides(version: str) -> None:
     open_ = {one.case["id"]: one for one in judged_kafka(version, asked=False) if one.unknown}
-    assert [key for key, one in open_.items() if not ASKED.search(" ".join(one.said.why))] == []
+    assert open_.keys() <= up_to_the_broker(version)
     asked = [one for one in judged_kafka(version, asked=True) if one.case["id"] in open_]
     assert [one.case["id"] for one in asked if not (one.right_outcome and one.right_error)] == []
 

@@ -29,12 +29,13 @@ def _whole(source: Source) -> tuple[list[Part], list[Part]]:
 
 def _beginning_not_found(source: Source) -> Iterator[Trouble]:
     """Asked for are the beginnings of what the source subscribes to; to see that one is not, no broker is needed."""
-    asked = _added(source) if source.is_asked else [one for one in source.added if not one[0].is_subscribed]
+    asked = _added(source) if source.is_asked else source.added
     if source.view.is_replay and (gone := [one for one in asked if is_lacking(*one)]):
         named, plain = "Cannot find initial offsets for partitions", "Cannot find earliest offsets of"
         raised = loss(source.scene.release, "INITIAL_OFFSET_NOT_FOUND_FOR_PARTITIONS", named, plain)
         unwanted = not any(topic.is_subscribed for topic, _ in gone)
-        lacking = "in what the source subscribes to" if unwanted else "at the broker"
+        nowhere = "at the broker" if source.is_asked else "in any topic"
+        lacking = "in what the source subscribes to" if unwanted else nowhere
         why = f"{names_are(gone)} new in the batch that runs again, and not {lacking}"
         step = "take the partition out of the uncommitted offsets file, or delete that file if no sink has the batch"
         yield source.raises(PLAN, raised, "partitions-gone", why, step, fails=source.fails_on_loss)
@@ -87,9 +88,11 @@ def _deleted(source: Source) -> Iterator[Trouble]:
     else:
         lacking = [] if source.unknown_topics else [one for one in known if is_lacking(*one)]
         unwanted = lacking and not any(topic.is_subscribed for topic, _ in lacking)
-        where_not = "in what the source subscribes to" if unwanted else "at the broker"
+        nowhere = "at the broker" if source.is_asked else "in any topic"
+        where_not = "in what the source subscribes to" if unwanted else nowhere
         why = f"{names_are(lacking)} in the checkpoint, and not {where_not}"
-        idles = source.is_asked and not source.there and source.scene.release >= since.KAFKA_IDLES
+        reads_nothing = not source.there and (source.is_asked or source.view.subscription.is_empty)
+        idles = reads_nothing and source.scene.release >= since.KAFKA_IDLES
     if idles:
         why += ": nothing is left to read, and the query waits"
     elif not source.fails_on_loss:

@@ -28,8 +28,9 @@ def load_files(scene: Scene, doors: Doors) -> Iterator[FileInput]:
 
 
 def load_path(scene: Scene, path: str, doors: Doors) -> Iterator[PathInput]:
-    """Only where no other source may be meant."""
-    if KIND in scene.kinds and not scene.kinds & ALSO_READ_PATHS and not is_pattern(path) and is_whole(path):
+    """Only where no other source may be meant, or nothing tells yet what the source is."""
+    is_meant = not scene.kinds or (KIND in scene.kinds and not scene.kinds & ALSO_READ_PATHS)
+    if is_meant and not is_pattern(path) and is_whole(path):
         yield PathInput(path, look_up([path.rstrip("/")], doors.open))
 
 

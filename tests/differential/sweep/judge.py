@@ -22,9 +22,9 @@ from msgspec.structs import replace
 from ckpttool import load_checkpoint, open_store
 from ckpttool.api import look_at_states
 from ckpttool.diagnosis import Diagnosis, diagnose
-from ckpttool.kafka.base import BrokerAnswer, Subscription, TopicAnswer
+from ckpttool.kafka.base import BrokerAnswer, PartitionAnswer, Subscription, TopicAnswer
 from ckpttool.kafka.diff import KafkaEvidence
-from ckpttool.kafka.positions import is_subscribed, positions, questions
+from ckpttool.kafka.positions import is_subscribed, positions, questions, starting_offsets, subscription_of
 from ckpttool.laws.restart import GOES_ON, Restart, SourceRange
 from ckpttool.reading.inputs import load_inputs
 from ckpttool.reading.sinks import load_sink
@@ -174,6 +174,30 @@ def judge_kafka(version: str, asked: bool) -> Iterator[Verdict]:
             yield Verdict(case, diagnose(replace(scene, kafka=kafka)))
 
 
+def goes_on_with_sound_topics(one: Verdict) -> bool:
+    """Whether the same files and options start the same batch, by the laws that are right wherever a broker was asked,
+    where the topics have all that is read: no partition more, no record less. Then no file tells what a topic has."""
+    told = diagnose(replace(one.outlook.scene, kafka=KafkaEvidence(sound_topics(one.outlook.scene)))).prediction
+    return told.outcome in GOES_ON and (told.outcome, told.batch_id) == (one.said.outcome, one.said.batch_id)
+
+
+def sound_topics(scene: Scene) -> dict[int, BrokerAnswer]:
+    """Of each source: from 0 up to the highest offset that its line, the one before or `startingOffsets` names."""
+    options, answers = scene.start.options, {}
+    assigned = subscription_of(options).assigned or {}
+    for position, question in zip(positions(scene), questions(positions(scene), options, {}), strict=True):
+        named = [one for one in (position.start, position.end, starting_offsets(options)) if one]
+        topics = {}
+        for topic in {*question.topics, *(topic for one in named for topic in one)}:
+            ends: dict[int, int] = dict.fromkeys(assigned.get(topic, ()), 0)
+            for number, offset in (at for one in named for at in one.get(topic, {}).items()):
+                ends[number] = max(offset, ends.get(number, 0))
+            parts = {number: PartitionAnswer(0, end, end) for number, end in (ends or {0: 0}).items() if number >= 0}
+            topics[topic] = TopicAnswer(partitions=parts)
+        answers[question.index] = BrokerAnswer("broker:9092", topics, isolation=question.isolation)
+    return answers
+
+
 def judge_iceberg(version: str) -> Iterator[Verdict]:
     """The table is looked at as with `--option path=`. What found nothing to read may have been about to do anything
     but fail."""
@@ -217,8 +241,8 @@ def answers_to(scene: Scene, recorded: Any, topics: Mapping[str, TopicAnswer]) -
 
 
 def as_recorded(case: dict[str, Any], one: InputEvidence) -> InputEvidence:
-    """Whether the path was there that the restart was given: here it never is."""
-    if not isinstance(one, PathInput):
+    """Whether the path was there that the restart was given, if that was recorded: here it never is."""
+    if not isinstance(one, PathInput) or "there" not in case["restart"]:
         return one
     return PathInput(one.path, Lookup(1, frozenset() if case["restart"]["there"] else frozenset({one.path})))
 

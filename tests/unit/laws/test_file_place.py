@@ -104,6 +104,16 @@ def test_a_path_where_nothing_is(tmp_path: Path, release: Release, condition: st
     assert "input-path-missing" in {finding.id for finding in told.findings}
 
 
+def test_before_there_are_offsets_a_path_where_nothing_is_is_refused_by_a_source_that_nobody_knows(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "metadata").write_text('{"id":"0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"}')
+    told = given(tmp_path, "/lake/orders", gone=True)
+    assert told.prediction.outcome == "unknown"
+    assert "/lake/orders, and there is nothing" in told.prediction.why[0]
+    assert given(tmp_path, "/lake/orders").prediction.outcome == "fresh_start"
+
+
 def test_of_two_file_sources_it_is_not_known_which_has_the_path(tmp_path: Path) -> None:
     build(tmp_path, "f0 f0 c | f1 f1 c")
     for source in ("0", "1"):

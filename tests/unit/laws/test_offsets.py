@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from ckpttool import Scene, Start, diagnose, gather_evidence, open_checkpoint
+from ckpttool.releases import Release
 from ckpttool.scene.scene import ASYNC_OPTION, Trigger
-from tests.builders import build
+from tests.builders import EPOCH_MS, build
 from tests.unit.laws.scenes import findings, next_batch
 
 
@@ -55,12 +56,28 @@ def test_a_number_over_a_long_is_no_batch_and_is_told(tmp_path: Path, name: str)
     assert findings(root)["foreign-file"].path == f"offsets/{name}"
 
 
+@pytest.mark.parametrize("story", ["k0-10 | b5 k20-30", "k0-10 c | k10-20 c | b5 k20-30"])
 @pytest.mark.parametrize(("said", "outcome"), [(None, "unknown"), ("true", "replay"), ("false", "error")])
-def test_whether_progress_is_asynchronous_decides_what_a_hole_is_without_any_commit(
-    tmp_path: Path, said: str | None, outcome: str
+def test_whether_progress_is_asynchronous_decides_what_a_hole_in_both_logs_is(
+    tmp_path: Path, story: str, said: str | None, outcome: str
 ) -> None:
-    root = build(tmp_path, "k0-10 | b5 k20-30")
+    root = build(tmp_path, story)
     start = Start((4, 1, 3), options={} if said is None else {ASYNC_OPTION: said})
     found = diagnose(Scene(gather_evidence(open_checkpoint(str(root))), start)).prediction
     assert found.outcome == outcome
     assert said is not None or "--option asyncProgressTrackingEnabled=" in found.why[0]
+
+
+@pytest.mark.parametrize(
+    ("story", "release"),
+    [
+        ("k0-10 c | k10-20 c | lost c | k30-40", (4, 1, 3)),  # a commit tells that the batch had its offsets
+        (f"k0-10 c | k10-20 c | b5 k10-20 t{EPOCH_MS}", (4, 1, 3)),  # a copy, no younger than what lies below
+        ("k0-10 c | k10-20 c | b5 k20-30", (3, 3, 4)),  # which has no such mode
+    ],
+)
+def test_other_holes_stop_the_query(tmp_path: Path, story: str, release: Release) -> None:
+    root = build(tmp_path, story)
+    found = diagnose(Scene(gather_evidence(open_checkpoint(str(root))), Start(release)))
+    assert found.prediction.outcome == "error"
+    assert {one.severity for one in found.findings if one.id == "previous-offset-missing"} == {"error"}

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ckpttool import diagnose
 from ckpttool.kafka.base import BrokerFault
 from ckpttool.releases import Release, since
-from ckpttool.scene.scene import Doubt, Failure
+from ckpttool.scene.scene import Doubt, Failure, Scene
 from tests.unit.kafka.scenes import GONE, broker, judge, query
 from tests.unit.laws.kafka.cases import END, NAMED, NEW, OLD, PLAIN, START, UNKNOWN_TOPIC, told
 
@@ -138,3 +138,28 @@ def test_a_partition_that_the_batch_itself_adds_is_new() -> None:
     scene = query({"t": {0: 10}}, {"t": {0: 20, 1: 5}}, replay=True)
     _, told = judge(scene, broker({"t": {0: (0, 50), 1: (0, 9)}}))
     assert "error" not in {one.severity for one in told}
+
+
+@pytest.mark.parametrize(
+    ("scene", "condition"),
+    [
+        (query({"t": {0: 100, -1: 5}}, subscribe="t"), "PARTITIONS_DELETED"),
+        (query(START, {"t": {0: 200, -1: 5}}, replay=True), "INITIAL_OFFSET_NOT_FOUND_FOR_PARTITIONS"),
+    ],
+)
+def test_a_partition_below_zero_is_in_no_topic_and_no_broker_need_be_asked(scene: Scene, condition: str) -> None:
+    told = diagnose(scene)
+    assert told.prediction.error is not None
+    assert told.prediction.error.condition == f"KAFKA_DATA_LOSS.{condition}"
+    assert "t--1" in told.prediction.why[0]
+    assert "in any topic" in told.prediction.why[0]
+
+
+@pytest.mark.parametrize("assign", ["{}", '{"t":[]}'])
+def test_a_source_that_is_assigned_nothing_waits_whatever_a_broker_has(assign: str) -> None:
+    told = diagnose(query(START, assign=assign))
+    assert told.prediction.outcome == "new_batch"
+    assert [(one.id, one.severity) for one in told.findings if one.id == "partitions-gone"] == [
+        ("partitions-gone", "warning")
+    ]
+    assert "the query waits" in next(one.message for one in told.findings if one.id == "partitions-gone")
