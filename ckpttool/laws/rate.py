@@ -67,12 +67,12 @@ MADE = (
 
 
 def _beginning_lost(scene: Scene) -> Failure | Doubt | None:
-    """A rate source without its beginning begins now, and its offset is seconds that have not passed yet. A batch that
-    runs again has both its ends."""
+    """A rate source without its beginning begins now, and its offset is seconds that have not passed yet: none of 0. A
+    batch that runs again has both its ends."""
     for source in _without_beginning(scene):
         path = layout.source_entry(source.key, 0)
         if _is_rate(scene, source):
-            if scene.is_replay:
+            if scene.is_replay or source.text == "0":
                 continue
             message = f"assertion failed: startSeconds({source.text}) > endSeconds"
             why = f"{path}, the beginning of the rate source, is gone"
@@ -91,7 +91,7 @@ def _beginning_lost(scene: Scene) -> Failure | Doubt | None:
 def _look(scene: Scene) -> Iterator[Finding]:
     for source in _without_beginning(scene):
         path = layout.source_entry(source.key, 0)
-        if _is_rate(scene, source):
+        if _is_rate(scene, source) and source.text != "0":
             after = f": batch {scene.planned} runs again, and the one after it fails" if scene.is_replay else ""
             message = f"the time at which the rate source began is not there{after}"
             yield Finding("beginning-lost", "error", path, message, next_step=RESTORE)
@@ -102,7 +102,7 @@ def _without_beginning(scene: Scene) -> Iterator[SourceProgress]:
     newest = scene.batch(scene.planned)
     for source in newest.sources if newest else ():
         log = log_of(scene, source)
-        counts = source.offset is not None and source.offset.kind in ("rate", "integer") and source.text != "0"
+        counts = source.offset is not None and source.offset.kind in ("rate", "integer")
         if counts and scene.kind_of(source) not in _OTHERS and (log is None or not log.names.ids):
             yield source
 

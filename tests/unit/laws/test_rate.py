@@ -49,5 +49,16 @@ def test_a_batch_that_runs_again_has_its_ends_and_the_next_one_has_not(tmp_path:
     assert said.exit_code == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "outcome"),
+    [({}, "unknown"), ({"rowsPerSecond": "5"}, "new_batch"), ({"host": "h", "port": "9"}, "error")],
+)
+def test_the_first_second_may_be_the_first_row_of_a_socket(
+    tmp_path: Path, options: dict[str, str], outcome: str
+) -> None:
+    """A rate source begins there anew, and a socket is told to let go of its row."""
+    assert restarted(without_beginning(tmp_path, "r0 c"), **options).prediction.outcome == outcome
+
+
 def restarted(root: Path, **options: str) -> Diagnosis:
     return diagnose(Scene(gather_evidence(open_checkpoint(str(root))), Start((3, 5, 7), options=options)))
