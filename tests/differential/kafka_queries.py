@@ -32,7 +32,7 @@ BATCH = ("constructNextBatch", "runBatch", "executeOneBatch")
 
 
 def read(spark: SparkSession, options: dict[str, str]) -> DataFrame:
-    data = spark.readStream.format("kafka").options(**IMPATIENT, **options).load()
+    data = spark.readStream.format("kafka").options(**(IMPATIENT | options)).load()
     return data.selectExpr("CAST(value AS STRING) value")
 
 

@@ -118,8 +118,9 @@ def _made(start: Start) -> Raised | None:
         or _beginning(start)
         or _no_partitions(start)
         or _no_pattern(start)
+        or _no_number(start, "fetchOffset.numRetries", "fetchOffset.retryIntervalMs")
         or _no_boolean(start, "failOnDataLoss")
-        or _no_limit(start)
+        or _no_number(start, "maxOffsetsPerTrigger", "minOffsetsPerTrigger")
     )
 
 
@@ -165,9 +166,9 @@ def _no_pattern(start: Start) -> Raised | None:
     return None
 
 
-def _no_limit(start: Start) -> Raised | None:
-    limits = [start.option(name) for name in ("maxOffsetsPerTrigger", "minOffsetsPerTrigger")]
-    none = next((given for given in limits if given is not None and parse_long(given) is None), None)
+def _no_number(start: Start, *names: str) -> Raised | None:
+    told = [start.option(name) for name in names]
+    none = next((given for given in told if given is not None and parse_long(given) is None), None)
     return None if none is None else (_NUMBER_FORMAT, None, f"For input string: {quote(none)}")
 
 
@@ -185,6 +186,6 @@ LAWS = (
         "an option with which a Kafka source does not start",
         judge=_refused,
         needs="logs",
-        severities=("error",),
+        severities=("error", "warning"),
     ),
 )

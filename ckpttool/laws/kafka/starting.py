@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ckpttool.formats.names import parse_long
 from ckpttool.kafka.base import Offsets
 from ckpttool.kafka.positions import starting_offsets, starting_time
 from ckpttool.laws.base import ASSERTION, REQUIREMENT, SPARK_EXCEPTION
@@ -38,6 +39,7 @@ _ABOVE: Raised = (
 _BEGINNING = "kafka-starting-position"
 _UNLIKE: Raised = (ASSERTION, None, "you must specify all TopicPartitions")
 _NO_MATCH: Raised = (REQUIREMENT, None, "No offset matched from request of topic-partition")
+_NEVER_ASKED: Raised = (ASSERTION, None, "assertion failed")
 _TOPIC_UNKNOWN: Raised = (
     "org.apache.kafka.common.errors.UnknownTopicOrPartitionException",
     None,
@@ -73,6 +75,21 @@ def _topic_unknown(source: Source) -> Iterator[Trouble]:
         )
         step = PREFETCH if source.fetches_first else PLAN if source.view.is_replay else ASK
         yield source.raises(step, _TOPIC_UNKNOWN, "partitions-gone", why, next_step)
+
+
+def _never_asks(source: Source) -> Iterator[Trouble]:
+    """KafkaOffsetReader.withRetries counts attempts from one, and holds that one of them failed. A batch that runs
+    again asks as seldom as it does for topics."""
+    given = parse_long(source.scene.start.option("fetchOffset.numRetries") or "")
+    if given is None or given > 0 or source.after:
+        return
+    about, next_step = "kafka-option-refused", "give 1 or more, or leave the option out"
+    why = f"with fetchOffset.numRetries={given} the source never asks for offsets, and fails where it needs them"
+    if source.view.is_replay and not source.fetches_first and not source.added:
+        yield source.tells(about, "warning", f"{why}: after the batch that runs again", next_step)
+    else:
+        step = PREFETCH if source.fetches_first else PLAN if source.view.is_replay else ASK
+        yield source.raises(step, _NEVER_ASKED, about, why, next_step, path=".")
 
 
 def _begins(source: Source) -> Iterator[Trouble]:
@@ -137,6 +154,12 @@ LAWS = (
     ),
     only_stops(
         "topic-unknown", "a topic that is read by name is not there", judge=_topic_unknown, tells=("partitions-gone",)
+    ),
+    only_stops(
+        "offsets-never-asked-for",
+        "a Kafka source is given no attempt to ask for offsets",
+        judge=_never_asks,
+        tells=("kafka-option-refused",),
     ),
     law(
         _BEGINNING,

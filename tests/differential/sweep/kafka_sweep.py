@@ -247,7 +247,8 @@ OPTIONS: tuple[dict[str, str], ...] = (
     {"subscribe": "missing"},
     {"subscribe": ""},
     {"subscribe": "{t}", "assign": '{"{t}":[0]}'},
-    {"fetchOffset.numRetries": "0"},
+    *({"fetchOffset.numRetries": one} for one in ("0", "-1", "1", "x")),
+    {"fetchOffset.retryIntervalMs": "x"},
     {"failOnDataLoss": "maybe"},
 )
 
@@ -475,6 +476,7 @@ def truth_of(done: Json, before: Any, after: Any, *, replans: bool = False) -> J
     ran = sorted(batch for batch, file in after["commits"].items() if before["commits"].get(batch) != file)
     following = max(before["commits"], default=-1) + 1
     rows = {number: read["rows"] for number, read in done["batches"].items()}
+    assert done["causes"] or not done["failed"], done  # else it was not Spark that failed
     truth: Json = {"outcome": "nothing", "batch_id": None, "phase": None, "error": None, "ran": ran, "rows": rows}
     if ran:
         was_planned = ran[0] in before["offsets"] and not replans

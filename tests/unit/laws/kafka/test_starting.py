@@ -135,3 +135,16 @@ def test_of_a_topic_that_is_assigned_in_part_only_that_part_begins() -> None:
     there = broker({"t": {0: (0, 9), 1: (0, 9)}})
     obstacle, _ = judge(query(assign='{"t":[0]}', startingOffsets="earliest"), there)
     assert obstacle is None
+
+
+@pytest.mark.parametrize("attempts", ["0", "-1"])
+def test_a_source_without_an_attempt_fails_when_it_asks_for_offsets(attempts: str) -> None:
+    given: Any = {"fetchOffset.numRetries": attempts}
+    error = diagnose(query(START, **given)).prediction.error
+    assert error is not None
+    assert (error.phase, error.class_name) == ("batch", "java.lang.AssertionError")
+    again = diagnose(query(START, END, replay=True, **given))
+    assert again.prediction.outcome == "replay", "the batch that runs again has both its ends"
+    assert [one.severity for one in again.findings if one.id == "kafka-option-refused"] == ["warning"]
+    enough: Any = {"fetchOffset.numRetries": "1"}
+    assert diagnose(query(START, **enough)).prediction.outcome == "new_batch"
