@@ -35,6 +35,7 @@ BY_LAW: Mapping[str, tuple[Proposer, ...]] = {
     "kafka-beginning-refused": (file_repairs.initial_offset_unusable,),
     "kafka-offsets-refused": (file_repairs.impossible_offsets,),
     "kafka-option-refused": (file_repairs.no_edit_helps,),
+    "offsets-never-asked-for": (file_repairs.no_edit_helps,),
     "offset-below-zero": (kafka_repairs.go_past_impossible_offsets,),
     "partitions-deleted": (kafka_repairs.go_past_impossible_offsets,),
     "topic-recreated-lower-end": (kafka_repairs.go_past_impossible_offsets,),
