@@ -23,7 +23,7 @@ from ckpttool.scene.scene import Doubt, Failure, Scene
 from ckpttool.scene.source_logs import log_of, position_in
 
 _ANALYSIS = "org.apache.spark.sql.AnalysisException"
-_MOVED, _MISSING = "input-moved", "input-path-missing"
+OUT_OF_PLACE, _MOVED, _MISSING = "input-out-of-place", "input-moved", "input-path-missing"
 _URL = re.compile(r"(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):)?(?://(?P<host>[^/]*))?(?P<path>/.*)")
 
 
@@ -64,41 +64,55 @@ def _is_prefix(own: tuple[str | None, str, str], other: tuple[str | None, str, s
     return same_system and other[2].startswith(own[2])
 
 
-def _given(scene: Scene) -> SourcePath | None:
-    path = scene.start.option("path")
-    return SourcePath(path) if path and is_whole(path) else None
+class Reading(Struct, frozen=True):
+    """A file source: its log, which of the entries the newest batch reads, and the path that it is given, if that is
+    known. `is_its_own`: a description of the query says so; an option may be meant for any of several."""
+
+    log: SourceLog
+    entries: range
+    place: SourcePath | None
+    is_its_own: bool
 
 
-def _asked(scene: Scene) -> Iterator[tuple[SourceLog, range]]:
-    """The logs of the file sources, and which of their entries the newest batch reads."""
+def readings(scene: Scene) -> Iterator[Reading]:
     newest, before = scene.batch(scene.planned), scene.batch(scene.previous)
     for source in newest.sources if newest and not scene.is_continuous else ():
         log, end = log_of(scene, source), file_log_position(source)
         if log is not None and end is not None:
-            yield log, range(position_in(before, source) + 1, end + 1)
+            place, is_its_own = _given(scene, source.index)
+            yield Reading(log, range(position_in(before, source) + 1, end + 1), place, is_its_own)
+
+
+def _given(scene: Scene, index: int) -> tuple[SourcePath | None, bool]:
+    typed = scene.start.option("path")
+    described = scene.described_source(index)
+    is_its_own = typed is None and described is not None and described.kind == KIND
+    path = described.place if is_its_own and described is not None else typed
+    return (SourcePath(path) if path and is_whole(path) else None), is_its_own
 
 
 def _out_of_place(scene: Scene) -> Failure | Doubt | None:
     """Where nobody gave the path, files that lie apart from the others are in doubt."""
-    place = _given(scene)
-    for log, asked in _asked(scene):
-        spoken = _refused(scene, log, asked, place) if place else _lies_apart(log, asked)
+    for reading in readings(scene):
+        spoken = refused(scene, reading) if reading.place else _lies_apart(reading.log, reading.entries)
         if spoken:
             return spoken
     return None
 
 
-def _refused(scene: Scene, log: SourceLog, asked: range, place: SourcePath) -> Failure | Doubt | None:
-    if place.is_pattern:
+def refused(scene: Scene, reading: Reading) -> Failure | Doubt | None:
+    log, place = reading.log, reading.place
+    if place is None or place.is_pattern:
         return None
     entries = list(_entries(log))
+    asked = [entry.path for number, entry in entries if number in reading.entries]
     is_file = any(place.is_itself(entry.path) for _, entry in entries)
-    outside = next((entry.path for number, entry in entries if number in asked and not place.has(entry.path)), None)
+    outside = next((path for path in asked if not place.has(path)), None)
     if not is_file and outside is None:
         return None
     why = f"the source is given {place.path}, "
     why += "which is a file" if is_file else f"and sources/{log.name} lists {outside}, which is not in it"
-    if len(list(_asked(scene))) > 1 or scene.kinds & ALSO_READ_PATHS:
+    if not reading.is_its_own and (len(list(readings(scene))) > 1 or scene.kinds & ALSO_READ_PATHS):
         return Doubt(f"{why}; which of the sources has this path is not known")
     message = "Option 'basePath' must be a directory" if is_file else f"Wrong basePath {place.path} for the root path"
     path = layout.source(log.name)
@@ -164,20 +178,27 @@ _NO_DIGITS = str.maketrans("", "", "0123456789")
 
 def check_moved(scene: Scene) -> Iterator[Finding]:
     """A pattern is not compared, nor is anything where the newest batch read no file: the new place is taken then."""
-    place, logs = _given(scene), [log for log, _ in _asked(scene)]
-    if place is None or len(logs) != 1 or scene.kinds & ALSO_READ_PATHS or _out_of_place(scene):
+    found = list(readings(scene))
+    if len(found) != 1 or scene.kinds & ALSO_READ_PATHS or _out_of_place(scene):
         return
-    read = [entry.path for _, entry in _entries(logs[0])]
-    if read and not any(place.has(path) for path in read):
-        why = f"the source has read files such as {read[-1]}: whatever lies in {place.path} is new to it, copies of"
+    log, place = found[0].log, found[0].place
+    if place is not None and is_elsewhere(found[0]):
+        last = [entry.path for _, entry in _entries(log)][-1]
+        why = f"the source has read files such as {last}: whatever lies in {place.path} is new to it, copies of"
         why += " these as well"
         step = "see that no file comes a second time, or give the path that the query was started with"
-        yield Finding(_MOVED, "warning", layout.source(logs[0].name), why, next_step=step)
+        yield Finding(_MOVED, "warning", layout.source(log.name), why, next_step=step)
+
+
+def is_elsewhere(reading: Reading) -> bool:
+    """It has read files, and none of them lies where it reads now."""
+    place, read = reading.place, [entry.path for _, entry in _entries(reading.log)]
+    return place is not None and bool(read) and not any(place.has(path) for path in read)
 
 
 LAST_RANGE = (
     Law(
-        "input-out-of-place",
+        OUT_OF_PLACE,
         "A file outside the source's directory is refused when its range is asked for.",
         "PartitioningAwareFileIndex, basePath",
         _out_of_place,

@@ -79,7 +79,7 @@ _STATE_PARTITIONS = f"{_STREAMING}.internal.stateStore.partitions"
 _OFFSETS_VERSION = f"{_STREAMING}.offsetLog.formatVersion"
 _COMMITS_VERSION = f"{_STREAMING}.stateStore.checkpointFormatVersion"
 # OffsetSeqMetadata.relevantSQLConfDefaultValues: what is forced on the session where the offsets pin nothing.
-_FORCED: Mapping[str, str] = {
+FORCED: Mapping[str, str] = {
     f"{_STREAMING}.multipleWatermarkPolicy": "min",
     f"{_STREAMING}.flatMapGroupsWithState.stateFormatVersion": "1",
     f"{_STREAMING}.aggregation.stateFormatVersion": "1",
@@ -160,7 +160,7 @@ def _pinned(scene: Scene, key: str) -> tuple[str, str] | None:
         key = PARTITIONS
     if newest.metadata is None or not _pins(scene.release, key):
         return None
-    forced = newest.metadata.conf.get(key, _FORCED.get(key))
+    forced = newest.metadata.conf.get(key, FORCED.get(key))
     return None if forced is None else (path, forced)
 
 

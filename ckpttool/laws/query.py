@@ -15,9 +15,16 @@ from ckpttool.words import listed
 
 def _memory_sink(scene: Scene) -> Failure | None:
     """The memory sink keeps nothing that a restart could go on from; complete output needs nothing."""
-    if all(sink.kind != "memory" for sink in scene.sinks) or "offsets" not in scene.checkpoint.root_names:
+    described = scene.query
+    kinds: set[str] = {sink.kind for sink in scene.sinks} | (
+        {described.sink.kind} if described and described.sink else set()
+    )
+    if "memory" not in kinds or "offsets" not in scene.checkpoint.root_names:
         return None
-    if scene.checkpoint.has_state_directory:
+    if described and described.output_mode:
+        if described.output_mode == "complete":
+            return None
+    elif scene.checkpoint.has_state_directory:
         return None  # a stateful query that was meant to be restarted has complete output
     return Failure(
         "start",

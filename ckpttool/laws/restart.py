@@ -200,7 +200,7 @@ def _provider_of_no_state(scene: Scene) -> str | None:
 
 
 def _assumptions(scene: Scene) -> tuple[str, ...]:
-    said = ["the same query: the same sources in the same order, the same operators"]
+    said = [] if scene.query else ["the same query: the same sources in the same order, the same operators"]
     if not scene.start.conf:
         said.append("the session's configuration as it was, or Spark's defaults")
     if provider := _provider_of_no_state(scene):

@@ -20,6 +20,7 @@ from ckpttool.storage.urls import is_local
 
 if TYPE_CHECKING:
     from ckpttool.kafka.diff import KafkaEvidence
+    from ckpttool.query.model import DescribedSource, Query
     from ckpttool.scene.inputs import InputEvidence
 
 Phase = Literal["start", "init", "batch"]
@@ -127,7 +128,8 @@ class Scene(Struct, frozen=True):
     """What was looked at, and how the query is started again: all that a law, a prediction or a plan goes by.
 
     `states`: by version, the files of those that somebody looked at. `kafka`: what brokers said; None: nobody asked.
-    `now_ms`: the time; None where nothing that is told depends on it."""
+    `now_ms`: the time; None where nothing that is told depends on it. `query`: what is started, where that is
+    described, and `was`: what was started before; else it is taken to be the same."""
 
     evidence: Evidence
     start: Start
@@ -136,6 +138,8 @@ class Scene(Struct, frozen=True):
     inputs: tuple[InputEvidence, ...] = ()
     kafka: KafkaEvidence | None = None
     now_ms: int | None = None
+    query: Query | None = None
+    was: Query | None = None
 
     @property
     def release(self) -> Release:
@@ -199,6 +203,10 @@ class Scene(Struct, frozen=True):
             "async": self.is_async,
         }
         return next((mode for mode, holds in modes.items() if holds), "microbatch")
+
+    def described_source(self, index: int) -> DescribedSource | None:
+        sources = self.query.sources if self.query else ()
+        return next((source for source in sources if source.index == index), None)
 
     @property
     def is_stateful(self) -> bool:

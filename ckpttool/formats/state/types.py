@@ -116,3 +116,17 @@ def _named(name: str) -> DataType:
 
 def _no_type(schema: Json) -> MalformedFile:
     return MalformedFile(f"no data type: {str(schema)[:60]}", expected="a data type of Spark as JSON")
+
+
+def spell_type(kind: DataType) -> str:
+    """As Spark's `simpleString`."""
+    if kind.kind == "struct":
+        return f"struct<{','.join(f'{field.name}:{spell_type(field.type)}' for field in kind.fields)}>"
+    if kind.kind == "array":
+        assert kind.element
+        return f"array<{spell_type(kind.element)}>"
+    if kind.kind == "map":
+        assert kind.element
+        assert kind.value
+        return f"map<{spell_type(kind.element)},{spell_type(kind.value)}>"
+    return {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}.get(kind.name, kind.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ckpttool.formats.state.types import parse_type
+from ckpttool.formats.state.types import parse_type, spell_type
 from ckpttool.model import Json
 from ckpttool.query.model import (
     Description,
@@ -17,7 +17,6 @@ from ckpttool.query.model import (
 )
 from ckpttool.report.document import Document, Fields, Line, Section, Table, Toned
 from ckpttool.report.layout import spell_duration
-from ckpttool.report.views.state_stores import spell_type
 from ckpttool.words import counted
 
 _UNTOLD = "?"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ckpttool.formats.state.types import DataType
+from ckpttool.formats.state.types import spell_type
 from ckpttool.literals import shell_path, shell_word
 from ckpttool.report.document import Block, Document, Fields, Findings, Line, Section, Table, Toned
 from ckpttool.report.views.findings import findings_fields
@@ -74,20 +74,6 @@ def _runs(versions: frozenset[int]) -> list[tuple[int, int]]:
 
 def columns_fields(of: StateTable) -> list[Fields]:
     return [{"name": column.name, "type": spell_type(column.type)} for column in of.columns]
-
-
-def spell_type(kind: DataType) -> str:
-    """As Spark's `simpleString`."""
-    if kind.kind == "struct":
-        return f"struct<{','.join(f'{field.name}:{spell_type(field.type)}' for field in kind.fields)}>"
-    if kind.kind == "array":
-        assert kind.element
-        return f"array<{spell_type(kind.element)}>"
-    if kind.kind == "map":
-        assert kind.element
-        assert kind.value
-        return f"map<{spell_type(kind.element)},{spell_type(kind.value)}>"
-    return {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}.get(kind.name, kind.name)
 
 
 def _stores(reader: StateReader, surveys: Sequence[Survey]) -> Iterator[Section]:

@@ -1,0 +1,252 @@
+"""What no schema of state tells: watermarks, windows, gaps, conditions, limits, and what a sum summed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ckpttool.laws.changes.base import Answer, Assumption, Change, ChangeLaw, Deploy, RowsMeant, Where
+from ckpttool.laws.changes.meeting import DEDUP, WITHIN, pairs_of, schema_refused
+from ckpttool.laws.changes.operators import steps
+from ckpttool.query.model import Meaning, QueryOperator, QueryWatermark
+from ckpttool.state.tables import JOIN
+from ckpttool.words import enumerated
+
+_MIXED = "what is stored was kept by the old rule, and what comes is by the new one"
+_GROWS = "nothing removes state any more: it grows without bound"
+_ONE_MORE = "the watermark jumps, and windows that were open are closed at once, or wait longer"
+_LIMITED = ("globalLimit",)
+
+
+# -- operators ---------------------------------------------------------------------------------------------------------
+
+
+def look(deploy: Deploy) -> Iterator[Change | Assumption]:
+    if not deploy.tells_operators:
+        return
+    for step in steps(deploy):
+        new = step.new
+        if step.stays and step.held and new and step.held.id == new.id and new.meaning:
+            old = deploy.old_operator(new.id)
+            if old is None or old.meaning is None:
+                yield from _assumed(new, new.meaning)
+            elif not _is_refused(deploy, step.held, new):
+                yield from _meanings(new, old.meaning, new.meaning)
+
+
+def _is_refused(deploy: Deploy, held: QueryOperator, new: QueryOperator) -> bool:
+    """A change of the schema says it all."""
+    return any(schema_refused(deploy, pair) for pair in pairs_of(held, new) if pair.new and pair.held)
+
+
+def _assumed(new: QueryOperator, meaning: Meaning) -> Iterator[Assumption]:
+    told = [*meaning.keys, *meaning.values, *filter(None, (meaning.condition,))]
+    if told:
+        yield Assumption(f"operator {new.id} ({new.name}) was of the same before: {enumerated(told)}")
+
+
+def _meanings(new: QueryOperator, old: Meaning, now: Meaning) -> Iterator[Change]:
+    yield from _windows(new, old, now)
+    if old.join_type != now.join_type:
+        yield _unlike(new, "join-type-changed", "join", old.join_type, now.join_type)
+    if old.condition != now.condition:
+        yield _unlike(new, "join-condition-changed", "condition", old.condition, now.condition)
+    if old.limit != now.limit:
+        before, after = (f"{one} rows" for one in (old.limit, now.limit))
+        why = "it goes on counting from where it was"
+        yield Change("limit-changed", Where(operator=new.id), before, after, "was", "harmless", why)
+    if old.timeout != now.timeout:
+        why = "what was set by the old timeout stays until the function sets it anew"
+        where = Where(operator=new.id)
+        yield Change("timeout-changed", where, old.timeout, now.timeout, "was", "rows_differ", why, rows=RowsMeant(why))
+
+
+def _windows(new: QueryOperator, old: Meaning, now: Meaning) -> Iterator[Change]:
+    """Of a session the gap, of a window its length: the rest of the keys is their meaning."""
+    windows, gaps = (old.window_ms, old.slide_ms) != (now.window_ms, now.slide_ms), old.gap != now.gap
+    keys = [(place, *pair) for place, pair in enumerate(zip(old.keys, now.keys, strict=False)) if pair[0] != pair[1]]
+    for place, before, after in keys:
+        if before.startswith("session_window(") and gaps:
+            yield _unlike(new, "gap-changed", f"key.{place}", before, after)
+        elif before.startswith("window(") and (windows or after.startswith("window(")):
+            yield _unlike(new, "window-changed", f"key.{place}", before, after)
+        else:
+            why = "all that is kept stays under the old keys, and the new ones begin with nothing"
+            yield _unlike(new, "state-meaning-changed", f"key.{place}", before, after, why)
+    if not keys and len(old.keys) != len(now.keys) and new.name in (DEDUP, WITHIN):
+        before, after = enumerated(old.keys), enumerated(now.keys)
+        yield _unlike(new, "dedup-columns-changed", "key", before, after)
+    if old.values != now.values and new.name != JOIN:
+        before, after = enumerated(old.values), enumerated(now.values)
+        why = f"of each key {after or 'nothing'} goes on from what was {before or 'nothing'}: a mixture of both"
+        yield _unlike(new, "state-meaning-changed", "value", before, after, why)
+
+
+def _unlike(
+    new: QueryOperator, id_: str, field: str, before: str | None, after: str | None, why: str = _MIXED
+) -> Change:
+    where = Where(operator=new.id, field=field)
+    return Change(id_, where, before, after, "was", "rows_differ", why, rows=RowsMeant(why))
+
+
+# -- watermarks --------------------------------------------------------------------------------------------------------
+
+
+def look_at_watermarks(deploy: Deploy) -> Iterator[Change | Assumption]:
+    if "watermarks" in deploy.new.not_told:
+        return
+    if not deploy.tells("watermarks"):
+        yield from _assumed_watermarks(deploy)
+        return
+    old = _by_source(deploy.was.watermarks if deploy.was else ())
+    new = _by_source(deploy.new.watermarks)
+    for sources in dict.fromkeys((*old, *new)):
+        if change := _watermark(deploy, old.get(sources), new.get(sources)):
+            yield change
+
+
+def _by_source(watermarks: tuple[QueryWatermark, ...] | None) -> dict[tuple[int, ...], QueryWatermark]:
+    return {one.sources: one for one in watermarks or ()}
+
+
+def _assumed_watermarks(deploy: Deploy) -> Iterator[Assumption]:
+    if not _waits(deploy):
+        return
+    for one in deploy.new.watermarks or ():
+        yield Assumption(f"the watermark was on {one.column} before")
+    if not deploy.new.watermarks:
+        yield Assumption("there was no watermark before")
+
+
+def _waits(deploy: Deploy) -> bool:
+    """Whether an operator goes by event time."""
+    return any(one.name not in _LIMITED for one in deploy.new.operators)
+
+
+def _watermark(deploy: Deploy, old: QueryWatermark | None, new: QueryWatermark | None) -> Change | None:
+    where = Where(source=(new or old).sources[0]) if (new or old) and (new or old).sources else Where()  # type: ignore[union-attr]
+    before, after = (_spelled(one) if one else None for one in (old, new))
+    if old is None:
+        why = "the watermark begins with the next rows"
+        return Change("watermark-added", where, before, after, "was", "harmless", why)
+    if new is None:
+        answer: Answer = "rows_differ" if _waits(deploy) else "harmless"
+        why = _GROWS if _waits(deploy) else "no operator goes by it"
+        rows = RowsMeant(why) if answer == "rows_differ" else None
+        return Change("watermark-removed", where, before, after, "was", answer, why, rows=rows)
+    if old.column != new.column:
+        answer = "rows_differ" if _waits(deploy) else "harmless"
+        rows = RowsMeant(_ONE_MORE) if answer == "rows_differ" else None
+        return Change("watermark-column-changed", where, before, after, "was", answer, _ONE_MORE, rows=rows)
+    if old.delay_ms != new.delay_ms:
+        why = "the watermark never goes back: it moves again when the data is that much further"
+        why = why if new.delay_ms > old.delay_ms else "it counts from the next batch on"
+        return Change("watermark-delay-changed", where, before, after, "was", "harmless", why)
+    return None
+
+
+def _spelled(one: QueryWatermark) -> str:
+    return f"{one.column}, {one.delay_ms} ms behind"
+
+
+_ANEW = ("start-state-anew", "new-query-beside", "old-code-first")
+_FLUSH = ("flush-first", *_ANEW)
+_SILENT = "It goes on without a word."
+_BOTH = "the old and the new rule live side by side in one state"
+LAWS = (
+    ChangeLaw(
+        "state-meaning-changed",
+        "a column of state is computed from something else, of the same type",
+        look,
+        _SILENT,
+        "each key is a mixture of both, or begins anew beside the old keys",
+        "recorded restarts: sum to max and count, another column, two sums swapped, `upper(k)` for `k`",
+        _ANEW,
+    ),
+    ChangeLaw(
+        "window-changed",
+        "windows of another length, slide or offset",
+        look,
+        f"{_SILENT} A window that slides where it did not has another key schema, and is refused.",
+        "both kinds live side by side; rows in the old windows are not in the new ones",
+        "recorded restarts: longer, shorter, with an offset, sliding",
+        _FLUSH,
+    ),
+    ChangeLaw(
+        "gap-changed",
+        "sessions with another gap",
+        look,
+        _SILENT,
+        "sessions that are stored keep their end",
+        "recorded restarts: longer, shorter",
+        _FLUSH,
+    ),
+    ChangeLaw(
+        "join-type-changed",
+        "another kind of join",
+        look,
+        f"{_SILENT} Where the sides may be null now, their schema is refused.",
+        _BOTH,
+        "recorded restarts: inner to left, full and semi, left to inner",
+        _ANEW,
+    ),
+    ChangeLaw(
+        "join-condition-changed",
+        "another condition of a join",
+        look,
+        f"{_SILENT} Another number or type of keys is refused.",
+        _BOTH,
+        "recorded restarts: a range that is wider, a condition more, another key",
+        _ANEW,
+    ),
+    ChangeLaw(
+        "limit-changed",
+        "another limit",
+        look,
+        "It goes on counting.",
+        "as the query means them: a limit that was passed already lets nothing through",
+        "recorded restarts: more, fewer",
+    ),
+    ChangeLaw(
+        "timeout-changed",
+        "another timeout of groups with state",
+        look,
+        "It goes on where the state has the same schema.",
+        "what was set by the old timeout stays until the function sets it anew",
+        "Spark's source: FlatMapGroupsWithStateExec",
+        ("old-code-first",),
+    ),
+    ChangeLaw(
+        "watermark-added",
+        "a watermark where none was",
+        look_at_watermarks,
+        "It goes on.",
+        "as the query means them: rows that come too late are dropped from here on",
+        "recorded restarts: of a count, a dedup, and without state",
+    ),
+    ChangeLaw(
+        "watermark-removed",
+        "no watermark where one was",
+        look_at_watermarks,
+        "In append mode an aggregation is refused in `start()`; else it goes on without a word.",
+        "nothing removes state any more",
+        "recorded restarts: of windows, joins and deduplication",
+        ("old-code-first", "keep-old-shape"),
+    ),
+    ChangeLaw(
+        "watermark-delay-changed",
+        "another delay of a watermark",
+        look_at_watermarks,
+        "It goes on; the watermark never goes back.",
+        "as the query means them, as soon as the data is further than the watermark that was reached",
+        "recorded restarts: longer, shorter",
+    ),
+    ChangeLaw(
+        "watermark-column-changed",
+        "the watermark is on another column",
+        look_at_watermarks,
+        _SILENT,
+        _ONE_MORE,
+        "recorded restarts: a column an hour later",
+        _FLUSH,
+    ),
+)

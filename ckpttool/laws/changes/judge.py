@@ -1,0 +1,89 @@
+"""All changes between a query and the checkpoint that it meets, and what they come to. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from msgspec import Struct
+
+from ckpttool.laws.changes import event_time, operators, output, sources, state
+from ckpttool.laws.changes.base import WORST_LAST, Assumption, Change, ChangeLaw, Deploy, Look
+from ckpttool.laws.changes.output import refusal_of_start
+from ckpttool.laws.restart import Restart
+from ckpttool.query.from_checkpoint import query_of
+from ckpttool.scene.scene import PHASES, Failure, Scene
+
+Verdict = Literal["accepted", "rows_differ", "refused", "unknown"]
+LAWS: tuple[ChangeLaw, ...] = (
+    *sources.LAWS,
+    *operators.LAWS,
+    *state.LAWS,
+    *event_time.LAWS,
+    *output.LAWS,
+)
+_VERDICTS: dict[str, Verdict] = {
+    "harmless": "accepted",
+    "unknown": "unknown",
+    "rows_differ": "rows_differ",
+    "refused_later": "refused",
+    "refused": "refused",
+}
+
+
+class Changes(Struct, frozen=True):
+    """`refusal`: how `start()` or the batch fails because of them, the first that Spark comes to. `unnamed`: it fails
+    all the same, but how is not known. `not_told`: what the description leaves open."""
+
+    deploy: Deploy
+    found: tuple[Change, ...]
+    assumes: tuple[str, ...]
+    refusal: Failure | None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of the changes alone; what is not known hides nothing that is."""
+        worst = max((WORST_LAST.index(one.answer) for one in self.found), default=0)
+        return "refused" if self.refusal else _VERDICTS[WORST_LAST[worst]]
+
+    @property
+    def not_told(self) -> tuple[str, ...]:
+        return self.deploy.new.not_told
+
+
+def deploy_of(scene: Scene) -> Deploy | None:
+    """Of a scene with a described query."""
+    if scene.query is None:
+        return None
+    return Deploy(scene.query, query_of(scene.evidence), scene.release, scene.was, scene)
+
+
+def judge_changes(deploy: Deploy) -> Changes:
+    spoken = list(_looked(deploy))
+    found = tuple(one for one in spoken if isinstance(one, Change))
+    assumes = dict.fromkeys(one.text for one in spoken if isinstance(one, Assumption))
+    refusals = [one.spark for one in found if one.spark]
+    start = refusal_of_start(deploy)
+    return Changes(deploy, found, tuple(assumes), _first([*([start] if start else []), *refusals]))
+
+
+def _looked(deploy: Deploy) -> Iterator[Change | Assumption]:
+    """Each look is asked once, for however many laws it answers."""
+    looks: dict[Look, None] = dict.fromkeys(law.look for law in LAWS if law.holds_for(deploy.release))
+    for look in looks:
+        yield from look(deploy)
+
+
+def _first(failures: Iterable[Failure]) -> Failure | None:
+    return min(failures, key=lambda one: PHASES.index(one.phase), default=None)
+
+
+def verdict_on(changes: Changes, restart: Restart) -> Verdict:
+    """With what the restart itself comes to, whatever was changed."""
+    if restart.outcome == "error":
+        return "refused"
+    return "unknown" if (changes.verdict, restart.outcome) == ("accepted", "unknown") else changes.verdict
+
+
+def law_of(change: Change) -> ChangeLaw:
+    return next(law for law in LAWS if law.id == change.id)

@@ -1,0 +1,258 @@
+"""What the query writes and where, how it is run, and the rest of its plan. The checkpoint holds nothing of that but
+whether it was run continuously."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ckpttool.laws.changes.base import Answer, Assumption, Change, ChangeLaw, Deploy, RowsMeant, Where
+from ckpttool.laws.changes.operators import keeps_windows
+from ckpttool.laws.changes.schemas import fits, unlike
+from ckpttool.query.model import QuerySink
+from ckpttool.releases import since
+from ckpttool.scene.scene import Failure
+
+_OPEN = "windows that are open, and get no more rows, are never written"
+_TWICE = "windows that were written before are written once more when they are closed"
+_EVICTED = "what was removed from the state is missing in what is called complete"
+_ELSEWHERE = "what was written before stays where it is: the rows are in two places"
+_NEW_ROWS = "new rows only; what was written stays"
+# Sinks that have a schema of their own, which decides.
+_TABLES = ("delta", "iceberg", "hudi", "paimon", "jdbc")
+_IDENTITIES = ("txnappid", "hoodie.datasource.write.streaming.checkpoint.identifier")
+_CONTINUOUS = ("kafka", "rate", "socket", "rate-continuous", "socket-continuous")
+
+
+# -- what is written ---------------------------------------------------------------------------------------------------
+
+
+def look_at_mode(deploy: Deploy) -> Iterator[Change | Assumption]:
+    new = deploy.new.output_mode
+    if new is None or deploy.new.spark_says:
+        yield from _refused_by_mode(deploy)
+        return
+    windows = any(keeps_windows(one) for one in deploy.new.operators)
+    if not deploy.tells("output_mode") or deploy.was is None:
+        if windows:
+            yield Assumption(f"the output mode was {new} before")
+        return
+    old = deploy.was.output_mode
+    if old != new:
+        answer, why = _mode_answer(old, new, windows)
+        rows = RowsMeant(why) if answer == "rows_differ" else None
+        yield Change("output-mode-changed", Where(), old, new, "was", answer, why, rows=rows)
+
+
+def _refused_by_mode(deploy: Deploy) -> Iterator[Change]:
+    said, was = deploy.new.spark_says, deploy.was
+    if said and was and was.output_mode != deploy.new.output_mode:
+        failure = refusal_of_start(deploy)
+        before, after = was.output_mode, deploy.new.output_mode
+        yield Change("output-mode-changed", Where(), before, after, "was", "refused", said.message, failure)
+
+
+def refusal_of_start(deploy: Deploy) -> Failure | None:
+    """What `start()` has against the query, whatever the checkpoint."""
+    said = deploy.new.spark_says
+    return None if said is None else Failure("start", said.class_name, said.condition, said.message, f"start() refuses: {said.message}")
+
+
+def _mode_answer(old: str | None, new: str | None, windows: bool) -> tuple[Answer, str]:
+    if not windows:
+        return "harmless", "without an aggregation these modes are the same"
+    if new == "complete":
+        return "rows_differ", _EVICTED
+    if old == "append":
+        return "rows_differ", _OPEN
+    if new == "append":
+        return "rows_differ", _TWICE
+    return "harmless", "from here on what changes is written, and not all"
+
+
+def look_at_schema(deploy: Deploy) -> Iterator[Change | Assumption]:
+    was, new = deploy.was, deploy.new
+    if was is None or not deploy.tells("output_schema"):
+        return
+    old, now = was.output_schema, new.output_schema
+    found = [] if fits(old, now) and fits(now, old) else [one for one in unlike(old, now) if not one.fits]
+    decides = new.sink is not None and new.sink.kind in _TABLES
+    why = "the table decides whether it takes this schema" if decides else _NEW_ROWS
+    for one in found:
+        where = Where(field=one.place)
+        answer: Answer = "unknown" if decides else "harmless"
+        yield Change("output-schema-changed", where, one.before, one.after, "was", answer, why)
+
+
+# -- where -------------------------------------------------------------------------------------------------------------
+
+
+def look_at_sink(deploy: Deploy) -> Iterator[Change | Assumption]:
+    new = deploy.new.sink
+    if new is None:
+        return
+    old = deploy.was.sink if deploy.was and deploy.tells("sink") else None
+    if old is None:
+        yield Assumption(f"it wrote to {spelled_sink(new)} before")
+        return
+    if old.kind != new.kind:
+        rows = RowsMeant(_ELSEWHERE)
+        before, after = spelled_sink(old), spelled_sink(new)
+        yield Change("sink-kind-changed", Where(), before, after, "was", "rows_differ", _ELSEWHERE, rows=rows)
+    elif old.place != new.place:
+        rows = RowsMeant(_ELSEWHERE)
+        yield Change("sink-place-changed", Where(), old.place, new.place, "was", "rows_differ", _ELSEWHERE, rows=rows)
+    else:
+        yield from _identity(deploy, old.options, new.options)
+        yield from _function(old, new)
+
+
+def _identity(deploy: Deploy, old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Change]:
+    for name in _IDENTITIES:
+        before, after = (_option(options, name) for options in (old, new))
+        if before == after:
+            continue
+        why = "the sink does not know a batch that was written already by this name"
+        replays = deploy.scene is None or deploy.scene.is_replay
+        answer: Answer = "rows_differ" if replays else "harmless"
+        rows = RowsMeant("a batch that runs again is written twice") if replays else None
+        yield Change("sink-identity-changed", Where(field=name), before, after, "was", answer, why, rows=rows)
+
+
+def _option(options: Mapping[str, str], name: str) -> str | None:
+    return {key.lower(): value for key, value in options.items()}.get(name)
+
+
+def _function(old: QuerySink, new: QuerySink) -> Iterator[Change]:
+    before, after = old.function, new.function
+    if before and after and (before.name, before.sha256) != (after.name, after.sha256):
+        told = [f"{one.name} {(one.sha256 or '')[:12]}".strip() for one in (before, after)]
+        yield Change("batch-function-changed", Where(), told[0], told[1], "was", "harmless", _NEW_ROWS)
+
+
+def spelled_sink(sink: QuerySink) -> str:
+    function = f" {sink.function.name}" if sink.function else ""
+    return f"{sink.kind}{function}{f' {sink.place}' if sink.place else ''}"
+
+
+# -- how it is run -----------------------------------------------------------------------------------------------------
+
+
+def look_at_trigger(deploy: Deploy) -> Iterator[Change | Assumption]:
+    new = deploy.new.trigger
+    if new is None:
+        return
+    was_continuous = deploy.held.trigger is not None and deploy.held.trigger.kind == "continuous"
+    if was_continuous != (new.kind == "continuous"):
+        yield _other_mode(deploy, was_continuous)
+        return
+    old = deploy.was.trigger if deploy.was and deploy.tells("trigger") else None
+    if old is not None and old != new:
+        ignores = "; once ignores rate limits" if new.kind == "once" else ""
+        why = f"it counts from the next batch on{ignores}"
+        yield Change("trigger-changed", Where(), old.kind, new.kind, "was", "harmless", why)
+
+
+def _other_mode(deploy: Deploy, was_continuous: bool) -> Change:
+    before, after = ("continuous", "micro-batches") if was_continuous else ("micro-batches", "continuous")
+    unsupported = [source.kind for source in deploy.new.sources if source.kind not in _CONTINUOUS]
+    if not was_continuous and (unsupported or deploy.new.operators):
+        what = unsupported[0] if unsupported else "stateful operators"
+        why = f"continuous processing does not support {what}"
+        condition = "_LEGACY_ERROR_TEMP_3102" if deploy.release >= since.STATE_CONDITIONS else None
+        class_name = "org.apache.spark.sql.catalyst.ExtendedAnalysisException"
+        failure = Failure("start", class_name, condition, "Continuous processing does not support", why)
+        return Change("mode-changed", Where(), before, after, "checkpoint", "refused", why, failure)
+    why = "what becomes of the offsets of the other mode is told as the restart"
+    return Change("mode-changed", Where(), before, after, "checkpoint", "harmless", why)
+
+
+def look_at_plan(deploy: Deploy) -> Iterator[Change | Assumption]:
+    was, new = deploy.was, deploy.new
+    if was is None or not deploy.tells("plan") or was.plan_sha256 is None or was.plan_sha256 == new.plan_sha256:
+        return
+    before, after = (sha and sha[:12] for sha in (was.plan_sha256, new.plan_sha256))
+    yield Change("plan-changed", Where(), before, after, "was", "harmless", _NEW_ROWS)
+
+
+def look_at_name(deploy: Deploy) -> Iterator[Change | Assumption]:
+    was, new = deploy.was, deploy.new
+    if was is not None and deploy.tells("name") and was.name != new.name:
+        why = "no file holds it"
+        yield Change("query-renamed", Where(), was.name, new.name, "was", "harmless", why)
+
+
+_AS_MEANT = "as the query means them, from the next batch on"
+_GOES_ON = "It goes on."
+LAWS = (
+    ChangeLaw(
+        "output-mode-changed",
+        "another output mode",
+        look_at_mode,
+        "It goes on without a word, or refuses in `start()` what no query may have.",
+        "of aggregations: windows are never written, or twice, or are missing",
+        "recorded restarts: append, update and complete, of windows and without state",
+        ("flush-first", "old-code-first"),
+    ),
+    ChangeLaw(
+        "output-schema-changed",
+        "other columns come out",
+        look_at_schema,
+        "It goes on; a table decides for itself.",
+        _AS_MEANT,
+        "recorded restarts: columns more and fewer",
+    ),
+    ChangeLaw(
+        "sink-kind-changed",
+        "another kind of sink",
+        look_at_sink,
+        "It goes on without a word; the memory sink refuses a checkpoint, unless its output is complete.",
+        "what was written before stays where it was, and batch ids go on",
+        "recorded restarts: functions, files, memory, noop",
+        ("old-code-first", "new-query-beside"),
+    ),
+    ChangeLaw(
+        "sink-place-changed",
+        "the sink writes to another place",
+        look_at_sink,
+        "It goes on without a word.",
+        "what was written before stays where it was; a directory whose log has these batches takes none of them",
+        "recorded restarts: an empty directory, and another query's",
+        ("old-code-first", "new-query-beside"),
+    ),
+    ChangeLaw(
+        "sink-identity-changed",
+        "the sink is to know the query by another name",
+        look_at_sink,
+        "It goes on without a word.",
+        "a batch that runs again is written twice",
+        "the sinks' own records: txnAppId, Hudi's identifier",
+        ("old-code-first",),
+    ),
+    ChangeLaw(
+        "batch-function-changed",
+        "another function of `foreachBatch`",
+        look_at_sink,
+        _GOES_ON,
+        _AS_MEANT,
+        "recorded restarts: the same in other words",
+    ),
+    ChangeLaw("trigger-changed", "another trigger", look_at_trigger, _GOES_ON, _AS_MEANT, "recorded restarts"),
+    ChangeLaw(
+        "mode-changed",
+        "continuous where it was batches, or the other way round",
+        look_at_trigger,
+        "Continuous processing refuses files and state in `start()`; else the restart says what becomes of the offsets.",
+        "as the restart says",
+        "recorded restarts of continuous queries, and of a file source made continuous",
+        ("old-code-first",),
+    ),
+    ChangeLaw(
+        "plan-changed",
+        "something else is another: a filter, an expression, a function",
+        look_at_plan,
+        _GOES_ON,
+        _AS_MEANT,
+        "recorded restarts: filters, projections, columns",
+    ),
+    ChangeLaw("query-renamed", "another name of the query", look_at_name, _GOES_ON, _AS_MEANT, "recorded restarts"),
+)

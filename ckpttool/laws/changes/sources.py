@@ -1,0 +1,409 @@
+"""Sources that came, went, changed places, or read something else. Version 1 of the offset log knows them by their
+lines, version 2 by names, which are numbers unless the job gives others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ckpttool.connectors import ALL
+from ckpttool.connectors.base import TopicOffset
+from ckpttool.formats import layout
+from ckpttool.formats.envelope import ILLEGAL_STATE
+from ckpttool.kafka.positions import is_subscribed, subscription_of
+from ckpttool.laws.base import ASSERTION
+from ckpttool.laws.changes.base import Answer, Assumption, Change, ChangeLaw, Deploy, RowsMeant, Where
+from ckpttool.laws.changes.schemas import columns, fits, spelled
+from ckpttool.laws.file_place import is_elsewhere, readings, refused
+from ckpttool.laws.kafka.base import loss
+from ckpttool.query.model import DescribedSource
+from ckpttool.releases import since
+from ckpttool.scene.scene import SOCKET, Failure
+
+_SAME = {"socket-continuous": SOCKET, "rate-continuous": "rate"}
+_OF_MANY = ("integer", "python", "unknown")
+_ANEW = "the added source begins at its beginning, or where its options say"
+_UNREAD = "what it had not read yet is never read"
+_AGAIN = "all of its files are new: what was read before may come a second time"
+# Formats whose files say what they are: a reader of another format fails on them.
+_BINARY = ("parquet", "orc", "avro", "binaryfile")
+_NUMBERS = ("byte", "short", "integer", "long", "float", "double")
+
+
+def look(deploy: Deploy) -> Iterator[Change | Assumption]:
+    held, new = deploy.held.sources, deploy.new.sources
+    if "sources" in deploy.held.not_told or "sources" in deploy.new.not_told or not held:
+        return
+    if _names_changed(deploy):
+        yield from _named(deploy)
+    elif _by_names(deploy):
+        yield from _matched_by_name(deploy)
+    elif len(held) != len(new):
+        yield from _counted(deploy)
+    else:
+        yield from _in_place(deploy, list(zip(held, new, strict=True)))
+
+
+def _by_names(deploy: Deploy) -> bool:
+    """Whether the offset log is of version 2."""
+    newest = deploy.scene.evidence.newest if deploy.scene else None
+    if newest and newest.entry:
+        return newest.entry.version >= 2
+    return any(source.name for source in deploy.held.sources)
+
+
+def _key(source: DescribedSource) -> str:
+    return source.name or str(source.index)
+
+
+# -- how many there are ------------------------------------------------------------------------------------------------
+
+
+def _counted(deploy: Deploy) -> Iterator[Change]:
+    held, new = deploy.held.sources, deploy.new.sources
+    failure = _refused_by_number(len(held), len(new))
+    came, went = _unpaired(held, new), _unpaired(new, held)
+    if len(new) > len(held):
+        for source in came[: len(new) - len(held)] or new[len(held) :]:
+            id_ = "source-added" if source.shared_with is None else "source-shared"
+            where = Where(source=source.index)
+            yield Change(id_, where, None, spelled_source(source), "checkpoint", "refused", failure.why, failure)
+        return
+    for source in went[: len(held) - len(new)] or held[len(new) :]:
+        where = Where(source=source.index)
+        yield Change(
+            "source-removed", where, spelled_source(source), None, "checkpoint", "refused", failure.why, failure
+        )
+
+
+def _refused_by_number(held: int, new: int) -> Failure:
+    message = f"There are [{held}] sources in the checkpoint offsets and now there are [{new}] sources requested"
+    why = f"the offsets have lines of {held}, and the query has {new}"
+    return Failure("init", ASSERTION, None, message, why, path=layout.OFFSETS)
+
+
+def _unpaired(some: Sequence[DescribedSource], of: Sequence[DescribedSource]) -> list[DescribedSource]:
+    """Those of `of` that have no like among the others: a source that is there twice has one like alone."""
+    left = list(some)
+    found = []
+    for source in of:
+        like = next((one for one in left if _is_like(one, source)), None)
+        if like is None:
+            found.append(source)
+        else:
+            left.remove(like)
+    return found
+
+
+def _is_like(one: DescribedSource, other: DescribedSource) -> bool:
+    same_place = one.place == other.place or None in (one.place, other.place)
+    return _kind(one) == _kind(other) and same_place
+
+
+def _matched_by_name(deploy: Deploy) -> Iterator[Change | Assumption]:
+    held = {_key(source): source for source in deploy.held.sources}
+    new = {_key(source): source for source in deploy.new.sources}
+    gone, come = [key for key in held if key not in new], [key for key in new if key not in held]
+    if gone and len(gone) == len(come) and all(source.name for source in new.values()):
+        for old, now in zip(gone, come, strict=True):
+            yield Change(
+                "source-renamed", Where(source=new[now].index), old, now, "checkpoint", "rows_differ",
+                "a name that no offsets have: it begins at its beginning", rows=RowsMeant(_AGAIN),
+            )  # fmt: skip
+        gone, come = [], []
+    for key in come:
+        source = new[key]
+        answer: Answer = "harmless" if source.name else "rows_differ"
+        rows, where = None if source.name else RowsMeant(_ANEW), Where(source=source.index)
+        yield Change("source-added", where, None, spelled_source(source), "checkpoint", answer, _ANEW, rows=rows)
+    for key in gone:
+        source = held[key]
+        where = Where(source=source.index)
+        yield Change(
+            "source-removed", where, spelled_source(source), None, "checkpoint", "rows_differ", _UNREAD,
+            rows=RowsMeant(_UNREAD),
+        )  # fmt: skip
+    yield from _in_place(deploy, [(held[key], new[key]) for key in held if key in new])
+
+
+# -- names -------------------------------------------------------------------------------------------------------------
+
+
+def _names_changed(deploy: Deploy) -> bool:
+    had = any(source.name for source in deploy.held.sources)
+    return had != any(source.name for source in deploy.new.sources)
+
+
+def _named(deploy: Deploy) -> Iterator[Change]:
+    """A source with a name keeps its log under it, and the setting that allows names is pinned."""
+    to_names = any(source.name for source in deploy.new.sources)
+    names = ", ".join(_key(source) for source in (deploy.new if to_names else deploy.held).sources)
+    if to_names:
+        message, why = "doesn't exist", "their logs are looked for under the names, where there are none"
+        failure = Failure("init", ILLEGAL_STATE, None, message, why, path=layout.SOURCES)
+    else:
+        message, why = "All sources should be named at this point", "the offsets have names, and the query has none"
+        failure = Failure("init", ASSERTION, None, message, why, path=layout.OFFSETS)
+    before, after = (None, names) if to_names else (names, None)
+    yield Change("source-named", Where(), before, after, "checkpoint", "refused", why, failure)
+
+
+# -- one and the same line ---------------------------------------------------------------------------------------------
+
+Pair = tuple[DescribedSource, DescribedSource]
+
+
+def _in_place(deploy: Deploy, pairs: list[Pair]) -> Iterator[Change | Assumption]:
+    unlike = [pair for pair in pairs if _kinds_differ(*pair)]
+    if pairs and len(unlike) == len(pairs) > 1:
+        why = "no source is of the kind that the checkpoint has in its place: this is another query"
+        before, after = (", ".join(spelled_source(pair[side]) for pair in pairs) for side in (0, 1))
+        yield Change("foreign-query", Where(), before, after, "checkpoint", "refused", why)
+        return
+    swapped = _swapped(pairs)
+    for held, new in pairs:
+        if _kinds_differ(held, new):
+            yield _other_kind(held, new)
+        else:
+            yield from _placed(deploy, held, new, "sources-swapped" if swapped else "source-place-changed")
+            yield from _schema(deploy, new)
+
+
+def _kind(source: DescribedSource) -> str:
+    return _SAME.get(source.kind, source.kind)
+
+
+def _kinds_differ(held: DescribedSource, new: DescribedSource) -> bool:
+    return _kind(held) != _kind(new) and _kind(held) not in _OF_MANY and not _is_class_of(held, new)
+
+
+def _is_class_of(held: DescribedSource, new: DescribedSource) -> bool:
+    """`org.apache.spark.sql.kafka010.KafkaSourceProvider` is Kafka's."""
+    return held.kind.replace("-", "") in (new.provider or "").lower()
+
+
+def _other_kind(held: DescribedSource, new: DescribedSource) -> Change:
+    known = {connector.KIND for connector in ALL} | {SOCKET}
+    where, before, after = Where(source=new.index), spelled_source(held), spelled_source(new)
+    if new.kind not in known:
+        why = f"what {new.kind} makes of offsets of {held.kind} is not known"
+        return Change("source-kind-changed", where, before, after, "checkpoint", "unknown", why)
+    why = f"the offsets of {held.kind} are none of {new.kind}: it fails where it reads them"
+    return Change("source-kind-changed", where, before, after, "checkpoint", "refused", why)
+
+
+def _swapped(pairs: Sequence[Pair]) -> bool:
+    held, new = ([pair[side].place for pair in pairs] for side in (0, 1))
+    return len(pairs) > 1 and None not in held and held != new and sorted(map(str, held)) == sorted(map(str, new))
+
+
+def _placed(deploy: Deploy, held: DescribedSource, new: DescribedSource, id_: str) -> Iterator[Change | Assumption]:
+    if new.kind == "file":
+        yield from _files(deploy, held, new, id_)
+    elif new.kind == "kafka":
+        yield from _topics(deploy, held, new, id_)
+    else:
+        old = deploy.old_source(new.index)
+        if old is None and new.place is not None:
+            yield Assumption(f"source {new.index} read {new.place} before")
+        elif old is not None and old.place != new.place:
+            why = "its offsets are those of another place"
+            where = Where(source=new.index)
+            yield Change(id_, where, old.place, new.place, "was", "unknown", why)
+
+
+def _files(deploy: Deploy, held: DescribedSource, new: DescribedSource, id_: str) -> Iterator[Change | Assumption]:
+    scene = deploy.scene
+    newest = scene.evidence.newest if scene else None
+    if scene is None or newest is None or new.place is None:
+        if held.place != new.place:
+            yield Assumption(f"source {new.index} read {new.place} before")
+        return
+    keys = {source.index: source.key for source in newest.sources}
+    for reading in readings(scene):
+        if reading.log.name != keys.get(held.index, str(held.index)):
+            continue
+        spoken, where = refused(scene, reading), Where(source=new.index)
+        if isinstance(spoken, Failure):
+            yield Change(id_, where, held.place, new.place, "checkpoint", "refused", spoken.why, spoken)
+        elif is_elsewhere(reading):
+            rows = RowsMeant(_AGAIN)
+            yield Change(id_, where, held.place, new.place, "checkpoint", "rows_differ", _AGAIN, rows=rows)
+        else:
+            yield from _wider(deploy, new)
+
+
+def _wider(deploy: Deploy, new: DescribedSource) -> Iterator[Change]:
+    old = deploy.old_source(new.index)
+    if old is not None and old.place != new.place:
+        why = "it holds what was read before; the files that it covers besides are new"
+        yield Change("source-place-changed", Where(source=new.index), old.place, new.place, "was", "harmless", why)
+
+
+def _topics(deploy: Deploy, held: DescribedSource, new: DescribedSource, id_: str) -> Iterator[Change]:
+    newest = deploy.scene.evidence.newest if deploy.scene else None
+    offsets = [source.offset for source in newest.sources if source.index == held.index] if newest else []
+    had = {topic for one in offsets if isinstance(one, TopicOffset) for topic in one.topics}
+    had = had or set(filter(None, (held.place or "").split(",")))
+    wanted = subscription_of(new.options)
+    gone = sorted(topic for topic in had if not is_subscribed(wanted, topic))
+    come = sorted(set(wanted.topics or ()) - had) if had else []
+    where, before, after = Where(source=new.index), ",".join(sorted(had)), new.place
+    if gone:
+        fails = {key.lower(): value for key, value in new.options.items()}.get("failondataloss", "true")
+        names = ", ".join(gone)
+        if fails.strip().lower() == "false":
+            why = f"{names}: read no more, and what it had not read yet is never read"
+            yield Change(id_, where, before, after, "checkpoint", "rows_differ", why, rows=RowsMeant(_UNREAD))
+            return
+        raised = loss(deploy.release, "PARTITIONS_DELETED", "have been deleted.", "are gone.")
+        why = f"{names} in the offsets, and not in what the source subscribes to"
+        failure = Failure("batch", *raised, why, deploy.next_id, path=layout.OFFSETS)
+        yield Change(id_, where, before, after, "checkpoint", "refused", why, failure)
+    elif come:
+        why = f"{', '.join(come)}: read from the earliest record"
+        yield Change(id_, where, before, after, "checkpoint", "harmless", why)
+
+
+# -- schemas -----------------------------------------------------------------------------------------------------------
+
+
+def _schema(deploy: Deploy, new: DescribedSource) -> Iterator[Change | Assumption]:
+    old = deploy.old_source(new.index)
+    if old is None or old.schema is None or new.schema is None or new.kind != "file":
+        return
+    where = Where(source=new.index)
+    if old.format != new.format and old.format and new.format:
+        why = f"files that are {old.format} are read as {new.format}"
+        if new.format in _BINARY or old.format in _BINARY:
+            why += ", which fails where it meets one"
+            yield Change("source-schema-changed", where, old.format, new.format, "was", "refused_later", why)
+        else:
+            rows = RowsMeant(why)
+            yield Change("source-schema-changed", where, old.format, new.format, "was", "rows_differ", why, rows=rows)
+        return
+    before = {column["name"]: column for column in columns(old.schema)}
+    for column in columns(new.schema):
+        earlier = before.get(column["name"])
+        if earlier is not None and not fits(earlier["type"], column["type"]):
+            yield _retyped(new, earlier, column)
+
+
+def _retyped(new: DescribedSource, before: Any, after: Any) -> Change:
+    where = Where(source=new.index, field=str(after["name"]))
+    told = (spelled(before), spelled(after))
+    wider = after["type"] == "string" or (
+        before["type"] in _NUMBERS
+        and after["type"] in _NUMBERS
+        and _NUMBERS.index(before["type"]) < _NUMBERS.index(after["type"])
+    )
+    if wider and new.format not in _BINARY:
+        why = "what is read fits into it"
+        return Change("source-schema-changed", where, *told, "was", "harmless", why)
+    if new.format in _BINARY:
+        why = f"whether {new.format} files are read with this type depends on what wrote them"
+        return Change("source-schema-changed", where, *told, "was", "unknown", why)
+    why = "what is of the other type comes as null"
+    return Change("source-schema-changed", where, *told, "was", "rows_differ", why, rows=RowsMeant(why))
+
+
+def spelled_source(source: DescribedSource) -> str:
+    return " ".join(filter(None, (source.kind, source.format, source.name, source.place)))
+
+
+_CODE = ("keep-old-shape", "old-code-first")
+LAWS = (
+    ChangeLaw(
+        "source-added",
+        "a source that the offsets have no line of",
+        look,
+        "By lines it refuses before any batch; by names the new one begins at its beginning.",
+        "none where it is refused",
+        "recorded restarts: before and after the others, by lines and by names",
+        ("add-source-line", "new-query-beside", "old-code-first"),
+    ),
+    ChangeLaw(
+        "source-removed",
+        "a source that the offsets have a line of, and the query does not read",
+        look,
+        "By lines it refuses before any batch; by names it goes on without a word.",
+        "what the removed source had not read yet is never read",
+        "recorded restarts: the first, the last, by lines and by names",
+        ("keep-old-shape", "drop-source-line", "old-code-first"),
+    ),
+    ChangeLaw(
+        "source-shared",
+        "the same DataFrame is read twice",
+        look,
+        "It counts as two sources, and is refused as one more.",
+        "none: no batch runs",
+        "recorded restarts: a union of a source with itself",
+        ("keep-old-shape", "old-code-first"),
+    ),
+    ChangeLaw(
+        "sources-swapped",
+        "sources in another order",
+        look,
+        "Each goes on with the other's offsets: files of the last batch are out of place.",
+        "none where it is refused; else all files are new",
+        "recorded restarts: of a union and of a join",
+        _CODE,
+    ),
+    ChangeLaw(
+        "source-kind-changed",
+        "a source of another kind in the place of one",
+        look,
+        "It fails where it reads offsets that are not its own.",
+        "none: no batch runs",
+        "recorded restarts: files to rate and rate-micro-batch",
+        ("start-state-anew", "old-code-first"),
+    ),
+    ChangeLaw(
+        "source-place-changed",
+        "a source reads another place",
+        look,
+        "A file source asks for the files of the newest batch below its new path: where there were any it refuses, "
+        "else it takes all files there for new.",
+        "none where it is refused; else what was read before may come a second time",
+        "recorded restarts: after batches with and without files, a pattern that covers more",
+        ("old-code-first",),
+    ),
+    ChangeLaw(
+        "source-schema-changed",
+        "a source's columns, or its format, are others",
+        look,
+        "It goes on without a word where the new format reads the files.",
+        "what does not fit comes as null, or as other columns",
+        "recorded restarts: wider and wrong types, columns more and fewer, JSON as text, CSV and Parquet",
+        ("old-code-first",),
+    ),
+    ChangeLaw(
+        "source-named",
+        "sources were given names, or lost them",
+        look,
+        "It refuses: their logs and offsets are kept under other names.",
+        "none: no batch runs",
+        "recorded restarts: names put on a checkpoint without",
+        _CODE,
+        since=since.OFFSETS_2,
+    ),
+    ChangeLaw(
+        "source-renamed",
+        "a source with a name has another",
+        look,
+        "It goes on without a word, and begins that source at its beginning.",
+        "all that it read comes again",
+        "recorded restarts of named sources",
+        _CODE,
+        since=since.OFFSETS_2,
+    ),
+    ChangeLaw(
+        "foreign-query",
+        "no source is of the kind that the checkpoint has",
+        look,
+        "It fails where it reads offsets that are not its own.",
+        "none: no batch runs",
+        "as with each source of another kind",
+        ("old-code-first",),
+    ),
+)

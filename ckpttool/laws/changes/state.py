@@ -1,0 +1,245 @@
+"""The stores of operators that stay: their keys, their values, and the variables of transformWithState."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ckpttool.laws.changes.base import Answer, Assumption, Change, ChangeLaw, Deploy, RowsMeant, Where
+from ckpttool.laws.changes.meeting import (
+    DEDUP,
+    SCHEMA_CHECK,
+    WITHIN,
+    StorePair,
+    evolution_refused,
+    pairs_of,
+    schema_refused,
+    schemas_checked,
+    shaped_otherwise,
+)
+from ckpttool.laws.changes.operators import steps
+from ckpttool.laws.changes.schemas import columns, unlike
+from ckpttool.model import Json
+from ckpttool.query.model import QueryOperator
+from ckpttool.releases import since
+from ckpttool.scene.scene import Failure
+from ckpttool.state.tables import TRANSFORM
+
+_BITS = "rows that are stored are read as what they are not"
+_WIDER = {("integer", "long"), ("integer", "float"), ("integer", "double"), ("long", "float"), ("long", "double"),
+          ("float", "double")}  # fmt: skip
+
+
+def look(deploy: Deploy) -> Iterator[Change | Assumption]:
+    if not deploy.tells_operators:
+        return
+    for step in steps(deploy):
+        if step.stays and step.held and step.new and step.held.id == step.new.id:
+            yield from _of_operator(deploy, step.held, step.new)
+
+
+def _of_operator(deploy: Deploy, held: QueryOperator, new: QueryOperator) -> Iterator[Change | Assumption]:
+    if new.name in TRANSFORM:
+        yield from _variables(deploy, held, new)
+        return
+    if held.stores and not new.stores:
+        yield from _not_described(deploy, new)
+        return
+    for pair in pairs_of(held, new):
+        if pair.is_known:
+            yield from _columns(deploy, new, pair)
+        elif pair.held is not None and pair.new is not None:
+            yield Assumption(f"operator {new.id}: the state of {pair.name}, whose schema no file tells, is of this one")
+        else:
+            yield _other_stores(deploy, new, pair)
+
+
+def _not_described(deploy: Deploy, new: QueryOperator) -> Iterator[Change]:
+    """Before 4.0 the state of functions of one's own is in no plan."""
+    if deploy.was is not None and deploy.was.plan_sha256 == deploy.new.plan_sha256 is not None:
+        return
+    why = f"state/{new.id} has a schema, and the description has none of {new.name}: this Spark does not tell it"
+    yield Change("state-value-changed", Where(operator=new.id), None, None, "checkpoint", "unknown", why)
+
+
+def _other_stores(deploy: Deploy, new: QueryOperator, pair: StorePair) -> Change:
+    """Formats of a join's state have different stores."""
+    why = shaped_otherwise(deploy, new) or "the description and the checkpoint have different stores"
+    before, after = (pair.name if one else None for one in (pair.held, pair.new))
+    where = Where(operator=new.id, store=pair.name)
+    return Change("state-value-changed", where, before, after, "checkpoint", "unknown", why)
+
+
+def _columns(deploy: Deploy, new: QueryOperator, pair: StorePair) -> Iterator[Change]:
+    held, described = pair.held, pair.new
+    if held is None or described is None:
+        return
+    failure, doubt = schema_refused(deploy, pair), shaped_otherwise(deploy, new)
+    key_id = "dedup-columns-changed" if new.name in (DEDUP, WITHIN) else "state-key-changed"
+    parts = [("key", key_id, held.key_schema, described.key_schema)]
+    if new.name != DEDUP:
+        parts.append(("value", "state-value-changed", held.value_schema, described.value_schema))
+    for part, id_, stored, wanted in parts:
+        for one in unlike(stored, wanted):
+            where = Where(operator=new.id, store=pair.name, field=f"{part}.{one.place}")
+            if one.fits:
+                why = "Spark goes by the places and types of columns, and not by their names"
+                yield Change("state-field-renamed", where, one.before, one.after, "checkpoint", "harmless", why)
+                continue
+            answer, why = _answer(part, stored, wanted, failure, doubt)
+            rows = RowsMeant(why) if answer == "rows_differ" else None
+            spark = failure if answer == "refused" else None
+            yield Change(id_, where, one.before, one.after, "checkpoint", answer, why, spark, rows)
+
+
+def _answer(part: str, stored: Json, wanted: Json, failure: Failure | None, doubt: str | None) -> tuple[Answer, str]:
+    if doubt:
+        return "unknown", doubt
+    if failure:
+        return "refused", failure.why
+    off = f"{SCHEMA_CHECK} is off"
+    old, new = columns(stored), columns(wanted)
+    if part == "value" and len(new) < len(old) and not any(True for _ in unlike(_first(stored, len(new)), wanted)):
+        return "harmless", f"{off}: the columns that stay are where they were, and the others are passed over"
+    if part == "value" and len(new) == len(old):
+        return "rows_differ", f"{off}, and {_BITS}"
+    return "unknown", f"{off}: what becomes of rows of another width depends on what is in them"
+
+
+def _first(schema: Json, number: int) -> Json:
+    return {"type": "struct", "fields": list(columns(schema))[:number]}
+
+
+# -- variables of transformWithState -----------------------------------------------------------------------------------
+
+
+def _variables(deploy: Deploy, held: QueryOperator, new: QueryOperator) -> Iterator[Change]:
+    """Each has a column family of its name; those that begin with `$` are Spark's own, beside them."""
+    for pair in pairs_of(held, new):
+        if pair.name.startswith("$") or (pair.held and pair.held.column_family is None):
+            continue
+        where = Where(operator=new.id, store=pair.name)
+        before = _spelled(pair.held.value_schema) if pair.held else None
+        after = _spelled(pair.new.value_schema) if pair.new else None
+        if pair.held is None:
+            why = "a variable that is new begins empty"
+            yield Change("state-variable-added", where, before, after, "checkpoint", "harmless", why)
+        elif pair.new is None:
+            why = "what it holds is not read any more"
+            rows = RowsMeant(why)
+            yield Change("state-variable-removed", where, before, after, "checkpoint", "rows_differ", why, rows=rows)
+        elif not (pair.key_fits and pair.value_fits):
+            answer, why, failure = _retyped(deploy, pair)
+            yield Change("state-variable-retyped", where, before, after, "checkpoint", answer, why, failure)
+
+
+def _retyped(deploy: Deploy, pair: StorePair) -> tuple[Answer, str, Failure | None]:
+    if failure := schema_refused(deploy, pair):
+        return "refused", failure.why, failure
+    if not schemas_checked(deploy):
+        return "unknown", f"{SCHEMA_CHECK} is off", None
+    stored = pair.held.value_schema if pair.held else None
+    wanted = pair.new.value_schema if pair.new else None
+    old = {column["name"]: column["type"] for column in columns(stored)}
+    now = {column["name"]: column["type"] for column in columns(wanted)}
+    retyped = [(old[name], now[name]) for name in old.keys() & now.keys() if old[name] != now[name]]
+    if not all(_is_wider(before, after) for before, after in retyped):
+        failure = evolution_refused(deploy, pair)
+        return "refused", failure.why, failure
+    if old.keys() == now.keys():
+        return "harmless", "Avro reads the stored rows as the wider type", None
+    why = "Spark takes a field that came or went; code that writes as many fields as before fails in the batch"
+    return "unknown", why, None
+
+
+def _is_wider(before: Json, after: Json) -> bool:
+    return isinstance(before, str) and isinstance(after, str) and (before, after) in _WIDER
+
+
+def _spelled(schema: Json) -> str:
+    return ", ".join(one.before or "" for one in unlike(schema, {"type": "struct", "fields": []}))
+
+
+def look_at_check(deploy: Deploy) -> Iterator[Change | Assumption]:
+    if not schemas_checked(deploy):
+        why = "Spark does not compare schemas of state any more: what would be refused goes on"
+        yield Change("state-check-off", Where(), "on", "off", "query", "harmless", why)
+
+
+_KEEP = ("keep-old-shape", "new-query-beside", "start-state-anew", "old-code-first")
+_REFUSES = "It refuses before any row is written: the driver from 4.0 on, before that a task."
+_NO_ROWS = "none: no batch runs"
+LAWS = (
+    ChangeLaw(
+        "state-key-changed",
+        "a key that state is kept by has another type, came, or went",
+        look,
+        _REFUSES,
+        _NO_ROWS,
+        "recorded restarts: keys added, removed, retyped, nullable; windows sliding",
+        _KEEP,
+    ),
+    ChangeLaw(
+        "state-value-changed",
+        "what is kept of a key has another type, came, or went",
+        look,
+        _REFUSES,
+        _NO_ROWS,
+        "recorded restarts: aggregates added, removed, retyped, reordered; columns of joins",
+        _KEEP,
+    ),
+    ChangeLaw(
+        "dedup-columns-changed",
+        "duplicates are known by other columns",
+        look,
+        _REFUSES,
+        _NO_ROWS,
+        "recorded restarts: columns added, removed, swapped, retyped",
+        _KEEP,
+    ),
+    ChangeLaw(
+        "state-field-renamed",
+        "a column of state has another name",
+        look,
+        "It goes by places and types.",
+        "as the query means them",
+        "recorded restarts: aliases of keys and aggregates, fields of a state of one's own",
+    ),
+    ChangeLaw(
+        "state-variable-added",
+        "a variable of transformWithState that has no state yet",
+        look,
+        "It begins empty.",
+        "as the query means them",
+        "recorded restarts in both encodings",
+        since=since.TRANSFORM_WITH_STATE,
+    ),
+    ChangeLaw(
+        "state-variable-removed",
+        "a variable of transformWithState that is not in the query any more",
+        look,
+        "It goes on without a word.",
+        "what the variable holds is not read any more",
+        "recorded restarts in both encodings",
+        ("old-code-first",),
+        since=since.TRANSFORM_WITH_STATE,
+    ),
+    ChangeLaw(
+        "state-variable-retyped",
+        "a variable of transformWithState has another type",
+        look,
+        "As rows of Spark's own it refuses; as Avro it takes what Avro reads.",
+        "none where it is refused; a field that came is null in old rows",
+        "recorded restarts in both encodings: wider, to a string, a field added",
+        ("keep-old-shape", "old-code-first", "start-state-anew"),
+        since=since.TRANSFORM_WITH_STATE,
+    ),
+    ChangeLaw(
+        "state-check-off",
+        "schemas of state are not compared",
+        look_at_check,
+        "It reads stored rows as whatever the query has.",
+        "right by their places, or bits of one type read as another",
+        "recorded restarts with the check off: a value removed, a long read as a double",
+        ("old-code-first",),
+    ),
+)
