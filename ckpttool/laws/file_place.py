@@ -17,7 +17,7 @@ from ckpttool.formats import layout
 from ckpttool.laws.base import REQUIREMENT, Law, finding_of
 from ckpttool.model import FileLogEntry, Finding, SourceLog
 from ckpttool.releases import since
-from ckpttool.scene.batches import file_log_position
+from ckpttool.scene.batches import SourceProgress, file_log_position
 from ckpttool.scene.inputs import PathInput
 from ckpttool.scene.scene import Doubt, Failure, Scene
 from ckpttool.scene.source_logs import log_of, position_in
@@ -68,6 +68,7 @@ class Reading(Struct, frozen=True):
     """A file source: its log, which of the entries the newest batch reads, and the path that it is given, if that is
     known. `is_its_own`: a description of the query says so; an option may be meant for any of several."""
 
+    source: SourceProgress
     log: SourceLog
     entries: range
     place: SourcePath | None
@@ -79,13 +80,13 @@ def readings(scene: Scene) -> Iterator[Reading]:
     for source in newest.sources if newest and not scene.is_continuous else ():
         log, end = log_of(scene, source), file_log_position(source)
         if log is not None and end is not None:
-            place, is_its_own = _given(scene, source.index)
-            yield Reading(log, range(position_in(before, source) + 1, end + 1), place, is_its_own)
+            place, is_its_own = _given(scene, source)
+            yield Reading(source, log, range(position_in(before, source) + 1, end + 1), place, is_its_own)
 
 
-def _given(scene: Scene, index: int) -> tuple[SourcePath | None, bool]:
+def _given(scene: Scene, source: SourceProgress) -> tuple[SourcePath | None, bool]:
     typed = scene.start.option("path")
-    described = scene.described_source(index)
+    described = scene.described(source)
     is_its_own = typed is None and described is not None and described.kind == KIND
     path = described.place if is_its_own and described is not None else typed
     return (SourcePath(path) if path and is_whole(path) else None), is_its_own

@@ -23,7 +23,7 @@ from ckpttool.query.model import (
     StoreSchema,
 )
 from ckpttool.releases import Release, parse_release
-from ckpttool.scene.batches import SourceProgress
+from ckpttool.scene.batches import Batch, SourceProgress
 from ckpttool.scene.evidence import Evidence
 from ckpttool.scene.scene import Scene, Start
 from ckpttool.scene.source_logs import log_of
@@ -71,7 +71,7 @@ def query_of(evidence: Evidence) -> Query:
         checkpoint=redact_url(evidence.checkpoint.url),
         not_told=tuple(not_told),
         trigger=QueryTrigger("continuous") if evidence.mode == "continuous" else None,
-        sources=tuple(_source(scene, source) for source in newest.sources) if newest else (),
+        sources=tuple(sorted(_sources(scene, newest), key=lambda one: one.index)) if newest else (),
         operators=tuple(operator_of(one, conf) for one in evidence.checkpoint.operators),
         conf=conf,
     )
@@ -85,14 +85,10 @@ def _any_release(evidence: Evidence) -> Release:
 # -- sources -----------------------------------------------------------------------------------------------------------
 
 
-def _source(scene: Scene, source: SourceProgress) -> DescribedSource:
-    kind = scene.kind_of(source) or "unknown"
-    return DescribedSource(source.index, _own_name(source), kind, place=_place(source, log_of(scene, source)))
-
-
-def _own_name(source: SourceProgress) -> str | None:
-    """Version 2 of the offset log numbers the sources that were given no name."""
-    return None if source.name is None or source.name.isdecimal() else source.name
+def _sources(scene: Scene, newest: Batch) -> Iterator[DescribedSource]:
+    for source in newest.sources:
+        kind, place = scene.kind_of(source) or "unknown", _place(source, log_of(scene, source))
+        yield DescribedSource(source.number, source.own_name, kind, place=place)
 
 
 def _place(source: SourceProgress, log: SourceLog | None) -> str | None:

@@ -31,6 +31,16 @@ class SourceProgress(Struct, frozen=True):
         """What its own log is called: its name, or else the number of its line."""
         return self.name or str(self.index)
 
+    @property
+    def own_name(self) -> str | None:
+        """Version 2 of the offset log numbers the sources that were given no name."""
+        return None if self.name is None or self.name.isdecimal() else self.name
+
+    @property
+    def number(self) -> int:
+        """Its place in the query: version 2 of the offset log has its lines in any order."""
+        return int(self.name) if self.name and self.name.isascii() and self.name.isdecimal() else self.index
+
 
 class Batch(Struct, frozen=True):
     """A batch as the two logs tell it. `previous_id`: the batch whose end is this one's start, as far as is known."""

@@ -204,9 +204,12 @@ class Scene(Struct, frozen=True):
         }
         return next((mode for mode, holds in modes.items() if holds), "microbatch")
 
-    def described_source(self, index: int) -> DescribedSource | None:
+    def described(self, source: SourceProgress) -> DescribedSource | None:
+        """The same in the query that is started."""
         sources = self.query.sources if self.query else ()
-        return next((source for source in sources if source.index == index), None)
+        if source.own_name:
+            return next((one for one in sources if one.name == source.own_name), None)
+        return next((one for one in sources if one.index == source.number), None)
 
     @property
     def is_stateful(self) -> bool:

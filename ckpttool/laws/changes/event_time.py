@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ckpttool.laws.changes.base import Answer, Assumption, Change, ChangeLaw, Deploy, RowsMeant, Where
-from ckpttool.laws.changes.meeting import DEDUP, WITHIN, pairs_of, schema_refused
+from ckpttool.laws.changes.meeting import DEDUP, WITHIN, pairs_of
 from ckpttool.laws.changes.operators import steps
 from ckpttool.query.model import Meaning, QueryOperator, QueryWatermark
 from ckpttool.state.tables import JOIN
@@ -29,13 +30,16 @@ def look(deploy: Deploy) -> Iterator[Change | Assumption]:
             old = deploy.old_operator(new.id)
             if old is None or old.meaning is None:
                 yield from _assumed(new, new.meaning)
-            elif not _is_refused(deploy, step.held, new):
+            elif _fits(step.held, new):
                 yield from _meanings(new, old.meaning, new.meaning)
+                yield from _shifted(deploy, new, old.meaning)
 
 
-def _is_refused(deploy: Deploy, held: QueryOperator, new: QueryOperator) -> bool:
-    """A change of the schema says it all."""
-    return any(schema_refused(deploy, pair) for pair in pairs_of(held, new) if pair.new and pair.held)
+def _fits(held: QueryOperator, new: QueryOperator) -> bool:
+    """Where the schema is another, that says it all."""
+    ignored = new.name == DEDUP
+    known = [pair for pair in pairs_of(held, new) if pair.is_known]
+    return all(pair.key_fits and (pair.value_fits or ignored) for pair in known)
 
 
 def _assumed(new: QueryOperator, meaning: Meaning) -> Iterator[Assumption]:
@@ -79,6 +83,19 @@ def _windows(new: QueryOperator, old: Meaning, now: Meaning) -> Iterator[Change]
         before, after = enumerated(old.values), enumerated(now.values)
         why = f"of each key {after or 'nothing'} goes on from what was {before or 'nothing'}: a mixture of both"
         yield _unlike(new, "state-meaning-changed", "value", before, after, why)
+
+
+_ARITHMETIC = re.compile(r"LongType\) - (\d+)\) % \d+")
+
+
+def _shifted(deploy: Deploy, new: QueryOperator, old: Meaning) -> Iterator[Change]:
+    """Where windows begin stands in no key, but in the arithmetic of the plan."""
+    if new.meaning is None or new.meaning.window_ms is None or old.keys != new.meaning.keys or deploy.was is None:
+        return
+    starts = [sorted(set(_ARITHMETIC.findall("\n".join(one.plan)))) for one in (deploy.was, deploy.new)]
+    if starts[0] != starts[1]:
+        before, after = (f"windows that begin at {enumerated(several)} µs" for several in starts)
+        yield _unlike(new, "window-changed", "key", before, after)
 
 
 def _unlike(

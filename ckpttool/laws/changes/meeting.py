@@ -172,13 +172,17 @@ def pairs_of(held: QueryOperator, new: QueryOperator) -> Iterator[StorePair]:
 
 def _in_format(new: QueryOperator, state_format: int | None) -> Sequence[StoreSchema]:
     """Version 1 of an aggregation's state keeps the key with the value; which one it is, the checkpoint pins."""
-    if new.name != AGGREGATE or None in (state_format, new.state_format) or state_format == new.state_format:
+    if new.name != AGGREGATE or None in (state_format, new.state_format):
         return new.stores
     return [replace(one, value_schema=_value_in(state_format == 1, one)) for one in new.stores]
 
 
 def _value_in(with_key: bool, store: StoreSchema) -> Json:
+    """Before 4.0 a description has them in version 2, whatever the session's."""
     key, value = list(columns(store.key_schema)), list(columns(store.value_schema))
+    has_key = bool(key) and [one["name"] for one in value[: len(key)]] == [one["name"] for one in key]
+    if has_key == with_key or not key:
+        return store.value_schema
     return {"type": "struct", "fields": [*key, *value] if with_key else value[len(key) :]}
 
 

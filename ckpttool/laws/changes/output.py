@@ -54,7 +54,11 @@ def _refused_by_mode(deploy: Deploy) -> Iterator[Change]:
 def refusal_of_start(deploy: Deploy) -> Failure | None:
     """What `start()` has against the query, whatever the checkpoint."""
     said = deploy.new.spark_says
-    return None if said is None else Failure("start", said.class_name, said.condition, said.message, f"start() refuses: {said.message}")
+    return (
+        None
+        if said is None
+        else Failure("start", said.class_name, said.condition, said.message, f"start() refuses: {said.message}")
+    )
 
 
 def _mode_answer(old: str | None, new: str | None, windows: bool) -> tuple[Answer, str]:

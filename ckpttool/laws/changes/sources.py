@@ -214,14 +214,12 @@ def _placed(deploy: Deploy, held: DescribedSource, new: DescribedSource, id_: st
 
 def _files(deploy: Deploy, held: DescribedSource, new: DescribedSource, id_: str) -> Iterator[Change | Assumption]:
     scene = deploy.scene
-    newest = scene.evidence.newest if scene else None
-    if scene is None or newest is None or new.place is None:
+    if scene is None or new.place is None:
         if held.place != new.place:
             yield Assumption(f"source {new.index} read {new.place} before")
         return
-    keys = {source.index: source.key for source in newest.sources}
     for reading in readings(scene):
-        if reading.log.name != keys.get(held.index, str(held.index)):
+        if (reading.source.own_name, reading.source.number) != (held.name, held.index):
             continue
         spoken, where = refused(scene, reading), Where(source=new.index)
         if isinstance(spoken, Failure):
@@ -242,7 +240,7 @@ def _wider(deploy: Deploy, new: DescribedSource) -> Iterator[Change]:
 
 def _topics(deploy: Deploy, held: DescribedSource, new: DescribedSource, id_: str) -> Iterator[Change]:
     newest = deploy.scene.evidence.newest if deploy.scene else None
-    offsets = [source.offset for source in newest.sources if source.index == held.index] if newest else []
+    offsets = [source.offset for source in newest.sources if source.number == held.index] if newest else []
     had = {topic for one in offsets if isinstance(one, TopicOffset) for topic in one.topics}
     had = had or set(filter(None, (held.place or "").split(",")))
     wanted = subscription_of(new.options)
@@ -270,7 +268,10 @@ def _topics(deploy: Deploy, held: DescribedSource, new: DescribedSource, id_: st
 
 def _schema(deploy: Deploy, new: DescribedSource) -> Iterator[Change | Assumption]:
     old = deploy.old_source(new.index)
-    if old is None or old.schema is None or new.schema is None or new.kind != "file":
+    if new.kind != "file" or new.schema is None:
+        return
+    if old is None or old.schema is None:
+        yield Assumption(f"source {new.index} was read as {new.format} of the same columns before")
         return
     where = Where(source=new.index)
     if old.format != new.format and old.format and new.format:

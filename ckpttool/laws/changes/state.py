@@ -17,12 +17,12 @@ from ckpttool.laws.changes.meeting import (
     shaped_otherwise,
 )
 from ckpttool.laws.changes.operators import steps
-from ckpttool.laws.changes.schemas import columns, unlike
+from ckpttool.laws.changes.schemas import Unlike, columns, may_be_null, unlike
 from ckpttool.model import Json
 from ckpttool.query.model import QueryOperator
 from ckpttool.releases import since
 from ckpttool.scene.scene import Failure
-from ckpttool.state.tables import TRANSFORM
+from ckpttool.state.tables import JOIN, TRANSFORM
 
 _BITS = "rows that are stored are read as what they are not"
 _WIDER = {("integer", "long"), ("integer", "float"), ("integer", "double"), ("long", "float"), ("long", "double"),
@@ -69,7 +69,7 @@ def _other_stores(deploy: Deploy, new: QueryOperator, pair: StorePair) -> Change
     return Change("state-value-changed", where, before, after, "checkpoint", "unknown", why)
 
 
-def _columns(deploy: Deploy, new: QueryOperator, pair: StorePair) -> Iterator[Change]:
+def _columns(deploy: Deploy, new: QueryOperator, pair: StorePair) -> Iterator[Change | Assumption]:
     held, described = pair.held, pair.new
     if held is None or described is None:
         return
@@ -85,10 +85,45 @@ def _columns(deploy: Deploy, new: QueryOperator, pair: StorePair) -> Iterator[Ch
                 why = "Spark goes by the places and types of columns, and not by their names"
                 yield Change("state-field-renamed", where, one.before, one.after, "checkpoint", "harmless", why)
                 continue
+            if _may_be_hidden(deploy, new, one):
+                if untold := _hidden(deploy, new, pair, where, one):
+                    yield untold
+                continue
             answer, why = _answer(part, stored, wanted, failure, doubt)
             rows = RowsMeant(why) if answer == "rows_differ" else None
             spark = failure if answer == "refused" else None
             yield Change(id_, where, one.before, one.after, "checkpoint", answer, why, spark, rows)
+
+
+def _may_be_hidden(deploy: Deploy, new: QueryOperator, one: Unlike) -> bool:
+    """Before 4.0 whether a column of a join may be null is seen where its filter stands, and a description plans a
+    projection between that and the join which the running query need not have."""
+    is_join = new.name == JOIN and deploy.release < since.OPERATOR_METADATA
+    return is_join and one.before is not None and one.before == f"{one.after} not null"
+
+
+def _hidden(
+    deploy: Deploy, new: QueryOperator, pair: StorePair, where: Where, one: Unlike
+) -> Change | Assumption | None:
+    """The description of the query that wrote it shows whether such a column is told, and the same plan plans alike."""
+    old = deploy.old_operator(new.id)
+    if deploy.was is None or old is None:
+        return Assumption(f"operator {new.id}: {one.after} of {pair.name} is never null, as before")
+    if deploy.was.plan_sha256 == deploy.new.plan_sha256 is not None:
+        return None
+    told = [
+        column
+        for same in pairs_of(old, old)
+        if same.name == pair.name
+        for column in columns(same.new and same.new.value_schema)
+    ]
+    place = int((where.field or "").rpartition(".")[2])
+    if place < len(told) and not may_be_null(told[place]):
+        why = "it may be null now, and never was in the rows that are stored"
+        failure = schema_refused(deploy, pair)
+        return Change("state-value-changed", where, one.before, one.after, "checkpoint", "refused", why, failure)
+    why = "before 4.0 a description does not tell whether this column may be null in the running query"
+    return Change("state-value-changed", where, one.before, one.after, "checkpoint", "unknown", why)
 
 
 def _answer(part: str, stored: Json, wanted: Json, failure: Failure | None, doubt: str | None) -> tuple[Answer, str]:
