@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ckpttool.kafka.diff import KafkaEvidence
     from ckpttool.kafka.lookup import Brokers
     from ckpttool.plan import Plan, Wish
+    from ckpttool.query.model import Query
     from ckpttool.storage.doors import Doors
 
 NO_APP_ID = "-"
@@ -39,7 +40,8 @@ class Restarted(Struct, frozen=True):
     `full_listing`: of logs however long. `state`: None for whole files where they are local, else for names and sizes.
     `brokers`: None if Kafka is not to be asked. `look_at`: URLs and directories that files may lead to, beside those of
     the checkpoint, the sinks and the option `path`. `txn_app_id`: of all
-    sinks, or one for each, `-` where it has none."""
+    sinks, or one for each, `-` where it has none. `query`: what is started, where it is described, and `was`: what was
+    started before; what is given here counts before what the description says."""
 
     release: Release | None = None
     trigger: Trigger | None = None
@@ -52,6 +54,8 @@ class Restarted(Struct, frozen=True):
     brokers: Brokers | None = None
     full_listing: bool = False
     look_at: Sequence[str] = ()
+    query: Query | None = None
+    was: Query | None = None
 
     @property
     def app_ids(self) -> list[str | None]:
@@ -143,14 +147,18 @@ def _plan(
 ) -> tuple[Diagnosis, Plan]:
     """`seen`: the sinks, where they were looked at already."""
     from ckpttool.plan import plan_recovery, with_options
+    from ckpttool.query.started import options_of, trigger_of
     from ckpttool.reading.inputs import load_inputs
 
     evidence = gather_evidence(loaded)
     release, chosen = choose_release(evidence, restarted.release)
     named = restarted.release is not None
-    start = Start(release, restarted.trigger, restarted.conf, restarted.options, is_named=named)
+    trigger, options = restarted.trigger, restarted.options
+    if restarted.query is not None:
+        trigger, options = trigger or trigger_of(restarted.query), {**options_of(restarted.query), **options}
+    start = Start(release, trigger, restarted.conf, options, is_named=named)
     sinks = look_at_sinks(evidence, restarted, doors) if seen is None else seen
-    scene = Scene(evidence, start, sinks=tuple(sinks), now_ms=now_ms)
+    scene = Scene(evidence, start, sinks=tuple(sinks), now_ms=now_ms, query=restarted.query, was=restarted.was)
     scene = replace(scene, states=look_at_states(store, scene, mode, restarted.wish))
     scene = _wished(store, scene, restarted.wish, doors.options)
     scene = replace(scene, inputs=load_inputs(scene, doors), kafka=_ask_kafka(scene, restarted.brokers))

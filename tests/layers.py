@@ -17,7 +17,7 @@ class Layer:
 
 PURE_OF_KAFKA = ("base", "diff", "earlier", "mirrored", "moments", "moves", "positions", "settings", "starting", "when")
 PURE_OF_STATE = ("decoding", "joined", "replay", "tables")
-PURE_OF_QUERY = ("from_checkpoint", "from_explain", "from_progress", "from_spark", "meaning", "model", "saved", "texts")
+PURE_OF_QUERY = ("from_checkpoint", "from_explain", "from_progress", "from_spark", "meaning", "model", "saved", "started", "texts")
 PURE_OF_HARNESS = ("fold", "history", "judge", "junit", "reading", "report", "shrink")
 
 LAYERS = (
@@ -43,7 +43,7 @@ LAYERS = (
     Layer(("jail",), "a child process, in which native code works"),
     Layer(("storage",), "file systems; only `remote`, `objects` and `hdfs` know fsspec, local paths do without it"),
     Layer(
-        ("reading", "state", "report", "kafka", "fleet", "api"),
+        ("reading", "state", "report", "kafka", "fleet", "api", "deploy"),
         "a `Store`; brokers, when one is asked",
     ),
     Layer(("apply",), "the files of a checkpoint and of its sinks, which nobody else changes"),

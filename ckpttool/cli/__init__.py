@@ -37,6 +37,10 @@ COMMANDS = {
     "scan": ("ckpttool.cli.scan:scan", "Find the checkpoints below PATH and print one line each, the worst first."),
     "diff": ("ckpttool.cli.diff:diff", "Compare two batches or two checkpoints."),
     "files": ("ckpttool.cli.files:files", "Say of input files whether a source has read them."),
+    "check-change": (
+        "ckpttool.cli.check_change:check_change",
+        "Say whether a changed query may be started on a checkpoint.",
+    ),
     "query": ("ckpttool.cli.query:query", "Say what a streaming query is, without starting it."),
     "kafka": ("ckpttool.cli.kafka:kafka", "Compare the query's Kafka sources with their brokers."),
     "crash-test": ("ckpttool.cli.crash_test:crash_test", "Crash a real query at exact points, and judge its recovery."),

@@ -15,21 +15,26 @@ if TYPE_CHECKING:
     from ckpttool.query.job import JobSettings
 
 
-def job_options(command: Command) -> Command:
-    """The command gets what `job_settings` takes."""
+def job_options(command: Command, timeout: str = "--timeout") -> Command:
+    """The command gets what `job_settings` takes. `timeout`: what that option is called."""
     options = (
         click.option(
             "--python", metavar="EXE", help="The Python that has pyspark; else that of $VIRTUAL_ENV, or python3."
         ),
         click.option("--job-arg", "arguments", multiple=True, metavar="A", help="An argument of the job; repeatable."),
-        pairs_option("--spark-conf", "confs", help="A setting of the session that the job runs in."),
+        pairs_option("--spark-conf", "session_confs", help="A setting of the session that the job runs in."),
         pairs_option("--env", "environment", help="A variable of the job's environment."),
         click.option(
             "--packages", metavar="G:A:V,…", help="Connectors by their Maven coordinates, which Spark resolves."
         ),
         pairs_option("--table", "tables", metavar="NAME=DDL", help="The columns of a table or path that is not here."),
         click.option(
-            "--timeout", default=120.0, show_default=True, metavar="SECONDS", help="The time that the job may take."
+            timeout,
+            "job_timeout",
+            default=120.0,
+            show_default=True,
+            metavar="SECONDS",
+            help="The time that the job may take.",
         ),
     )
     return with_options(options, command)
@@ -41,11 +46,11 @@ def job_settings(given: dict[str, Any]) -> JobSettings:
     return JobSettings(
         python=_python(given["python"]),
         arguments=given["arguments"],
-        conf=given["confs"],
+        conf=given["session_confs"],
         packages=given["packages"],
         environment=given["environment"],
         tables=given["tables"],
-        timeout_s=given["timeout"],
+        timeout_s=given["job_timeout"],
     )
 
 

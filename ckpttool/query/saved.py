@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from ckpttool.errors import NotFound, Refused
+from ckpttool.errors import MalformedFile, NotFound, Refused
 from ckpttool.formats.limits import most, weigh_json
+from ckpttool.formats.state.types import parse_type
+from ckpttool.model import Json
 from ckpttool.query.model import SCHEMA, Description, Query, named
 from ckpttool.words import shown
 
@@ -37,9 +39,21 @@ def parse_description(body: bytes) -> Description:
     if schema != SCHEMA:
         raise BadDescription(f"its schema is {shown(schema)}, and this ckpt knows {SCHEMA}", "use a newer ckpt")
     try:
-        return msgspec.convert(fields, Description)
+        description = msgspec.convert(fields, Description)
+        for schema in filter(None, (one for query in description.queries for one in _schemas(query))):
+            parse_type(schema)
     except (msgspec.ValidationError, RecursionError) as error:
         raise BadDescription(f"the description is not as ckpt writes it: {shown(str(error), 200)}") from None
+    except MalformedFile as error:
+        raise BadDescription(f"the description has {error.message}") from None
+    return description
+
+
+def _schemas(query: Query) -> Iterator[Json]:
+    yield query.output_schema
+    yield from (source.schema for source in query.sources)
+    stores = [store for operator in query.operators for store in operator.stores]
+    yield from (schema for store in stores for schema in (store.key_schema, store.value_schema))
 
 
 def picked(queries: Sequence[Query], pick: str | None) -> tuple[Query, ...]:
@@ -52,6 +66,20 @@ def picked(queries: Sequence[Query], pick: str | None) -> tuple[Query, ...]:
     if len(by_name) != 1:
         raise NotFound(f"there is no query {shown(pick)}", f"there are: {', '.join(map(shown, named(queries)))}")
     return tuple(by_name)
+
+
+def meant_for(queries: Sequence[Query], pick: str | None, checkpoint: str) -> Query | None:
+    """The one that was picked; else the only one, or that which has this checkpoint, or is called as its last part is.
+    None: it may be any of several."""
+    found = picked(queries, pick)
+    if len(found) == 1:
+        return found[0]
+    place = checkpoint.rstrip("/")
+    for fits in ([one for one in found if (one.checkpoint or "").rstrip("/") == place],
+                 [one for one in found if one.name == place.rpartition("/")[2]]):  # fmt: skip
+        if len(fits) == 1:
+            return fits[0]
+    return None
 
 
 def split_pick(source: str) -> tuple[str, str | None]:

@@ -245,7 +245,7 @@ LAWS = (
         "mode-changed",
         "continuous where it was batches, or the other way round",
         look_at_trigger,
-        "Continuous processing refuses files and state in `start()`; else the restart says what becomes of the offsets.",
+        "Continuous processing refuses files and state in `start()`; else the restart tells of the offsets.",
         "as the restart says",
         "recorded restarts of continuous queries, and of a file source made continuous",
         ("old-code-first",),

@@ -172,7 +172,7 @@ def _blocks(diagnosis: Diagnosis, plan: Plan) -> Iterator[Section]:
         yield from map(view_section, diagnosis.views)
     yield _given(diagnosis)
     yield [Findings(diagnosis.findings)]
-    yield _options(plan)
+    yield option_lines(plan)
     yield _not_offered(diagnosis, plan)
     yield [f"Assumed: {'; '.join(diagnosis.prediction.assumes)}."]
 
@@ -283,7 +283,7 @@ def _given(diagnosis: Diagnosis) -> Iterator[Line]:
         yield f"Given --{one.kind} {one.key}: ", answer, f" ({one.by})"
 
 
-def _options(plan: Plan) -> Iterator[Line]:
+def option_lines(plan: Plan) -> Iterator[Line]:
     if not plan.options:
         return
     yield Toned("Ways out, the cheapest first", "title")

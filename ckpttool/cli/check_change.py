@@ -1,0 +1,104 @@
+"""`ckpt check-change`: may a changed query be started on this checkpoint."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ckpttool.cli.evidence import evidence_options, restarted_by
+from ckpttool.cli.jobs import job_options
+from ckpttool.cli.options import listing_option, storage_options
+from ckpttool.cli.output import Output, output_options
+
+if TYPE_CHECKING:
+    from ckpttool.api import Restarted
+    from ckpttool.deploy import Checked
+    from ckpttool.query.model import Description, Query
+
+
+@click.command(
+    name="check-change",
+    epilog="""\b
+Examples:
+  ckpt check-change s3a://lake/checkpoints/orders --query jobs/orders.py --was deployed/orders.json
+  ckpt check-change /data/checkpoints/orders --query orders.json --accept plan-changed
+  ckpt check-change deployed.json --query jobs/all.py::orders --strict""",
+)
+@click.argument("path")
+@click.option("--query", "new", required=True, metavar="SOURCE[::QUERY]", help="The query that is to be started.")
+@click.option("--was", metavar="SOURCE[::QUERY]", help="The query that wrote the checkpoint.")
+@click.option("--accept", multiple=True, metavar="ID[:WHERE]", help="A change that is meant; repeatable.")
+@click.option("--strict", is_flag=True, help="What has to be assumed is unknown.")
+@evidence_options
+@partial(job_options, timeout="--job-timeout")
+@listing_option
+@output_options("check-change")
+@storage_options
+def check_change(path: str, output: Output, storage: dict[str, str], **given: Any) -> int:
+    """Say whether a changed query may be started on a checkpoint, and what becomes of the rows.
+
+    SOURCE is what ckpt query describe takes: a PySpark job, a description that was saved, a checkpoint. PATH may be a
+    description of the checkpoint too, which is all that has to be at hand then. What no checkpoint holds, such as what
+    a sum summed, is compared with --was; without it, it is assumed to be as it was, and named.
+    Exit status 0: Spark goes on with what the new code means. 1: it refuses, or rows differ. 3: it cannot be told.
+    """
+    from ckpttool.report.views.check_change import change_document
+
+    described, query = _described(given["new"], path, storage, given)
+    was = _described(given["was"], path, storage, given) if given["was"] else None
+    _known(given["accept"])
+    checked = _check(path, query, was and was[1], storage, given, described)
+    output.show(change_document(path, checked, query, described, was and was[0]))
+    return checked.exit_code
+
+
+def _described(source: str, path: str, storage: dict[str, str], given: dict[str, Any]) -> tuple[Description, Query]:
+    from ckpttool.cli.query import describe_given
+    from ckpttool.query.model import named
+    from ckpttool.query.saved import meant_for, split_pick
+    from ckpttool.words import enumerated, shown
+
+    place, pick = split_pick(source)
+    description = describe_given(place, storage, given)
+    query = meant_for(description.queries, pick, path)
+    if query is None:
+        names = enumerated(map(shown, named(description.queries)))
+        raise click.UsageError(f"{place} has several queries: pick one with {place}::NAME of {names}")
+    return description, query
+
+
+def _known(accept: tuple[str, ...]) -> None:
+    from ckpttool.laws.changes.judge import LAWS
+
+    for one in accept:
+        if one.partition(":")[0] not in {law.id for law in LAWS}:
+            raise click.BadParameter(f"{one!r} is no change; docs/changes.md has their ids", param_hint="--accept")
+
+
+def _check(
+    path: str, query: Query, was: Query | None, storage: dict[str, str], given: dict[str, Any], described: Description
+) -> Checked:
+    from ckpttool.cli.query import saved_at
+    from ckpttool.deploy import check_against, check_change
+    from ckpttool.query.saved import meant_for
+
+    restarted = _restarted(given, described)
+    meant = {"restarted": restarted, "accept": given["accept"], "strict": given["strict"]}
+    deployed = saved_at(path)
+    if deployed is None:
+        return check_change(path, query, was, storage_options=storage, **meant)
+    held = meant_for(deployed.queries, None, query.checkpoint or "")
+    if held is None:
+        raise click.UsageError(f"{path} describes several queries: pick one")
+    return check_against(held, query, was, **meant)
+
+
+def _restarted(given: dict[str, Any], described: Description) -> Restarted:
+    """On the Spark that described the query, unless another is named."""
+    from ckpttool.releases import parse_release
+
+    if given["spark_version"] is None and described.spark_version and described.origin.form == "job":
+        given = given | {"spark_version": parse_release(described.spark_version)}
+    return restarted_by(given, full_listing=given["listing"] == "full")

@@ -1,0 +1,31 @@
+"""How a described query is started, as far as a restart depends on it. Pure."""
+
+from __future__ import annotations
+
+from ckpttool.query.model import Query
+from ckpttool.scene.scene import Trigger
+
+_TRIGGERS: dict[str, Trigger] = {
+    "once": "once",
+    "available-now": "available-now",
+    "continuous": "continuous",
+    "real-time": "real-time",
+}
+_HIDDEN = "***"
+_OF_THE_WRITER = "asyncprogresstracking"
+
+
+def trigger_of(query: Query) -> Trigger | None:
+    return _TRIGGERS.get(query.trigger.kind, "default") if query.trigger else None
+
+
+def options_of(query: Query) -> dict[str, str]:
+    """Of the sources, those that no two of them have in different values; and of the writer what changes the mode."""
+    found: dict[str, set[tuple[str, str]]] = {}
+    for source in query.sources:
+        for key, value in source.options.items():
+            found.setdefault(key.lower(), set()).add((key, value))
+    options = dict(next(iter(given)) for given in found.values() if len(given) == 1)
+    of_sink = query.sink.options if query.sink else {}
+    options |= {key: value for key, value in of_sink.items() if key.lower().startswith(_OF_THE_WRITER)}
+    return {key: value for key, value in options.items() if value != _HIDDEN}

@@ -1,0 +1,174 @@
+"""`ckpt check-change`: what is another in a query, what Spark makes of that, and what can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ckpttool.deploy import Checked
+from ckpttool.laws.changes.base import WORST_LAST, Change
+from ckpttool.laws.changes.judge import law_of
+from ckpttool.laws.changes.ways import WAYS_OUT
+from ckpttool.laws.given import Given, meant
+from ckpttool.query.model import Description, Query, fields_of
+from ckpttool.releases import spell_release
+from ckpttool.report.document import Block, Document, Fields, Findings, Line, Section, Table, Tone, Toned
+from ckpttool.report.views.findings import failure_fields, findings_fields
+from ckpttool.report.views.plan_recovery import option_fields, option_lines, restart_fields, spark_fields
+
+_TONES: dict[str, Tone] = {"accepted": "good", "harmless": "good", "unknown": "notice"}
+
+
+def change_document(
+    place: str, checked: Checked, query: Query, described: Description, was: Description | None
+) -> Document:
+    def data() -> Fields:
+        return _fields(checked, query, described, was)
+
+    return Document("check-change", place, data, lambda: _sections(checked, query))
+
+
+def _fields(checked: Checked, query: Query, described: Description, was: Description | None) -> Fields:
+    diagnosis, plan, changes = checked.diagnosis, checked.plan, checked.changes
+    release = {"assumed": spell_release(changes.deploy.release), "why": "given", "possible": []}
+    return {
+        "spark_version": spark_fields(diagnosis) if diagnosis else release,
+        "query": {"name": query.name, "where": query.where, "from": fields_of(described.origin)},
+        "was": was and {"from": fields_of(was.origin)},
+        "verdict": checked.verdict,
+        "restart": restart_fields(diagnosis.prediction) if diagnosis else None,
+        "changes": [_change_fields(checked, change) for change in changes.found],
+        "given": [_given_fields(one) for one in diagnosis.given] if diagnosis else [],
+        "assumes": list(changes.assumes),
+        "not_told": list(changes.not_told),
+        "findings": findings_fields(diagnosis.findings) if diagnosis else [],
+        "options": [option_fields(option) for option in plan.options] if plan else [],
+    }
+
+
+def _change_fields(checked: Checked, change: Change) -> Fields:
+    return {
+        "id": change.id,
+        "where": fields_of(change.where),
+        "before": change.before,
+        "after": change.after,
+        "told_by": change.told_by,
+        "answer": change.answer,
+        "accepted": checked.is_accepted(change),
+        "spark": change.spark and failure_fields(change.spark),
+        "rows": change.rows and fields_of(change.rows),
+        "why": change.why,
+        "ways_out": [] if change.answer == "harmless" else list(law_of(change).ways_out),
+    }
+
+
+def _given_fields(one: Given) -> Fields:
+    return {
+        "what": one.kind,
+        "key": one.key,
+        "value": one.value,
+        "answer": one.answer,
+        "by": one.by,
+        "meant": meant(one.kind, one.key) if one.answer == "unknown" else None,
+    }
+
+
+# -- for people --------------------------------------------------------------------------------------------------------
+
+
+def _sections(checked: Checked, query: Query) -> Iterator[Section]:
+    changes, diagnosis, plan = checked.changes, checked.diagnosis, checked.plan
+    yield [_verdict(checked), _to_do(checked)]
+    if changes.found:
+        yield list(_table(checked))
+    if diagnosis:
+        yield [(f"Given --{one.kind} {one.key}: ", one.answer, f" ({one.by})") for one in diagnosis.given]
+        yield [Findings(diagnosis.findings)]
+    yield list(_ways_out(checked))
+    if plan:
+        yield option_lines(plan)
+    yield list(_left_open(checked, query))
+
+
+def _verdict(checked: Checked) -> Line:
+    spark = f"Spark {spell_release(checked.changes.deploy.release)}"
+    verdict = checked.verdict
+    if verdict == "accepted":
+        as_far = ", as far as the checkpoint tells" if checked.changes.assumes else ""
+        return f"{spark} ", Toned("takes this query", "good"), f"{_goes_on(checked)}{as_far}."
+    worst = _worst(checked)
+    if verdict == "refused":
+        return f"{spark} ", Toned("will refuse this query", "error"), f"{_refusal(checked)}."
+    if verdict == "rows_differ" and worst:
+        note = worst.rows.note if worst.rows else worst.why
+        return f"{spark} will take this query without a word, and ", Toned(note, "error"), "."
+    why = worst.why if worst else "; ".join(checked.diagnosis.prediction.why) if checked.diagnosis else ""
+    return Toned("It cannot be told", "notice"), f" what {spark} makes of this query: {why}."
+
+
+def _goes_on(checked: Checked) -> str:
+    restart = checked.diagnosis.prediction if checked.diagnosis else None
+    if restart is None or restart.batch_id is None:
+        return ""
+    return f", and runs batch {restart.batch_id}{' again' if restart.outcome == 'replay' else ''}"
+
+
+def _refusal(checked: Checked) -> str:
+    """Where, and with what; the restart may fail for reasons of its own."""
+    error = checked.diagnosis.prediction.error if checked.diagnosis else None
+    error = error or checked.changes.refusal
+    if error is None:
+        worst = _worst(checked)
+        return f": {worst.why}" if worst else ""
+    batch = "" if error.batch_id is None else f" {error.batch_id}"
+    where = {"start": "in start()", "init": "before any batch", "batch": f"in batch{batch or ' that comes next'}"}
+    return f" {where[error.phase]}: {error.condition or error.class_name}"
+
+
+def _worst(checked: Checked) -> Change | None:
+    left = [change for change in checked.changes.found if change.answer != "harmless"]
+    return max(left, key=lambda one: WORST_LAST.index(one.answer), default=None)
+
+
+def _to_do(checked: Checked) -> Line:
+    worst = _worst(checked)
+    if worst is not None:
+        ways = law_of(worst).ways_out
+        return f"  {WAYS_OUT[ways[0]]}." if ways else f"  {worst.why}."
+    if checked.verdict == "refused":
+        return "  The checkpoint would stop the old query as well: see ckpt plan-recovery."
+    if checked.changes.assumes:
+        return "  Give the query that wrote it with --was, and nothing of this is assumed."
+    return "  There is nothing to do."
+
+
+def _table(checked: Checked) -> Iterator[Block]:
+    rows = [
+        [
+            change.id,
+            str(change.where),
+            change.before or "",
+            change.after or "",
+            f"{change.answer.replace('_', ' ')}{', accepted' if checked.is_accepted(change) else ''}",
+        ]
+        for change in checked.changes.found
+    ]
+    yield Table(["Change", "Where", "Before", "After", "Answer"], rows)
+    for why in dict.fromkeys((change.id, change.why) for change in checked.changes.found):
+        yield f"  {why[0]}: {why[1]}"
+
+
+def _ways_out(checked: Checked) -> Iterator[Line]:
+    ways = dict.fromkeys(
+        way for change in checked.changes.found if change.answer != "harmless" for way in law_of(change).ways_out
+    )
+    if ways:
+        yield Toned("Ways out", "title")
+    for way in ways:
+        yield f"  {way}: {WAYS_OUT[way]}"
+
+
+def _left_open(checked: Checked, query: Query) -> Iterator[Line]:
+    if checked.changes.assumes:
+        yield f"Assumed: {'; '.join(checked.changes.assumes)}."
+    if query.not_told:
+        yield f"Not told: {', '.join(query.not_told)}."
