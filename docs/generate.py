@@ -25,7 +25,10 @@ sys.path.insert(0, str(ROOT))  # run as a script, this file sees docs/ only
 from ckpttool.cli import cli  # noqa: E402
 from ckpttool.formats.limits import TABLE  # noqa: E402
 from ckpttool.laws.book import OF_THE_PREDICTION, every  # noqa: E402
-from ckpttool.releases import FOREVER, spell_release  # noqa: E402
+from ckpttool.laws.changes.base import ChangeLaw  # noqa: E402
+from ckpttool.laws.changes.judge import LAWS as CHANGES  # noqa: E402
+from ckpttool.laws.changes.ways import WAYS_OUT  # noqa: E402
+from ckpttool.releases import FOREVER, OLDEST, spell_release  # noqa: E402
 from ckpttool.releases.bugs import BUGS, CONNECTOR_BUGS, Bug  # noqa: E402
 from tests.layers import LAYERS  # noqa: E402
 from tests.samples.place import place_sample  # noqa: E402
@@ -141,10 +144,29 @@ def _named(modules: tuple[str, ...]) -> str:
     return ", ".join(f"`{module or 'ckpttool'}`" for module in modules)
 
 
+def with_changes(page: str) -> str:
+    """The page of changes: of each what Spark does, what becomes of the rows, what can be done, and what shows it."""
+    parts = [line for law in CHANGES for line in _change(law)]
+    page = re.sub(r"(<!-- changes -->\n).*?(<!-- /changes -->)", rf"\1{chr(10).join(parts)}\n\2", page, flags=re.DOTALL)
+    ways = ["| way out | what that is |", "| --- | --- |", *(f"| `{id_}` | {text} |" for id_, text in WAYS_OUT.items())]
+    return re.sub(r"(<!-- ways -->\n).*?(<!-- /ways -->)", rf"\1{chr(10).join(ways)}\n\2", page, flags=re.DOTALL)
+
+
+def _change(law: ChangeLaw) -> Iterator[str]:
+    since = "" if law.since <= OLDEST else f" Since {spell_release(law.since)}."
+    yield from ("", f"### {law.id}", "", f"{law.title[0].upper()}{law.title[1:]}.{since}", "")
+    yield f"- Spark: {law.spark}"
+    yield f"- Rows: {law.rows}."
+    if law.ways_out:
+        yield f"- Ways out: {', '.join(f'`{way}`' for way in law.ways_out)}."
+    yield f"- Known by {law.evidence}."
+
+
 PAGES: dict[Path, Callable[[str], str]] = {
     CLI_PAGE: lambda page: with_limits(refreshed(page)),
     ROOT / "README.md": with_screens,
     ROOT / "docs" / "architecture.md": with_layers,
+    ROOT / "docs" / "changes.md": with_changes,
     ROOT / "docs" / "findings.md": lambda page: with_bugs(with_laws(page)),
 }
 

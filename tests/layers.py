@@ -17,7 +17,17 @@ class Layer:
 
 PURE_OF_KAFKA = ("base", "diff", "earlier", "mirrored", "moments", "moves", "positions", "settings", "starting", "when")
 PURE_OF_STATE = ("decoding", "joined", "replay", "tables")
-PURE_OF_QUERY = ("from_checkpoint", "from_explain", "from_progress", "from_spark", "meaning", "model", "saved", "started", "texts")
+PURE_OF_QUERY = (
+    "from_checkpoint",
+    "from_explain",
+    "from_progress",
+    "from_spark",
+    "meaning",
+    "model",
+    "saved",
+    "started",
+    "texts",
+)
 PURE_OF_HARNESS = ("fold", "history", "judge", "junit", "reading", "report", "shrink")
 
 LAYERS = (

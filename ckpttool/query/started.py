@@ -13,6 +13,8 @@ _TRIGGERS: dict[str, Trigger] = {
 }
 _HIDDEN = "***"
 _OF_THE_WRITER = "asyncprogresstracking"
+# Whoever types one of them has it looked at; a description is a file, and leads nowhere.
+_PLACES = ("path", "schemalocation", "schematrackinglocation")
 
 
 def trigger_of(query: Query) -> Trigger | None:
@@ -20,7 +22,8 @@ def trigger_of(query: Query) -> Trigger | None:
 
 
 def options_of(query: Query) -> dict[str, str]:
-    """Of the sources, those that no two of them have in different values; and of the writer what changes the mode."""
+    """Of the sources, those that no two of them have in different values, and that name no place; and of the writer
+    what changes the mode."""
     found: dict[str, set[tuple[str, str]]] = {}
     for source in query.sources:
         for key, value in source.options.items():
@@ -28,4 +31,4 @@ def options_of(query: Query) -> dict[str, str]:
     options = dict(next(iter(given)) for given in found.values() if len(given) == 1)
     of_sink = query.sink.options if query.sink else {}
     options |= {key: value for key, value in of_sink.items() if key.lower().startswith(_OF_THE_WRITER)}
-    return {key: value for key, value in options.items() if value != _HIDDEN}
+    return {key: value for key, value in options.items() if value != _HIDDEN and key.lower() not in _PLACES}

@@ -35,6 +35,7 @@ PLACES = {
     "undo": "PLACE",
     "unlock": "PLACE LOCK",
     "files": "PLACE orders.json",
+    "check-change": "PLACE --query PLACE",
     "query describe": "PLACE",
     "log": "PLACE",
     "scan": "PLACE",

@@ -200,6 +200,7 @@ def commands(root: Path, given: tuple[str, ...]) -> Iterator[list[str]]:
     yield ["kafka", "starting-offsets", path]
     yield ["kafka", "diff", path, "--bootstrap-server", "127.0.0.1:1", "--timeout", "0.1"]
     yield ["files", path, "f.json"]
+    yield ["check-change", path, "--query", path]
     yield ["query", "describe", path]
     yield from (["undo", path, *more] for more in (["--list"], ["--dry-run"]))
     yield ["unlock", path, "id"]

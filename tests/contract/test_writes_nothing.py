@@ -42,6 +42,7 @@ COMMANDS = [
     (AGGREGATION, ["state", "size", "."]),
     (AGGREGATION, ["crash-test", "report", str(HISTORY), "--format", "junit"]),
     (AGGREGATION, ["crash-test", "list"]),
+    (AGGREGATION, ["check-change", ".", "--query", "."]),
     (AGGREGATION, ["query", "describe", "."]),
     (AGGREGATION, ["undo", ".", "--list"]),
     (AGGREGATION, ["undo", ".", "--dry-run"]),

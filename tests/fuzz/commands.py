@@ -87,6 +87,7 @@ COMMANDS: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
     ),
     ("log {}", (*FORMS, "--format jsonl"), ("--batches all", "--batches 2")),
     ("files {} 0.json", (*FORMS, "--format jsonl"), ()),
+    ("check-change {} --query {}", FORMS, ("--was {}", "--strict", "--spark-version 3.5.7", "--state quick")),
     ("query describe {}", FORMS, ()),
     ("scan {}/..", (*FORMS, "--format jsonl"), ("--depth 1",)),
     ("diff {} {}", FORMS, ()), ("diff {}:0 {}:1", FORMS, ()),

@@ -20,7 +20,10 @@ import pytest
 import ckpttool
 from ckpttool.harness.history import Histories
 from ckpttool.harness.history_json import encode_histories
+from ckpttool.query.from_spark import query_of
+from ckpttool.query.model import DescribedFrom, Description, fields_of
 from tests.conftest import run_ckpt
+from tests.differential.sweep.changes.load import read, unpack
 from tests.history_builders import STEP_OF, Shape, sound_history
 from tests.samples.place import about, place_sample, sample_names
 
@@ -116,6 +119,42 @@ def test_the_scan_of_a_fleet_is_as_reviewed(
     assert outcome.code == 1
     actual = outcome.out.replace(f'"ckpt_version": "{ckpttool.__version__}"', '"ckpt_version": "X"')
     compare(EXPECTED / f"{SCAN}.{suffix}", actual)
+
+
+# Restarts that were recorded: the release, what was changed, and whether the query before is given.
+CHANGED = (
+    ("3.5.7", "count/key-added", False),
+    ("3.5.7", "union/first-removed", False),
+    ("3.5.7", "sums/values-swapped", True),
+    ("3.5.7", "window/offset", True),
+    ("4.2.0", "window/same", False),
+    ("4.2.0", "session/to-stateless", True),
+    ("4.2.0", "named/third", True),
+    ("4.2.0", "variables-avro/added", True),
+)
+
+
+@pytest.mark.parametrize(("form", "suffix"), [("text", "txt"), ("json", "json")])
+def test_what_is_said_of_changed_queries_is_as_reviewed(form: str, suffix: str, tmp_path: Path) -> None:
+    said = []
+    for spark in dict.fromkeys(spark for spark, _, _ in CHANGED):
+        (tmp_path / spark).mkdir()
+        unpack(spark, tmp_path / spark)
+    for spark, name, with_was in CHANGED:
+        base, place = name.partition("/")[0], tmp_path / spark
+        for case in (name, f"{base}/same"):
+            saved = {"schema": "ckpt.query/1", **fields_of(described_as(spark, case))}
+            (place / f"{case.replace('/', '-')}.json").write_text(json.dumps(saved))
+        given = ["--query", f"{name.replace('/', '-')}.json", *(["--was", f"{base}-same.json"] if with_was else [])]
+        command = ["check-change", f"{base}/checkpoint", *given, "--format", form]
+        outcome = run_ckpt(*command, cwd=place)
+        told = outcome.out.replace(f'"ckpt_version": "{ckpttool.__version__}"', '"ckpt_version": "X"')
+        said.append(f"$ ckpt {' '.join(command)}\n{told}{outcome.err}(exit status {outcome.code})\n")
+    compare(EXPECTED / f"check-change.{suffix}", "\n".join(said))
+
+
+def described_as(spark: str, case: str) -> Description:
+    return Description(DescribedFrom("job", "job.py"), spark, (query_of(read(spark)[case]["described"]),))
 
 
 QUIET = ("--yes", "--settle", "0s", "--accept", "query-stopped")

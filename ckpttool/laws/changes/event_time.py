@@ -36,8 +36,8 @@ def look(deploy: Deploy) -> Iterator[Change | Assumption]:
 
 
 def _fits(held: QueryOperator, new: QueryOperator) -> bool:
-    """Where the schema is another, that says it all."""
-    ignored = new.name == DEDUP
+    """Where the schema is another, that says it all; what is beside the key of a join may be hidden."""
+    ignored = new.name in (DEDUP, JOIN)
     known = [pair for pair in pairs_of(held, new) if pair.is_known]
     return all(pair.key_fits and (pair.value_fits or ignored) for pair in known)
 

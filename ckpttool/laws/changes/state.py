@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from ckpttool.laws.changes.base import Answer, Assumption, Change, ChangeLaw, Deploy, RowsMeant, Where
 from ckpttool.laws.changes.meeting import (
+    AGGREGATE,
     DEDUP,
     SCHEMA_CHECK,
+    SESSION,
     WITHIN,
     StorePair,
     evolution_refused,
@@ -25,6 +27,8 @@ from ckpttool.scene.scene import Failure
 from ckpttool.state.tables import JOIN, TRANSFORM
 
 _BITS = "rows that are stored are read as what they are not"
+# The buffers of functions that keep as much as each other.
+_FUNCTIONS = frozenset(("sum", "count", "min", "max", "first", "last", "avg", "bit_and", "bit_or", "bit_xor"))
 _WIDER = {("integer", "long"), ("integer", "float"), ("integer", "double"), ("long", "float"), ("long", "double"),
           ("float", "double")}  # fmt: skip
 
@@ -82,8 +86,7 @@ def _columns(deploy: Deploy, new: QueryOperator, pair: StorePair) -> Iterator[Ch
         for one in unlike(stored, wanted):
             where = Where(operator=new.id, store=pair.name, field=f"{part}.{one.place}")
             if one.fits:
-                why = "Spark goes by the places and types of columns, and not by their names"
-                yield Change("state-field-renamed", where, one.before, one.after, "checkpoint", "harmless", why)
+                yield _renamed(where, one, is_function=part == "value" and new.name in (AGGREGATE, SESSION))
                 continue
             if _may_be_hidden(deploy, new, one):
                 if untold := _hidden(deploy, new, pair, where, one):
@@ -93,6 +96,17 @@ def _columns(deploy: Deploy, new: QueryOperator, pair: StorePair) -> Iterator[Ch
             rows = RowsMeant(why) if answer == "rows_differ" else None
             spark = failure if answer == "refused" else None
             yield Change(id_, where, one.before, one.after, "checkpoint", answer, why, spark, rows)
+
+
+def _renamed(where: Where, one: Unlike, *, is_function: bool) -> Change:
+    """Spark calls the columns of an aggregation's value as its functions are called."""
+    before, after = (str(text).partition(" ")[0] for text in (one.before, one.after))
+    if is_function and before in _FUNCTIONS and after in _FUNCTIONS:
+        why = f"of each key {after} goes on from what was {before}: a mixture of both"
+        rows = RowsMeant(why)
+        return Change("state-meaning-changed", where, before, after, "checkpoint", "rows_differ", why, rows=rows)
+    why = "Spark goes by the places and types of columns, and not by their names"
+    return Change("state-field-renamed", where, one.before, one.after, "checkpoint", "harmless", why)
 
 
 def _may_be_hidden(deploy: Deploy, new: QueryOperator, one: Unlike) -> bool:

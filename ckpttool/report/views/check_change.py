@@ -119,8 +119,8 @@ def _refusal(checked: Checked) -> str:
     if error is None:
         worst = _worst(checked)
         return f": {worst.why}" if worst else ""
-    batch = "" if error.batch_id is None else f" {error.batch_id}"
-    where = {"start": "in start()", "init": "before any batch", "batch": f"in batch{batch or ' that comes next'}"}
+    batch = "the batch that comes next" if error.batch_id is None else f"batch {error.batch_id}"
+    where = {"start": "in start()", "init": "before any batch", "batch": f"in {batch}"}
     return f" {where[error.phase]}: {error.condition or error.class_name}"
 
 

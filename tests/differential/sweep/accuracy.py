@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.apply.figures import image_figures, store_figures
+from tests.differential.sweep.changes.load import recorded as changes_recorded
 from tests.differential.sweep.judge import (
     Score,
     Verdict,
@@ -25,6 +26,9 @@ from tests.differential.sweep.judge import (
     score,
 )
 from tests.differential.sweep.judge_applied import applied_figures
+from tests.differential.sweep.judge_changes import disagrees_with_itself
+from tests.differential.sweep.judge_changes import judged as judged_changes
+from tests.differential.sweep.judge_changes import score as score_changes
 from tests.differential.sweep.judge_sinks import SinkVerdict, judge_sinks, score_sinks
 from tests.differential.sweep.load import Json, recorded_versions
 
@@ -225,6 +229,29 @@ def place_figures() -> str:
     return "\n".join(lines) + "\n"
 
 
+CHANGE_COLUMNS = ("cases", "verdict", "class", "unknown", "wrongly fine", "same query", "false alarms")
+
+
+def change_figures() -> str:
+    """Of changed queries, with the one that wrote the checkpoint and without."""
+    lines = ["| Spark | `--was` | " + " | ".join(CHANGE_COLUMNS) + " |", "|---|---|" + "---:|" * len(CHANGE_COLUMNS)]
+    for version in changes_recorded():
+        for with_was, told in ((True, "given"), (False, "not given")):
+            name = f"**{version}**" if with_was else ""
+            figures = " | ".join(map(str, astuple(score_changes(judged_changes(version, with_was)))))
+            lines.append(f"| {name} | {told} | {figures} |")
+    return "\n".join(lines) + "\n"
+
+
+def itself_figures() -> str:
+    """Of all recorded checkpoints, each held against what is described of it."""
+    lines = ["| Spark | checkpoints | told to differ |", "|---|---:|---:|"]
+    for version in recorded_versions():
+        found = judged(version)
+        lines.append(f"| **{version}** | {len(found)} | {sum(map(disagrees_with_itself, found))} |")
+    return "\n".join(lines) + "\n"
+
+
 def changed_in(verdict: Verdict) -> str:
     """What is otherwise than when the query ran."""
     place = group_of(verdict)
@@ -259,6 +286,8 @@ def refreshed(page: str) -> str:
         ("<!-- tables -->\n", "<!-- /tables -->", table_figures),
         ("<!-- places -->\n", "<!-- /places -->", place_figures),
         ("<!-- twice -->\n", "<!-- /twice -->", twice_figures),
+        ("<!-- changes -->\n", "<!-- /changes -->", change_figures),
+        ("<!-- itself -->\n", "<!-- /itself -->", itself_figures),
         ("<!-- applied -->\n", "<!-- /applied -->", applied_figures),
         ("<!-- images -->\n", "<!-- /images -->", image_figures),
         ("<!-- stores -->\n", "<!-- /stores -->", store_figures),

@@ -22,12 +22,14 @@ from ckpttool import load_checkpoint, open_store
 from ckpttool.api import look_at_states
 from ckpttool.diagnosis import Diagnosis, diagnose
 from ckpttool.laws.changes.judge import Changes, Verdict, verdict_on
+from ckpttool.query.from_checkpoint import query_of as query_of_checkpoint
 from ckpttool.query.from_spark import query_of
 from ckpttool.query.model import Query
 from ckpttool.releases import parse_release
 from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.scene import Scene, Start
 from tests.differential.sweep.changes.load import base_of, is_same, read, recorded, unpack, what_became
+from tests.differential.sweep.judge import Verdict as JudgedRestart
 
 Json = dict[str, Any]
 NOW_MS = 1_795_000_000_000
@@ -120,9 +122,10 @@ def judged(spark: str, with_was: bool) -> tuple[Judged, ...]:
 class Score:
     cases: int
     verdict: int
-    class_: int
+    class_: str
     unknown: int
     wrongly_fine: int
+    same: int
     false_alarms: int
 
 
@@ -132,11 +135,20 @@ def score(found: Iterable[Judged]) -> Score:
     return Score(
         cases=len(of),
         verdict=sum(one.right for one in of),
-        class_=sum(one.right_class for one in refused),
+        class_=f"{sum(one.right_class for one in refused)} of {len(refused)}",
         unknown=sum(one.said == "unknown" for one in of),
         wrongly_fine=sum(one.wrongly_fine for one in of),
+        same=sum(is_same(one.case) for one in of),
         false_alarms=sum(one.false_alarm for one in of),
     )
+
+
+def disagrees_with_itself(verdict: JudgedRestart) -> bool:
+    """Whether a checkpoint, damaged or not, is told to differ from what is described of it, or to restart otherwise."""
+    alone = diagnose(verdict.outlook.scene)
+    itself = diagnose(replace(alone.scene, query=query_of_checkpoint(alone.evidence)))
+    said, now = ((one.outcome, one.batch_id, one.error, one.sources) for one in (alone.prediction, itself.prediction))
+    return said != now or itself.changes is None or bool(itself.changes.found)
 
 
 def main() -> None:

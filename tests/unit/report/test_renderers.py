@@ -50,6 +50,7 @@ REFUSED: dict[str, list[str]] = {
     "undo": [NOWHERE],
     "unlock": [NOWHERE, "id"],
     "files": [NOWHERE, "orders.json"],
+    "check-change": [NOWHERE, "--query", NOWHERE],
     "query describe": [NOWHERE],
     "crash-test run": ["--job", __file__, "--python", NOWHERE],
     "crash-test replay": [NOWHERE],

@@ -1,0 +1,92 @@
+"""`ckpt check-change` over checkpoints and descriptions that are at hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from ckpttool.query.model import DescribedFrom, Description, Meaning, Query, fields_of
+from tests.conftest import run_ckpt
+from tests.unit.laws.changes.queries import QUERY, counting, held, store, struct
+
+RETYPED = counting(stores=(store(struct("k string"), struct("count long!", "sum double")),))
+MIXED = counting(meaning=Meaning(keys=("k",), values=("count(1)", "sum(id)")))
+REFUSES = "Spark 4.2.0 will refuse this query in the batch that comes next: STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE."
+MIXES = (
+    "Spark 4.2.0 will take this query without a word, and of each key count(1) and sum(id) goes on from what was "
+    "count(1) and sum(v): a mixture of both."
+)
+
+
+def saved(place: Path, *queries: Query, form: str = "job") -> str:
+    description = Description(DescribedFrom(form, "job.py"), "4.2.0", queries)  # type: ignore[arg-type]
+    place.write_text(json.dumps({"schema": "ckpt.query/1", **fields_of(description)}))
+    return str(place)
+
+
+@pytest.fixture
+def deployed(tmp_path: Path) -> str:
+    return saved(tmp_path / "deployed.json", held(), form="checkpoint")
+
+
+@pytest.mark.parametrize(
+    ("new", "first", "code"),
+    [
+        (QUERY, "Spark 4.2.0 takes this query.", 0),
+        (RETYPED, REFUSES, 1),
+        (MIXED, MIXES, 1),
+    ],
+)
+def test_the_first_line_is_the_verdict(new: Query, first: str, code: int, deployed: str, tmp_path: Path) -> None:
+    was = saved(tmp_path / "was.json", QUERY)
+    outcome = run_ckpt("check-change", deployed, "--query", saved(tmp_path / "new.json", new), "--was", was)
+    assert outcome.out.splitlines()[0] == first
+    assert outcome.code == code
+
+
+def test_the_json_has_each_change(deployed: str, tmp_path: Path) -> None:
+    new = saved(tmp_path / "new.json", RETYPED)
+    told = json.loads(run_ckpt("check-change", deployed, "--query", new, "--format", "json").out)
+    (change,) = told["changes"]
+    assert told["verdict"] == "refused"
+    assert change["where"] == {"operator": 0, "store": "default", "field": "value.1"}
+    assert (change["before"], change["after"], change["told_by"]) == ("sum bigint", "sum double", "checkpoint")
+    assert change["spark"]["condition"] == "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE"
+    assert change["ways_out"][0] == "keep-old-shape"
+
+
+def test_a_checkpoint_and_what_is_described_of_it_agree(sample: Callable[[str], Path], tmp_path: Path) -> None:
+    place = str(sample("4.2.0-windowed-agg-hdfs-sound") / "checkpoint")
+    described = tmp_path / "deployed.json"
+    described.write_text(run_ckpt("query", "describe", place, "--format", "json").out)
+    outcome = run_ckpt("check-change", place, "--query", str(described), "--spark-version", "4.2", "--strict")
+    assert outcome.code == 0
+    assert outcome.out.startswith("Spark 4.2.1 takes this query, and runs batch ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--query", "{new}", "--accept", "nonsense"], 2, "is no change"),
+        (["--query", "{two}"], 2, "has several queries: pick one with"),
+        (["--query", "{two}::other"], 0, ""),
+        (["--query", "{two}::nobody"], 4, "there is no query nobody"),
+    ],
+)
+def test_which_query_is_meant(arguments: list[str], code: int, said: str, deployed: str, tmp_path: Path) -> None:
+    elsewhere = [replace(QUERY, name=name, checkpoint=f"/elsewhere/{name}") for name in ("first", "other")]
+    places = {"new": saved(tmp_path / "new.json", QUERY), "two": saved(tmp_path / "two.json", *elsewhere)}
+    outcome = run_ckpt("check-change", deployed, *(one.format(**places) for one in arguments))
+    assert outcome.code == code
+    assert said in outcome.err
+
+
+def test_a_description_with_a_schema_that_is_none_is_refused(deployed: str, tmp_path: Path) -> None:
+    bad = saved(tmp_path / "bad.json", counting(stores=(store({"type": "struct", "fields": [7]}, {}),)))
+    outcome = run_ckpt("check-change", deployed, "--query", bad)
+    assert outcome.code == 6
+    assert "no data type" in outcome.err

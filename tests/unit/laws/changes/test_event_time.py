@@ -1,0 +1,74 @@
+"""What is compared with the query that wrote the checkpoint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from ckpttool.query.model import Meaning, QueryWatermark
+from tests.unit.laws.changes.queries import COUNT, QUERY, WATERMARK, but, counting, judged, only
+
+WINDOWED = Meaning(keys=("window(ts, 10000 ms, 10000 ms)",), values=("count(1)",), window_ms=10000, slide_ms=10000)
+
+
+def meaning(**changed: Any) -> Any:
+    assert COUNT.meaning
+    return counting(meaning=replace(COUNT.meaning, **changed))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "id_", "answer"),
+    [
+        (QUERY, meaning(values=("count(1)", "sum(id)")), "state-meaning-changed", "rows_differ"),
+        (QUERY, meaning(keys=("upper(k)",)), "state-meaning-changed", "rows_differ"),
+        (
+            counting(meaning=WINDOWED),
+            counting(meaning=replace(WINDOWED, keys=("window(ts, 20000 ms, 20000 ms)",), window_ms=20000)),
+            "window-changed",
+            "rows_differ",
+        ),
+        (
+            counting(meaning=Meaning(keys=("session_window(ts, 3 seconds)",), gap="3 seconds")),
+            counting(meaning=Meaning(keys=("session_window(ts, 7 seconds)",), gap="7 seconds")),
+            "gap-changed",
+            "rows_differ",
+        ),
+        (meaning(limit=7), meaning(limit=3), "limit-changed", "harmless"),
+        (meaning(join_type="INNER"), meaning(join_type="LEFT OUTER"), "join-type-changed", "rows_differ"),
+        (meaning(condition="(k = k)"), meaning(condition="(k = g)"), "join-condition-changed", "rows_differ"),
+        (meaning(timeout="NoTimeout"), meaning(timeout="EventTimeTimeout"), "timeout-changed", "rows_differ"),
+    ],
+)
+def test_what_no_schema_tells(before: Any, after: Any, id_: str, answer: str) -> None:
+    (change,) = only(judged(after, before), id_)
+    assert (change.answer, change.told_by) == (answer, "was")
+    assert any(one.startswith("operator 0 (stateStoreSave) was of the same before: ") for one in
+               judged(after, before, with_was=False).assumes) or not (after.operators[0].meaning.keys)  # fmt: skip
+
+
+def test_where_windows_begin_stands_in_the_plan() -> None:
+    plans = [f"Project [(precisetimestampconversion(ts, T, LongType) - {start}) % 10000000]" for start in (0, 3000000)]
+    before, after = (replace(counting(meaning=WINDOWED), plan=(plan,), plan_sha256=plan) for plan in plans)
+    only(judged(after, before), "window-changed")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "id_", "answer"),
+    [
+        ((), (WATERMARK,), "watermark-added", "harmless"),
+        ((WATERMARK,), (), "watermark-removed", "rows_differ"),
+        ((WATERMARK,), (replace(WATERMARK, delay_ms=1),), "watermark-delay-changed", "harmless"),
+        ((WATERMARK,), (replace(WATERMARK, column="ts2"),), "watermark-column-changed", "rows_differ"),
+    ],
+)
+def test_watermarks(before: Any, after: tuple[QueryWatermark, ...], id_: str, answer: str) -> None:
+    (change,) = only(judged(but(watermarks=after), but(watermarks=before)), id_)
+    assert change.answer == answer
+
+
+def test_without_state_nobody_goes_by_a_watermark() -> None:
+    before, after = but(operators=(), watermarks=(WATERMARK,)), but(operators=())
+    (change,) = only(judged(after, before), "watermark-removed")
+    assert change.answer == "harmless"

@@ -1,0 +1,43 @@
+"""The table of changes, and the verdict on several."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ckpttool.laws.changes.judge import LAWS, law_of, verdict_on
+from ckpttool.laws.changes.ways import WAYS_OUT
+from ckpttool.laws.restart import Restart
+from tests.unit.laws.changes.queries import QUERY, WATERMARK, but, counting, judged, store, struct
+
+
+def test_each_law_has_an_id_of_its_own_and_ways_out_that_are_told() -> None:
+    ids = [law.id for law in LAWS]
+    assert len(ids) == len(set(ids))
+    assert {way for law in LAWS for way in law.ways_out} <= WAYS_OUT.keys()
+
+
+def test_the_worst_decides_and_what_spark_comes_to_first_is_raised() -> None:
+    retyped = counting(stores=(store(struct("k string"), struct("count long!", "sum double")),))
+    worst = judged(replace(retyped, watermarks=(WATERMARK,), sources=(*QUERY.sources, *QUERY.sources)))
+    assert worst.verdict == "refused"
+    assert worst.refusal
+    assert worst.refusal.phase == "init"
+    assert [law_of(change).id for change in worst.found] == [change.id for change in worst.found]
+
+
+def test_a_restart_that_fails_is_refused_and_one_that_is_open_stays_open() -> None:
+    fine = judged(but(plan_sha256="bbbb"))
+    restart = Restart("new_batch", 3, (), None, None, (), ())
+    assert verdict_on(fine, restart) == "accepted"
+    assert verdict_on(fine, replace(restart, outcome="error")) == "refused"
+    assert verdict_on(fine, replace(restart, outcome="unknown")) == "unknown"
+
+
+def test_what_is_not_told_of_the_query_before_is_assumed_by_name() -> None:
+    assert judged(QUERY, with_was=False).assumes == (
+        "source 0 was read as json of the same columns before",
+        "operator 0 (stateStoreSave) was of the same before: k, count(1) and sum(v)",
+        "there was no watermark before",
+        "the output mode was update before",
+        "it wrote to foreachBatch upsert before",
+    )

@@ -1,0 +1,30 @@
+"""What a restart takes from a description."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from ckpttool.query.model import DescribedSource, QuerySink, QueryTrigger
+from ckpttool.query.started import options_of, trigger_of
+from tests.unit.laws.changes.queries import QUERY
+
+KAFKA = DescribedSource(0, None, "kafka", options={"subscribe": "a", "failOnDataLoss": "false"})
+
+
+def test_triggers_are_those_that_change_how_it_runs() -> None:
+    assert trigger_of(QUERY) == "available-now"
+    assert trigger_of(replace(QUERY, trigger=QueryTrigger("processing-time", 1000))) == "default"
+    assert trigger_of(replace(QUERY, trigger=None)) is None
+
+
+def test_an_option_counts_where_no_two_sources_have_it_in_other_words() -> None:
+    other = replace(KAFKA, index=1, options={"subscribe": "b", "FAILONDATALOSS": "false", "kafka.ssl.key": "***"})
+    sink = QuerySink("kafka", options={"asyncProgressTrackingEnabled": "true", "topic": "t"})
+    assert options_of(replace(QUERY, sources=(KAFKA,))) == {"subscribe": "a", "failOnDataLoss": "false"}
+    found = options_of(replace(QUERY, sources=(KAFKA, other), sink=sink))
+    assert {key.lower() for key in found} == {"asyncprogresstrackingenabled"}
+
+
+def test_a_description_leads_nowhere() -> None:
+    places = {"path": "s3://somebody/else", "schemaTrackingLocation": "/etc", "maxFilesPerTrigger": "1"}
+    assert options_of(replace(QUERY, sources=(replace(KAFKA, options=places),))) == {"maxFilesPerTrigger": "1"}
