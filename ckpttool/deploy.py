@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from ckpttool.api import Restarted, plan_restart
 from ckpttool.diagnosis import Diagnosis
 from ckpttool.errors import exit_code
-from ckpttool.laws.changes.base import Change, Deploy
-from ckpttool.laws.changes.judge import Changes, Verdict, judge_changes, verdict_on
+from ckpttool.laws.changes.base import Altered, Deploy
+from ckpttool.laws.changes.judge import QueryChanges, Verdict, judge_changes, verdict_on
 from ckpttool.plan import Plan
 from ckpttool.query.model import Query
 from ckpttool.releases import NEWEST
@@ -26,7 +26,7 @@ class Checked(Struct, frozen=True):
     """`diagnosis`, `plan`: of the checkpoint under the new query; None where a description of it is all there is.
     `accept`: changes that are meant, by id, and by where if only one of them is. `strict`: nothing may be assumed."""
 
-    changes: Changes
+    changes: QueryChanges
     diagnosis: Diagnosis | None = None
     plan: Plan | None = None
     accept: Sequence[str] = ()
@@ -36,7 +36,7 @@ class Checked(Struct, frozen=True):
     def verdict(self) -> Verdict:
         return verdict_on(self.changes, self.diagnosis.prediction) if self.diagnosis else self.changes.verdict
 
-    def is_accepted(self, change: Change) -> bool:
+    def is_accepted(self, change: Altered) -> bool:
         """Somebody said that it is meant; nobody can mean what Spark refuses."""
         names = (change.id, f"{change.id}:{change.where}")
         meant = any(name == one or name.startswith(f"{one} ") for name in names for one in self.accept)

@@ -44,7 +44,7 @@ from ckpttool.scene.sinks import SinkEvidence, SinkVerdict
 
 if TYPE_CHECKING:
     from ckpttool.kafka.base import Reason, SourceView
-    from ckpttool.laws.changes.judge import Changes
+    from ckpttool.laws.changes.judge import QueryChanges
     from ckpttool.laws.kafka.judge import KafkaVerdict
     from ckpttool.scene.inputs import TableInput
 
@@ -117,7 +117,7 @@ class Diagnosis(Struct, frozen=True, dict=True):
         return afterwards(self.scene, self.prediction)
 
     @cached_property
-    def changes(self) -> Changes | None:
+    def changes(self) -> QueryChanges | None:
         """What is another in the query than in the checkpoint; None where no query is described."""
         from ckpttool.laws.changes.judge import deploy_of, judge_changes
 

@@ -64,7 +64,7 @@ def _is_prefix(own: tuple[str | None, str, str], other: tuple[str | None, str, s
     return same_system and other[2].startswith(own[2])
 
 
-class Reading(Struct, frozen=True):
+class FileReading(Struct, frozen=True):
     """A file source: its log, which of the entries the newest batch reads, and the path that it is given, if that is
     known. `is_its_own`: a description of the query says so; an option may be meant for any of several."""
 
@@ -75,13 +75,13 @@ class Reading(Struct, frozen=True):
     is_its_own: bool
 
 
-def readings(scene: Scene) -> Iterator[Reading]:
+def readings(scene: Scene) -> Iterator[FileReading]:
     newest, before = scene.batch(scene.planned), scene.batch(scene.previous)
     for source in newest.sources if newest and not scene.is_continuous else ():
         log, end = log_of(scene, source), file_log_position(source)
         if log is not None and end is not None:
             place, is_its_own = _given(scene, source)
-            yield Reading(source, log, range(position_in(before, source) + 1, end + 1), place, is_its_own)
+            yield FileReading(source, log, range(position_in(before, source) + 1, end + 1), place, is_its_own)
 
 
 def _given(scene: Scene, source: SourceProgress) -> tuple[SourcePath | None, bool]:
@@ -101,7 +101,7 @@ def _out_of_place(scene: Scene) -> Failure | Doubt | None:
     return None
 
 
-def refused(scene: Scene, reading: Reading) -> Failure | Doubt | None:
+def refused(scene: Scene, reading: FileReading) -> Failure | Doubt | None:
     log, place = reading.log, reading.place
     if place is None or place.is_pattern:
         return None
@@ -191,7 +191,7 @@ def check_moved(scene: Scene) -> Iterator[Finding]:
         yield Finding(_MOVED, "warning", layout.source(log.name), why, next_step=step)
 
 
-def is_elsewhere(reading: Reading) -> bool:
+def is_elsewhere(reading: FileReading) -> bool:
     """It has read files, and none of them lies where it reads now."""
     place, read = reading.place, [entry.path for _, entry in _entries(reading.log)]
     return place is not None and bool(read) and not any(place.has(path) for path in read)

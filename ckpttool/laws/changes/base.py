@@ -17,7 +17,7 @@ ToldBy = Literal["checkpoint", "was", "query"]
 WORST_LAST: tuple[Answer, ...] = ("harmless", "unknown", "rows_differ", "refused_later", "refused")
 
 
-class Where(Struct, frozen=True, omit_defaults=True):
+class Spot(Struct, frozen=True, omit_defaults=True):
     source: int | None = None
     operator: int | None = None
     store: str | None = None
@@ -38,11 +38,11 @@ class RowsMeant(Struct, frozen=True):
     changed: int | None = None
 
 
-class Change(Struct, frozen=True):
+class Altered(Struct, frozen=True):
     """`told_by`: what holds the state before. `spark`: how it is refused. `law`: filled in by the law that it is of."""
 
     id: str
-    where: Where
+    where: Spot
     before: str | None
     after: str | None
     told_by: ToldBy
@@ -77,7 +77,7 @@ class Deploy(Struct, frozen=True):
         """Nothing was committed: state begins empty, and no operator is looked for."""
         return self.next_id == 0
 
-    def tells(self, name: str) -> bool:
+    def compares(self, name: str) -> bool:
         """Whether `--was` and the new query can be compared in a field."""
         return self.was is not None and name not in self.was.not_told and name not in self.new.not_told
 
@@ -90,17 +90,17 @@ class Deploy(Struct, frozen=True):
 
     def old_operator(self, number: int) -> QueryOperator | None:
         """With its meaning."""
-        if not self.tells("operators"):
+        if not self.compares("operators"):
             return None
         return next((one for one in (self.was.operators if self.was else ()) if one.id == number), None)
 
     def old_source(self, number: int) -> DescribedSource | None:
-        if not self.tells("sources"):
+        if not self.compares("sources"):
             return None
         return next((one for one in (self.was.sources if self.was else ()) if one.index == number), None)
 
 
-Look = Callable[[Deploy], Iterator[Change | Assumption]]
+Look = Callable[[Deploy], Iterator[Altered | Assumption]]
 
 
 class ChangeLaw(Struct, frozen=True):

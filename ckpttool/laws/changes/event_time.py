@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ckpttool.laws.changes.base import Answer, Assumption, Change, ChangeLaw, Deploy, RowsMeant, Where
+from ckpttool.laws.changes.base import Altered, Answer, Assumption, ChangeLaw, Deploy, RowsMeant, Spot
 from ckpttool.laws.changes.meeting import DEDUP, WITHIN, pairs_of
 from ckpttool.laws.changes.operators import steps
 from ckpttool.query.model import Meaning, QueryOperator, QueryWatermark
@@ -21,7 +21,7 @@ _LIMITED = ("globalLimit",)
 # -- operators ---------------------------------------------------------------------------------------------------------
 
 
-def look(deploy: Deploy) -> Iterator[Change | Assumption]:
+def look(deploy: Deploy) -> Iterator[Altered | Assumption]:
     if not deploy.tells_operators:
         return
     for step in steps(deploy):
@@ -48,7 +48,7 @@ def _assumed(new: QueryOperator, meaning: Meaning) -> Iterator[Assumption]:
         yield Assumption(f"operator {new.id} ({new.name}) was of the same before: {enumerated(told)}")
 
 
-def _meanings(new: QueryOperator, old: Meaning, now: Meaning) -> Iterator[Change]:
+def _meanings(new: QueryOperator, old: Meaning, now: Meaning) -> Iterator[Altered]:
     yield from _windows(new, old, now)
     if old.join_type != now.join_type:
         yield _unlike(new, "join-type-changed", "join", old.join_type, now.join_type)
@@ -57,14 +57,16 @@ def _meanings(new: QueryOperator, old: Meaning, now: Meaning) -> Iterator[Change
     if old.limit != now.limit:
         before, after = (f"{one} rows" for one in (old.limit, now.limit))
         why = "it goes on counting from where it was"
-        yield Change("limit-changed", Where(operator=new.id), before, after, "was", "harmless", why)
+        yield Altered("limit-changed", Spot(operator=new.id), before, after, "was", "harmless", why)
     if old.timeout != now.timeout:
         why = "what was set by the old timeout stays until the function sets it anew"
-        where = Where(operator=new.id)
-        yield Change("timeout-changed", where, old.timeout, now.timeout, "was", "rows_differ", why, rows=RowsMeant(why))
+        where = Spot(operator=new.id)
+        yield Altered(
+            "timeout-changed", where, old.timeout, now.timeout, "was", "rows_differ", why, rows=RowsMeant(why)
+        )
 
 
-def _windows(new: QueryOperator, old: Meaning, now: Meaning) -> Iterator[Change]:
+def _windows(new: QueryOperator, old: Meaning, now: Meaning) -> Iterator[Altered]:
     """Of a session the gap, of a window its length: the rest of the keys is their meaning."""
     windows, gaps = (old.window_ms, old.slide_ms) != (now.window_ms, now.slide_ms), old.gap != now.gap
     keys = [(place, *pair) for place, pair in enumerate(zip(old.keys, now.keys, strict=False)) if pair[0] != pair[1]]
@@ -88,7 +90,7 @@ def _windows(new: QueryOperator, old: Meaning, now: Meaning) -> Iterator[Change]
 _ARITHMETIC = re.compile(r"LongType\) - (\d+)\) % \d+")
 
 
-def _shifted(deploy: Deploy, new: QueryOperator, old: Meaning) -> Iterator[Change]:
+def _shifted(deploy: Deploy, new: QueryOperator, old: Meaning) -> Iterator[Altered]:
     """Where windows begin stands in no key, but in the arithmetic of the plan."""
     if new.meaning is None or new.meaning.window_ms is None or old.keys != new.meaning.keys or deploy.was is None:
         return
@@ -100,18 +102,18 @@ def _shifted(deploy: Deploy, new: QueryOperator, old: Meaning) -> Iterator[Chang
 
 def _unlike(
     new: QueryOperator, id_: str, field: str, before: str | None, after: str | None, why: str = _MIXED
-) -> Change:
-    where = Where(operator=new.id, field=field)
-    return Change(id_, where, before, after, "was", "rows_differ", why, rows=RowsMeant(why))
+) -> Altered:
+    where = Spot(operator=new.id, field=field)
+    return Altered(id_, where, before, after, "was", "rows_differ", why, rows=RowsMeant(why))
 
 
 # -- watermarks --------------------------------------------------------------------------------------------------------
 
 
-def look_at_watermarks(deploy: Deploy) -> Iterator[Change | Assumption]:
+def look_at_watermarks(deploy: Deploy) -> Iterator[Altered | Assumption]:
     if "watermarks" in deploy.new.not_told:
         return
-    if not deploy.tells("watermarks"):
+    if not deploy.compares("watermarks"):
         yield from _assumed_watermarks(deploy)
         return
     old = _by_source(deploy.was.watermarks if deploy.was else ())
@@ -139,25 +141,25 @@ def _waits(deploy: Deploy) -> bool:
     return any(one.name not in _LIMITED for one in deploy.new.operators)
 
 
-def _watermark(deploy: Deploy, old: QueryWatermark | None, new: QueryWatermark | None) -> Change | None:
-    where = Where(source=(new or old).sources[0]) if (new or old) and (new or old).sources else Where()  # type: ignore[union-attr]
+def _watermark(deploy: Deploy, old: QueryWatermark | None, new: QueryWatermark | None) -> Altered | None:
+    where = Spot(source=(new or old).sources[0]) if (new or old) and (new or old).sources else Spot()  # type: ignore[union-attr]
     before, after = (_spelled(one) if one else None for one in (old, new))
     if old is None:
         why = "the watermark begins with the next rows"
-        return Change("watermark-added", where, before, after, "was", "harmless", why)
+        return Altered("watermark-added", where, before, after, "was", "harmless", why)
     if new is None:
         answer: Answer = "rows_differ" if _waits(deploy) else "harmless"
         why = _GROWS if _waits(deploy) else "no operator goes by it"
         rows = RowsMeant(why) if answer == "rows_differ" else None
-        return Change("watermark-removed", where, before, after, "was", answer, why, rows=rows)
+        return Altered("watermark-removed", where, before, after, "was", answer, why, rows=rows)
     if old.column != new.column:
         answer = "rows_differ" if _waits(deploy) else "harmless"
         rows = RowsMeant(_ONE_MORE) if answer == "rows_differ" else None
-        return Change("watermark-column-changed", where, before, after, "was", answer, _ONE_MORE, rows=rows)
+        return Altered("watermark-column-changed", where, before, after, "was", answer, _ONE_MORE, rows=rows)
     if old.delay_ms != new.delay_ms:
         why = "the watermark never goes back: it moves again when the data is that much further"
         why = why if new.delay_ms > old.delay_ms else "it counts from the next batch on"
-        return Change("watermark-delay-changed", where, before, after, "was", "harmless", why)
+        return Altered("watermark-delay-changed", where, before, after, "was", "harmless", why)
     return None
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ckpttool.laws.changes import event_time, operators, output, sources, state
-from ckpttool.laws.changes.base import WORST_LAST, Assumption, Change, ChangeLaw, Deploy, Look
+from ckpttool.laws.changes.base import WORST_LAST, Altered, Assumption, ChangeLaw, Deploy, Look
 from ckpttool.laws.changes.output import refusal_of_start
 from ckpttool.laws.restart import Restart
 from ckpttool.query.from_checkpoint import query_of
@@ -31,12 +31,12 @@ _VERDICTS: dict[str, Verdict] = {
 }
 
 
-class Changes(Struct, frozen=True):
+class QueryChanges(Struct, frozen=True):
     """`refusal`: how `start()` or the batch fails because of them, the first that Spark comes to. `unnamed`: it fails
     all the same, but how is not known. `not_told`: what the description leaves open."""
 
     deploy: Deploy
-    found: tuple[Change, ...]
+    found: tuple[Altered, ...]
     assumes: tuple[str, ...]
     refusal: Failure | None
 
@@ -58,16 +58,16 @@ def deploy_of(scene: Scene) -> Deploy | None:
     return Deploy(scene.query, query_of(scene.evidence), scene.release, scene.was, scene)
 
 
-def judge_changes(deploy: Deploy) -> Changes:
+def judge_changes(deploy: Deploy) -> QueryChanges:
     spoken = list(_looked(deploy))
-    found = tuple(one for one in spoken if isinstance(one, Change))
+    found = tuple(one for one in spoken if isinstance(one, Altered))
     assumes = dict.fromkeys(one.text for one in spoken if isinstance(one, Assumption))
     refusals = [one.spark for one in found if one.spark]
     start = refusal_of_start(deploy)
-    return Changes(deploy, found, tuple(assumes), _first([*([start] if start else []), *refusals]))
+    return QueryChanges(deploy, found, tuple(assumes), _first([*([start] if start else []), *refusals]))
 
 
-def _looked(deploy: Deploy) -> Iterator[Change | Assumption]:
+def _looked(deploy: Deploy) -> Iterator[Altered | Assumption]:
     """Each look is asked once, for however many laws it answers."""
     looks: dict[Look, None] = dict.fromkeys(law.look for law in LAWS if law.holds_for(deploy.release))
     for look in looks:
@@ -78,12 +78,12 @@ def _first(failures: Iterable[Failure]) -> Failure | None:
     return min(failures, key=lambda one: PHASES.index(one.phase), default=None)
 
 
-def verdict_on(changes: Changes, restart: Restart) -> Verdict:
+def verdict_on(changes: QueryChanges, restart: Restart) -> Verdict:
     """With what the restart itself comes to, whatever was changed."""
     if restart.outcome == "error":
         return "refused"
     return "unknown" if (changes.verdict, restart.outcome) == ("accepted", "unknown") else changes.verdict
 
 
-def law_of(change: Change) -> ChangeLaw:
+def law_of(change: Altered) -> ChangeLaw:
     return next(law for law in LAWS if law.id == change.id)

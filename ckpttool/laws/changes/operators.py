@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 
 from msgspec import Struct
 
-from ckpttool.laws.changes.base import Answer, Assumption, Change, ChangeLaw, Deploy, RowsMeant, Where
+from ckpttool.laws.changes.base import Altered, Answer, Assumption, ChangeLaw, Deploy, RowsMeant, Spot
 from ckpttool.laws.changes.meeting import (
     AGGREGATE,
     SESSION,
@@ -25,7 +25,7 @@ KEPT_BACK = "what it holds is never written, and it has no versions from here on
 TAKEN_FOR_ANOTHER = "the state that is there is taken for its own"
 
 
-class Step(Struct, frozen=True):
+class Beside(Struct, frozen=True):
     """An operator before and after, where it has its place in the query's flow; at least one is there."""
 
     held: QueryOperator | None
@@ -42,24 +42,24 @@ def is_same_kind(one: QueryOperator, other: QueryOperator) -> bool:
     return names[0] == names[1] or None in names
 
 
-def steps(deploy: Deploy) -> Iterator[Step]:
+def steps(deploy: Deploy) -> Iterator[Beside]:
     """The operators from the sink to the sources, those that stay beside each other."""
     held = sorted(deploy.held.operators, key=lambda one: one.id)
     new = sorted(deploy.new.operators, key=lambda one: one.id)
     if len(held) == len(new) and all(map(is_same_kind, held, new)):
-        yield from map(Step, held, new)
+        yield from map(Beside, held, new)
         return
     names = [[_ALSO.get(one.name or "", one.name or "") for one in several] for several in (held, new)]
     for what, i, i_end, j, j_end in SequenceMatcher(None, names[0], names[1], autojunk=False).get_opcodes():
         olds, news = held[i:i_end], new[j:j_end]
         if what == "equal" or len(olds) == len(news):
-            yield from map(Step, olds, news)
+            yield from map(Beside, olds, news)
         else:
-            yield from (Step(one, None) for one in olds)
-            yield from (Step(None, one) for one in news)
+            yield from (Beside(one, None) for one in olds)
+            yield from (Beside(None, one) for one in news)
 
 
-def look(deploy: Deploy) -> Iterator[Change | Assumption]:
+def look(deploy: Deploy) -> Iterator[Altered | Assumption]:
     if not deploy.tells_operators:
         return
     for step in steps(deploy):
@@ -74,46 +74,46 @@ def look(deploy: Deploy) -> Iterator[Change | Assumption]:
             yield _moved(deploy, held, new)
 
 
-def _added(deploy: Deploy, new: QueryOperator) -> Change:
+def _added(deploy: Deploy, new: QueryOperator) -> Altered:
     failure = refused_at(deploy, new)
-    where, text = Where(operator=new.id), spelled(new)
+    where, text = Spot(operator=new.id), spelled(new)
     if failure:
-        return Change("operator-added", where, None, text, "checkpoint", "refused", failure.why, failure)
+        return Altered("operator-added", where, None, text, "checkpoint", "refused", failure.why, failure)
     if deploy.begins_anew:
         why = "no batch was committed: its state begins empty, as that of the others"
-        return Change("operator-added", where, None, text, "checkpoint", "harmless", why)
+        return Altered("operator-added", where, None, text, "checkpoint", "harmless", why)
     why = f"{TAKEN_FOR_ANOTHER}: operator {new.id} was another one"
-    return Change("operator-added", where, None, text, "checkpoint", "rows_differ", why, rows=RowsMeant(why))
+    return Altered("operator-added", where, None, text, "checkpoint", "rows_differ", why, rows=RowsMeant(why))
 
 
-def _removed(deploy: Deploy, held: QueryOperator) -> Change:
+def _removed(deploy: Deploy, held: QueryOperator) -> Altered:
     failure = name_refused(deploy, held.id)
-    where, text = Where(operator=held.id), spelled(held)
+    where, text = Spot(operator=held.id), spelled(held)
     if failure:
-        return Change("operator-removed", where, text, None, "checkpoint", "refused", failure.why, failure)
+        return Altered("operator-removed", where, text, None, "checkpoint", "refused", failure.why, failure)
     if deploy.begins_anew:
         why = "no batch was committed: it holds nothing"
-        return Change("operator-removed", where, text, None, "checkpoint", "harmless", why)
+        return Altered("operator-removed", where, text, None, "checkpoint", "harmless", why)
     rows = RowsMeant(KEPT_BACK)
-    return Change("operator-removed", where, text, None, "checkpoint", "rows_differ", KEPT_BACK, rows=rows)
+    return Altered("operator-removed", where, text, None, "checkpoint", "rows_differ", KEPT_BACK, rows=rows)
 
 
-def _replaced(deploy: Deploy, held: QueryOperator, new: QueryOperator) -> Change:
+def _replaced(deploy: Deploy, held: QueryOperator, new: QueryOperator) -> Altered:
     failure = refused_at(deploy, new)
-    where, before, after = Where(operator=new.id), spelled(held), spelled(new)
+    where, before, after = Spot(operator=new.id), spelled(held), spelled(new)
     if failure:
-        return Change("operator-replaced", where, before, after, "checkpoint", "refused", failure.why, failure)
+        return Altered("operator-replaced", where, before, after, "checkpoint", "refused", failure.why, failure)
     rows = RowsMeant(TAKEN_FOR_ANOTHER)
-    return Change("operator-replaced", where, before, after, "checkpoint", "rows_differ", TAKEN_FOR_ANOTHER, rows=rows)
+    return Altered("operator-replaced", where, before, after, "checkpoint", "rows_differ", TAKEN_FOR_ANOTHER, rows=rows)
 
 
-def _moved(deploy: Deploy, held: QueryOperator, new: QueryOperator) -> Change:
+def _moved(deploy: Deploy, held: QueryOperator, new: QueryOperator) -> Altered:
     failure = refused_at(deploy, new)
     answer: Answer = "refused" if failure else "harmless" if deploy.begins_anew else "rows_differ"
     why = failure.why if failure else f"operator {new.id} goes on with the state that was operator {new.id}'s before"
     before, after = f"{spelled(held)} as operator {held.id}", f"{spelled(new)} as operator {new.id}"
     rows = RowsMeant(why) if answer == "rows_differ" else None
-    return Change("operators-moved", Where(operator=new.id), before, after, "checkpoint", answer, why, failure, rows)
+    return Altered("operators-moved", Spot(operator=new.id), before, after, "checkpoint", answer, why, failure, rows)
 
 
 def refused_at(deploy: Deploy, new: QueryOperator) -> Failure | None:

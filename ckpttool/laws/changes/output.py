@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ckpttool.laws.changes.base import Answer, Assumption, Change, ChangeLaw, Deploy, RowsMeant, Where
+from ckpttool.laws.changes.base import Altered, Answer, Assumption, ChangeLaw, Deploy, RowsMeant, Spot
 from ckpttool.laws.changes.operators import keeps_windows
 from ckpttool.laws.changes.schemas import fits, unlike
 from ckpttool.query.model import QuerySink
@@ -26,13 +26,13 @@ _CONTINUOUS = ("kafka", "rate", "socket", "rate-continuous", "socket-continuous"
 # -- what is written ---------------------------------------------------------------------------------------------------
 
 
-def look_at_mode(deploy: Deploy) -> Iterator[Change | Assumption]:
+def look_at_mode(deploy: Deploy) -> Iterator[Altered | Assumption]:
     new = deploy.new.output_mode
     if new is None or deploy.new.spark_says:
         yield from _refused_by_mode(deploy)
         return
     windows = any(keeps_windows(one) for one in deploy.new.operators)
-    if not deploy.tells("output_mode") or deploy.was is None:
+    if not deploy.compares("output_mode") or deploy.was is None:
         if windows:
             yield Assumption(f"the output mode was {new} before")
         return
@@ -40,15 +40,15 @@ def look_at_mode(deploy: Deploy) -> Iterator[Change | Assumption]:
     if old != new:
         answer, why = _mode_answer(old, new, windows)
         rows = RowsMeant(why) if answer == "rows_differ" else None
-        yield Change("output-mode-changed", Where(), old, new, "was", answer, why, rows=rows)
+        yield Altered("output-mode-changed", Spot(), old, new, "was", answer, why, rows=rows)
 
 
-def _refused_by_mode(deploy: Deploy) -> Iterator[Change]:
+def _refused_by_mode(deploy: Deploy) -> Iterator[Altered]:
     said, was = deploy.new.spark_says, deploy.was
     if said and was and was.output_mode != deploy.new.output_mode:
         failure = refusal_of_start(deploy)
         before, after = was.output_mode, deploy.new.output_mode
-        yield Change("output-mode-changed", Where(), before, after, "was", "refused", said.message, failure)
+        yield Altered("output-mode-changed", Spot(), before, after, "was", "refused", said.message, failure)
 
 
 def refusal_of_start(deploy: Deploy) -> Failure | None:
@@ -73,44 +73,44 @@ def _mode_answer(old: str | None, new: str | None, windows: bool) -> tuple[Answe
     return "harmless", "from here on what changes is written, and not all"
 
 
-def look_at_schema(deploy: Deploy) -> Iterator[Change | Assumption]:
+def look_at_schema(deploy: Deploy) -> Iterator[Altered | Assumption]:
     was, new = deploy.was, deploy.new
-    if was is None or not deploy.tells("output_schema"):
+    if was is None or not deploy.compares("output_schema"):
         return
     old, now = was.output_schema, new.output_schema
     found = [] if fits(old, now) and fits(now, old) else [one for one in unlike(old, now) if not one.fits]
     decides = new.sink is not None and new.sink.kind in _TABLES
     why = "the table decides whether it takes this schema" if decides else _NEW_ROWS
     for one in found:
-        where = Where(field=one.place)
+        where = Spot(field=one.place)
         answer: Answer = "unknown" if decides else "harmless"
-        yield Change("output-schema-changed", where, one.before, one.after, "was", answer, why)
+        yield Altered("output-schema-changed", where, one.before, one.after, "was", answer, why)
 
 
 # -- where -------------------------------------------------------------------------------------------------------------
 
 
-def look_at_sink(deploy: Deploy) -> Iterator[Change | Assumption]:
+def look_at_sink(deploy: Deploy) -> Iterator[Altered | Assumption]:
     new = deploy.new.sink
     if new is None:
         return
-    old = deploy.was.sink if deploy.was and deploy.tells("sink") else None
+    old = deploy.was.sink if deploy.was and deploy.compares("sink") else None
     if old is None:
         yield Assumption(f"it wrote to {spelled_sink(new)} before")
         return
     if old.kind != new.kind:
         rows = RowsMeant(_ELSEWHERE)
         before, after = spelled_sink(old), spelled_sink(new)
-        yield Change("sink-kind-changed", Where(), before, after, "was", "rows_differ", _ELSEWHERE, rows=rows)
+        yield Altered("sink-kind-changed", Spot(), before, after, "was", "rows_differ", _ELSEWHERE, rows=rows)
     elif old.place != new.place:
         rows = RowsMeant(_ELSEWHERE)
-        yield Change("sink-place-changed", Where(), old.place, new.place, "was", "rows_differ", _ELSEWHERE, rows=rows)
+        yield Altered("sink-place-changed", Spot(), old.place, new.place, "was", "rows_differ", _ELSEWHERE, rows=rows)
     else:
         yield from _identity(deploy, old.options, new.options)
         yield from _function(old, new)
 
 
-def _identity(deploy: Deploy, old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Change]:
+def _identity(deploy: Deploy, old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Altered]:
     for name in _IDENTITIES:
         before, after = (_option(options, name) for options in (old, new))
         if before == after:
@@ -119,18 +119,18 @@ def _identity(deploy: Deploy, old: Mapping[str, str], new: Mapping[str, str]) ->
         replays = deploy.scene is None or deploy.scene.is_replay
         answer: Answer = "rows_differ" if replays else "harmless"
         rows = RowsMeant("a batch that runs again is written twice") if replays else None
-        yield Change("sink-identity-changed", Where(field=name), before, after, "was", answer, why, rows=rows)
+        yield Altered("sink-identity-changed", Spot(field=name), before, after, "was", answer, why, rows=rows)
 
 
 def _option(options: Mapping[str, str], name: str) -> str | None:
     return {key.lower(): value for key, value in options.items()}.get(name)
 
 
-def _function(old: QuerySink, new: QuerySink) -> Iterator[Change]:
+def _function(old: QuerySink, new: QuerySink) -> Iterator[Altered]:
     before, after = old.function, new.function
     if before and after and (before.name, before.sha256) != (after.name, after.sha256):
         told = [f"{one.name} {(one.sha256 or '')[:12]}".strip() for one in (before, after)]
-        yield Change("batch-function-changed", Where(), told[0], told[1], "was", "harmless", _NEW_ROWS)
+        yield Altered("batch-function-changed", Spot(), told[0], told[1], "was", "harmless", _NEW_ROWS)
 
 
 def spelled_sink(sink: QuerySink) -> str:
@@ -141,7 +141,7 @@ def spelled_sink(sink: QuerySink) -> str:
 # -- how it is run -----------------------------------------------------------------------------------------------------
 
 
-def look_at_trigger(deploy: Deploy) -> Iterator[Change | Assumption]:
+def look_at_trigger(deploy: Deploy) -> Iterator[Altered | Assumption]:
     new = deploy.new.trigger
     if new is None:
         return
@@ -149,14 +149,14 @@ def look_at_trigger(deploy: Deploy) -> Iterator[Change | Assumption]:
     if was_continuous != (new.kind == "continuous"):
         yield _other_mode(deploy, was_continuous)
         return
-    old = deploy.was.trigger if deploy.was and deploy.tells("trigger") else None
+    old = deploy.was.trigger if deploy.was and deploy.compares("trigger") else None
     if old is not None and old != new:
         ignores = "; once ignores rate limits" if new.kind == "once" else ""
         why = f"it counts from the next batch on{ignores}"
-        yield Change("trigger-changed", Where(), old.kind, new.kind, "was", "harmless", why)
+        yield Altered("trigger-changed", Spot(), old.kind, new.kind, "was", "harmless", why)
 
 
-def _other_mode(deploy: Deploy, was_continuous: bool) -> Change:
+def _other_mode(deploy: Deploy, was_continuous: bool) -> Altered:
     before, after = ("continuous", "micro-batches") if was_continuous else ("micro-batches", "continuous")
     unsupported = [source.kind for source in deploy.new.sources if source.kind not in _CONTINUOUS]
     if not was_continuous and (unsupported or deploy.new.operators):
@@ -165,24 +165,24 @@ def _other_mode(deploy: Deploy, was_continuous: bool) -> Change:
         condition = "_LEGACY_ERROR_TEMP_3102" if deploy.release >= since.STATE_CONDITIONS else None
         class_name = "org.apache.spark.sql.catalyst.ExtendedAnalysisException"
         failure = Failure("start", class_name, condition, "Continuous processing does not support", why)
-        return Change("mode-changed", Where(), before, after, "checkpoint", "refused", why, failure)
+        return Altered("mode-changed", Spot(), before, after, "checkpoint", "refused", why, failure)
     why = "what becomes of the offsets of the other mode is told as the restart"
-    return Change("mode-changed", Where(), before, after, "checkpoint", "harmless", why)
+    return Altered("mode-changed", Spot(), before, after, "checkpoint", "harmless", why)
 
 
-def look_at_plan(deploy: Deploy) -> Iterator[Change | Assumption]:
+def look_at_plan(deploy: Deploy) -> Iterator[Altered | Assumption]:
     was, new = deploy.was, deploy.new
-    if was is None or not deploy.tells("plan") or was.plan_sha256 is None or was.plan_sha256 == new.plan_sha256:
+    if was is None or not deploy.compares("plan") or was.plan_sha256 is None or was.plan_sha256 == new.plan_sha256:
         return
     before, after = (sha and sha[:12] for sha in (was.plan_sha256, new.plan_sha256))
-    yield Change("plan-changed", Where(), before, after, "was", "harmless", _NEW_ROWS)
+    yield Altered("plan-changed", Spot(), before, after, "was", "harmless", _NEW_ROWS)
 
 
-def look_at_name(deploy: Deploy) -> Iterator[Change | Assumption]:
+def look_at_name(deploy: Deploy) -> Iterator[Altered | Assumption]:
     was, new = deploy.was, deploy.new
-    if was is not None and deploy.tells("name") and was.name != new.name:
+    if was is not None and deploy.compares("name") and was.name != new.name:
         why = "no file holds it"
-        yield Change("query-renamed", Where(), was.name, new.name, "was", "harmless", why)
+        yield Altered("query-renamed", Spot(), was.name, new.name, "was", "harmless", why)
 
 
 _AS_MEANT = "as the query means them, from the next batch on"

@@ -12,7 +12,7 @@ from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE
 from ckpttool.kafka.positions import is_subscribed, subscription_of
 from ckpttool.laws.base import ASSERTION
-from ckpttool.laws.changes.base import Answer, Assumption, Change, ChangeLaw, Deploy, RowsMeant, Where
+from ckpttool.laws.changes.base import Altered, Answer, Assumption, ChangeLaw, Deploy, RowsMeant, Spot
 from ckpttool.laws.changes.schemas import columns, fits, spelled
 from ckpttool.laws.file_place import is_elsewhere, readings, refused
 from ckpttool.laws.kafka.base import loss
@@ -30,7 +30,7 @@ _BINARY = ("parquet", "orc", "avro", "binaryfile")
 _NUMBERS = ("byte", "short", "integer", "long", "float", "double")
 
 
-def look(deploy: Deploy) -> Iterator[Change | Assumption]:
+def look(deploy: Deploy) -> Iterator[Altered | Assumption]:
     held, new = deploy.held.sources, deploy.new.sources
     if "sources" in deploy.held.not_told or "sources" in deploy.new.not_told or not held:
         return
@@ -59,19 +59,19 @@ def _key(source: DescribedSource) -> str:
 # -- how many there are ------------------------------------------------------------------------------------------------
 
 
-def _counted(deploy: Deploy) -> Iterator[Change]:
+def _counted(deploy: Deploy) -> Iterator[Altered]:
     held, new = deploy.held.sources, deploy.new.sources
     failure = _refused_by_number(len(held), len(new))
     came, went = _unpaired(held, new), _unpaired(new, held)
     if len(new) > len(held):
         for source in came[: len(new) - len(held)] or new[len(held) :]:
             id_ = "source-added" if source.shared_with is None else "source-shared"
-            where = Where(source=source.index)
-            yield Change(id_, where, None, spelled_source(source), "checkpoint", "refused", failure.why, failure)
+            where = Spot(source=source.index)
+            yield Altered(id_, where, None, spelled_source(source), "checkpoint", "refused", failure.why, failure)
         return
     for source in went[: len(held) - len(new)] or held[len(new) :]:
-        where = Where(source=source.index)
-        yield Change(
+        where = Spot(source=source.index)
+        yield Altered(
             "source-removed", where, spelled_source(source), None, "checkpoint", "refused", failure.why, failure
         )
 
@@ -100,26 +100,26 @@ def _is_like(one: DescribedSource, other: DescribedSource) -> bool:
     return _kind(one) == _kind(other) and same_place
 
 
-def _matched_by_name(deploy: Deploy) -> Iterator[Change | Assumption]:
+def _matched_by_name(deploy: Deploy) -> Iterator[Altered | Assumption]:
     held = {_key(source): source for source in deploy.held.sources}
     new = {_key(source): source for source in deploy.new.sources}
     gone, come = [key for key in held if key not in new], [key for key in new if key not in held]
     if gone and len(gone) == len(come) and all(source.name for source in new.values()):
         for old, now in zip(gone, come, strict=True):
-            yield Change(
-                "source-renamed", Where(source=new[now].index), old, now, "checkpoint", "rows_differ",
+            yield Altered(
+                "source-renamed", Spot(source=new[now].index), old, now, "checkpoint", "rows_differ",
                 "a name that no offsets have: it begins at its beginning", rows=RowsMeant(_AGAIN),
             )  # fmt: skip
         gone, come = [], []
     for key in come:
         source = new[key]
         answer: Answer = "harmless" if source.name else "rows_differ"
-        rows, where = None if source.name else RowsMeant(_ANEW), Where(source=source.index)
-        yield Change("source-added", where, None, spelled_source(source), "checkpoint", answer, _ANEW, rows=rows)
+        rows, where = None if source.name else RowsMeant(_ANEW), Spot(source=source.index)
+        yield Altered("source-added", where, None, spelled_source(source), "checkpoint", answer, _ANEW, rows=rows)
     for key in gone:
         source = held[key]
-        where = Where(source=source.index)
-        yield Change(
+        where = Spot(source=source.index)
+        yield Altered(
             "source-removed", where, spelled_source(source), None, "checkpoint", "rows_differ", _UNREAD,
             rows=RowsMeant(_UNREAD),
         )  # fmt: skip
@@ -134,7 +134,7 @@ def _names_changed(deploy: Deploy) -> bool:
     return had != any(source.name for source in deploy.new.sources)
 
 
-def _named(deploy: Deploy) -> Iterator[Change]:
+def _named(deploy: Deploy) -> Iterator[Altered]:
     """A source with a name keeps its log under it, and the setting that allows names is pinned."""
     to_names = any(source.name for source in deploy.new.sources)
     names = ", ".join(_key(source) for source in (deploy.new if to_names else deploy.held).sources)
@@ -145,7 +145,7 @@ def _named(deploy: Deploy) -> Iterator[Change]:
         message, why = "All sources should be named at this point", "the offsets have names, and the query has none"
         failure = Failure("init", ASSERTION, None, message, why, path=layout.OFFSETS)
     before, after = (None, names) if to_names else (names, None)
-    yield Change("source-named", Where(), before, after, "checkpoint", "refused", why, failure)
+    yield Altered("source-named", Spot(), before, after, "checkpoint", "refused", why, failure)
 
 
 # -- one and the same line ---------------------------------------------------------------------------------------------
@@ -153,12 +153,12 @@ def _named(deploy: Deploy) -> Iterator[Change]:
 Pair = tuple[DescribedSource, DescribedSource]
 
 
-def _in_place(deploy: Deploy, pairs: list[Pair]) -> Iterator[Change | Assumption]:
+def _in_place(deploy: Deploy, pairs: list[Pair]) -> Iterator[Altered | Assumption]:
     unlike = [pair for pair in pairs if _kinds_differ(*pair)]
     if pairs and len(unlike) == len(pairs) > 1:
         why = "no source is of the kind that the checkpoint has in its place: this is another query"
         before, after = (", ".join(spelled_source(pair[side]) for pair in pairs) for side in (0, 1))
-        yield Change("foreign-query", Where(), before, after, "checkpoint", "refused", why)
+        yield Altered("foreign-query", Spot(), before, after, "checkpoint", "refused", why)
         return
     swapped = _swapped(pairs)
     for held, new in pairs:
@@ -182,14 +182,14 @@ def _is_class_of(held: DescribedSource, new: DescribedSource) -> bool:
     return held.kind.replace("-", "") in (new.provider or "").lower()
 
 
-def _other_kind(held: DescribedSource, new: DescribedSource) -> Change:
+def _other_kind(held: DescribedSource, new: DescribedSource) -> Altered:
     known = {connector.KIND for connector in ALL} | {SOCKET}
-    where, before, after = Where(source=new.index), spelled_source(held), spelled_source(new)
+    where, before, after = Spot(source=new.index), spelled_source(held), spelled_source(new)
     if new.kind not in known:
         why = f"what {new.kind} makes of offsets of {held.kind} is not known"
-        return Change("source-kind-changed", where, before, after, "checkpoint", "unknown", why)
+        return Altered("source-kind-changed", where, before, after, "checkpoint", "unknown", why)
     why = f"the offsets of {held.kind} are none of {new.kind}: it fails where it reads them"
-    return Change("source-kind-changed", where, before, after, "checkpoint", "refused", why)
+    return Altered("source-kind-changed", where, before, after, "checkpoint", "refused", why)
 
 
 def _swapped(pairs: Sequence[Pair]) -> bool:
@@ -197,7 +197,7 @@ def _swapped(pairs: Sequence[Pair]) -> bool:
     return len(pairs) > 1 and None not in held and held != new and sorted(map(str, held)) == sorted(map(str, new))
 
 
-def _placed(deploy: Deploy, held: DescribedSource, new: DescribedSource, id_: str) -> Iterator[Change | Assumption]:
+def _placed(deploy: Deploy, held: DescribedSource, new: DescribedSource, id_: str) -> Iterator[Altered | Assumption]:
     if new.kind == "file":
         yield from _files(deploy, held, new, id_)
     elif new.kind == "kafka":
@@ -208,11 +208,11 @@ def _placed(deploy: Deploy, held: DescribedSource, new: DescribedSource, id_: st
             yield Assumption(f"source {new.index} read {new.place} before")
         elif old is not None and old.place != new.place:
             why = "its offsets are those of another place"
-            where = Where(source=new.index)
-            yield Change(id_, where, old.place, new.place, "was", "unknown", why)
+            where = Spot(source=new.index)
+            yield Altered(id_, where, old.place, new.place, "was", "unknown", why)
 
 
-def _files(deploy: Deploy, held: DescribedSource, new: DescribedSource, id_: str) -> Iterator[Change | Assumption]:
+def _files(deploy: Deploy, held: DescribedSource, new: DescribedSource, id_: str) -> Iterator[Altered | Assumption]:
     scene = deploy.scene
     if scene is None or new.place is None:
         if held.place != new.place:
@@ -221,24 +221,24 @@ def _files(deploy: Deploy, held: DescribedSource, new: DescribedSource, id_: str
     for reading in readings(scene):
         if (reading.source.own_name, reading.source.number) != (held.name, held.index):
             continue
-        spoken, where = refused(scene, reading), Where(source=new.index)
+        spoken, where = refused(scene, reading), Spot(source=new.index)
         if isinstance(spoken, Failure):
-            yield Change(id_, where, held.place, new.place, "checkpoint", "refused", spoken.why, spoken)
+            yield Altered(id_, where, held.place, new.place, "checkpoint", "refused", spoken.why, spoken)
         elif is_elsewhere(reading):
             rows = RowsMeant(_AGAIN)
-            yield Change(id_, where, held.place, new.place, "checkpoint", "rows_differ", _AGAIN, rows=rows)
+            yield Altered(id_, where, held.place, new.place, "checkpoint", "rows_differ", _AGAIN, rows=rows)
         else:
             yield from _wider(deploy, new)
 
 
-def _wider(deploy: Deploy, new: DescribedSource) -> Iterator[Change]:
+def _wider(deploy: Deploy, new: DescribedSource) -> Iterator[Altered]:
     old = deploy.old_source(new.index)
     if old is not None and old.place != new.place:
         why = "it holds what was read before; the files that it covers besides are new"
-        yield Change("source-place-changed", Where(source=new.index), old.place, new.place, "was", "harmless", why)
+        yield Altered("source-place-changed", Spot(source=new.index), old.place, new.place, "was", "harmless", why)
 
 
-def _topics(deploy: Deploy, held: DescribedSource, new: DescribedSource, id_: str) -> Iterator[Change]:
+def _topics(deploy: Deploy, held: DescribedSource, new: DescribedSource, id_: str) -> Iterator[Altered]:
     newest = deploy.scene.evidence.newest if deploy.scene else None
     offsets = [source.offset for source in newest.sources if source.number == held.index] if newest else []
     had = {topic for one in offsets if isinstance(one, TopicOffset) for topic in one.topics}
@@ -246,42 +246,42 @@ def _topics(deploy: Deploy, held: DescribedSource, new: DescribedSource, id_: st
     wanted = subscription_of(new.options)
     gone = sorted(topic for topic in had if not is_subscribed(wanted, topic))
     come = sorted(set(wanted.topics or ()) - had) if had else []
-    where, before, after = Where(source=new.index), ",".join(sorted(had)), new.place
+    where, before, after = Spot(source=new.index), ",".join(sorted(had)), new.place
     if gone:
         fails = {key.lower(): value for key, value in new.options.items()}.get("failondataloss", "true")
         names = ", ".join(gone)
         if fails.strip().lower() == "false":
             why = f"{names}: read no more, and what it had not read yet is never read"
-            yield Change(id_, where, before, after, "checkpoint", "rows_differ", why, rows=RowsMeant(_UNREAD))
+            yield Altered(id_, where, before, after, "checkpoint", "rows_differ", why, rows=RowsMeant(_UNREAD))
             return
         raised = loss(deploy.release, "PARTITIONS_DELETED", "have been deleted.", "are gone.")
         why = f"{names} in the offsets, and not in what the source subscribes to"
         failure = Failure("batch", *raised, why, deploy.next_id, path=layout.OFFSETS)
-        yield Change(id_, where, before, after, "checkpoint", "refused", why, failure)
+        yield Altered(id_, where, before, after, "checkpoint", "refused", why, failure)
     elif come:
         why = f"{', '.join(come)}: read from the earliest record"
-        yield Change(id_, where, before, after, "checkpoint", "harmless", why)
+        yield Altered(id_, where, before, after, "checkpoint", "harmless", why)
 
 
 # -- schemas -----------------------------------------------------------------------------------------------------------
 
 
-def _schema(deploy: Deploy, new: DescribedSource) -> Iterator[Change | Assumption]:
+def _schema(deploy: Deploy, new: DescribedSource) -> Iterator[Altered | Assumption]:
     old = deploy.old_source(new.index)
     if new.kind != "file" or new.schema is None:
         return
     if old is None or old.schema is None:
         yield Assumption(f"source {new.index} was read as {new.format} of the same columns before")
         return
-    where = Where(source=new.index)
+    where = Spot(source=new.index)
     if old.format != new.format and old.format and new.format:
         why = f"files that are {old.format} are read as {new.format}"
         if new.format in _BINARY or old.format in _BINARY:
             why += ", which fails where it meets one"
-            yield Change("source-schema-changed", where, old.format, new.format, "was", "refused_later", why)
+            yield Altered("source-schema-changed", where, old.format, new.format, "was", "refused_later", why)
         else:
             rows = RowsMeant(why)
-            yield Change("source-schema-changed", where, old.format, new.format, "was", "rows_differ", why, rows=rows)
+            yield Altered("source-schema-changed", where, old.format, new.format, "was", "rows_differ", why, rows=rows)
         return
     before = {column["name"]: column for column in columns(old.schema)}
     for column in columns(new.schema):
@@ -290,8 +290,8 @@ def _schema(deploy: Deploy, new: DescribedSource) -> Iterator[Change | Assumptio
             yield _retyped(new, earlier, column)
 
 
-def _retyped(new: DescribedSource, before: Any, after: Any) -> Change:
-    where = Where(source=new.index, field=str(after["name"]))
+def _retyped(new: DescribedSource, before: Any, after: Any) -> Altered:
+    where = Spot(source=new.index, field=str(after["name"]))
     told = (spelled(before), spelled(after))
     wider = after["type"] == "string" or (
         before["type"] in _NUMBERS
@@ -300,12 +300,12 @@ def _retyped(new: DescribedSource, before: Any, after: Any) -> Change:
     )
     if wider and new.format not in _BINARY:
         why = "what is read fits into it"
-        return Change("source-schema-changed", where, *told, "was", "harmless", why)
+        return Altered("source-schema-changed", where, *told, "was", "harmless", why)
     if new.format in _BINARY:
         why = f"whether {new.format} files are read with this type depends on what wrote them"
-        return Change("source-schema-changed", where, *told, "was", "unknown", why)
+        return Altered("source-schema-changed", where, *told, "was", "unknown", why)
     why = "what is of the other type comes as null"
-    return Change("source-schema-changed", where, *told, "was", "rows_differ", why, rows=RowsMeant(why))
+    return Altered("source-schema-changed", where, *told, "was", "rows_differ", why, rows=RowsMeant(why))
 
 
 def spelled_source(source: DescribedSource) -> str:

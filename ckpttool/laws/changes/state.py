@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ckpttool.laws.changes.base import Answer, Assumption, Change, ChangeLaw, Deploy, RowsMeant, Where
+from ckpttool.laws.changes.base import Altered, Answer, Assumption, ChangeLaw, Deploy, RowsMeant, Spot
 from ckpttool.laws.changes.meeting import (
     AGGREGATE,
     DEDUP,
@@ -33,7 +33,7 @@ _WIDER = {("integer", "long"), ("integer", "float"), ("integer", "double"), ("lo
           ("float", "double")}  # fmt: skip
 
 
-def look(deploy: Deploy) -> Iterator[Change | Assumption]:
+def look(deploy: Deploy) -> Iterator[Altered | Assumption]:
     if not deploy.tells_operators:
         return
     for step in steps(deploy):
@@ -41,7 +41,7 @@ def look(deploy: Deploy) -> Iterator[Change | Assumption]:
             yield from _of_operator(deploy, step.held, step.new)
 
 
-def _of_operator(deploy: Deploy, held: QueryOperator, new: QueryOperator) -> Iterator[Change | Assumption]:
+def _of_operator(deploy: Deploy, held: QueryOperator, new: QueryOperator) -> Iterator[Altered | Assumption]:
     if new.name in TRANSFORM:
         yield from _variables(deploy, held, new)
         return
@@ -57,23 +57,23 @@ def _of_operator(deploy: Deploy, held: QueryOperator, new: QueryOperator) -> Ite
             yield _other_stores(deploy, new, pair)
 
 
-def _not_described(deploy: Deploy, new: QueryOperator) -> Iterator[Change]:
+def _not_described(deploy: Deploy, new: QueryOperator) -> Iterator[Altered]:
     """Before 4.0 the state of functions of one's own is in no plan."""
     if deploy.was is not None and deploy.was.plan_sha256 == deploy.new.plan_sha256 is not None:
         return
     why = f"state/{new.id} has a schema, and the description has none of {new.name}: this Spark does not tell it"
-    yield Change("state-value-changed", Where(operator=new.id), None, None, "checkpoint", "unknown", why)
+    yield Altered("state-value-changed", Spot(operator=new.id), None, None, "checkpoint", "unknown", why)
 
 
-def _other_stores(deploy: Deploy, new: QueryOperator, pair: StorePair) -> Change:
+def _other_stores(deploy: Deploy, new: QueryOperator, pair: StorePair) -> Altered:
     """Formats of a join's state have different stores."""
     why = shaped_otherwise(deploy, new) or "the description and the checkpoint have different stores"
     before, after = (pair.name if one else None for one in (pair.held, pair.new))
-    where = Where(operator=new.id, store=pair.name)
-    return Change("state-value-changed", where, before, after, "checkpoint", "unknown", why)
+    where = Spot(operator=new.id, store=pair.name)
+    return Altered("state-value-changed", where, before, after, "checkpoint", "unknown", why)
 
 
-def _columns(deploy: Deploy, new: QueryOperator, pair: StorePair) -> Iterator[Change | Assumption]:
+def _columns(deploy: Deploy, new: QueryOperator, pair: StorePair) -> Iterator[Altered | Assumption]:
     held, described = pair.held, pair.new
     if held is None or described is None:
         return
@@ -84,7 +84,7 @@ def _columns(deploy: Deploy, new: QueryOperator, pair: StorePair) -> Iterator[Ch
         parts.append(("value", "state-value-changed", held.value_schema, described.value_schema))
     for part, id_, stored, wanted in parts:
         for one in unlike(stored, wanted):
-            where = Where(operator=new.id, store=pair.name, field=f"{part}.{one.place}")
+            where = Spot(operator=new.id, store=pair.name, field=f"{part}.{one.place}")
             if one.fits:
                 yield _renamed(where, one, is_function=part == "value" and new.name in (AGGREGATE, SESSION))
                 continue
@@ -95,18 +95,18 @@ def _columns(deploy: Deploy, new: QueryOperator, pair: StorePair) -> Iterator[Ch
             answer, why = _answer(part, stored, wanted, failure, doubt)
             rows = RowsMeant(why) if answer == "rows_differ" else None
             spark = failure if answer == "refused" else None
-            yield Change(id_, where, one.before, one.after, "checkpoint", answer, why, spark, rows)
+            yield Altered(id_, where, one.before, one.after, "checkpoint", answer, why, spark, rows)
 
 
-def _renamed(where: Where, one: Unlike, *, is_function: bool) -> Change:
+def _renamed(where: Spot, one: Unlike, *, is_function: bool) -> Altered:
     """Spark calls the columns of an aggregation's value as its functions are called."""
     before, after = (str(text).partition(" ")[0] for text in (one.before, one.after))
     if is_function and before in _FUNCTIONS and after in _FUNCTIONS:
         why = f"of each key {after} goes on from what was {before}: a mixture of both"
         rows = RowsMeant(why)
-        return Change("state-meaning-changed", where, before, after, "checkpoint", "rows_differ", why, rows=rows)
+        return Altered("state-meaning-changed", where, before, after, "checkpoint", "rows_differ", why, rows=rows)
     why = "Spark goes by the places and types of columns, and not by their names"
-    return Change("state-field-renamed", where, one.before, one.after, "checkpoint", "harmless", why)
+    return Altered("state-field-renamed", where, one.before, one.after, "checkpoint", "harmless", why)
 
 
 def _may_be_hidden(deploy: Deploy, new: QueryOperator, one: Unlike) -> bool:
@@ -117,8 +117,8 @@ def _may_be_hidden(deploy: Deploy, new: QueryOperator, one: Unlike) -> bool:
 
 
 def _hidden(
-    deploy: Deploy, new: QueryOperator, pair: StorePair, where: Where, one: Unlike
-) -> Change | Assumption | None:
+    deploy: Deploy, new: QueryOperator, pair: StorePair, where: Spot, one: Unlike
+) -> Altered | Assumption | None:
     """The description of the query that wrote it shows whether such a column is told, and the same plan plans alike."""
     old = deploy.old_operator(new.id)
     if deploy.was is None or old is None:
@@ -135,9 +135,9 @@ def _hidden(
     if place < len(told) and not may_be_null(told[place]):
         why = "it may be null now, and never was in the rows that are stored"
         failure = schema_refused(deploy, pair)
-        return Change("state-value-changed", where, one.before, one.after, "checkpoint", "refused", why, failure)
+        return Altered("state-value-changed", where, one.before, one.after, "checkpoint", "refused", why, failure)
     why = "before 4.0 a description does not tell whether this column may be null in the running query"
-    return Change("state-value-changed", where, one.before, one.after, "checkpoint", "unknown", why)
+    return Altered("state-value-changed", where, one.before, one.after, "checkpoint", "unknown", why)
 
 
 def _answer(part: str, stored: Json, wanted: Json, failure: Failure | None, doubt: str | None) -> tuple[Answer, str]:
@@ -161,24 +161,24 @@ def _first(schema: Json, number: int) -> Json:
 # -- variables of transformWithState -----------------------------------------------------------------------------------
 
 
-def _variables(deploy: Deploy, held: QueryOperator, new: QueryOperator) -> Iterator[Change]:
+def _variables(deploy: Deploy, held: QueryOperator, new: QueryOperator) -> Iterator[Altered]:
     """Each has a column family of its name; those that begin with `$` are Spark's own, beside them."""
     for pair in pairs_of(held, new):
         if pair.name.startswith("$") or (pair.held and pair.held.column_family is None):
             continue
-        where = Where(operator=new.id, store=pair.name)
+        where = Spot(operator=new.id, store=pair.name)
         before = _spelled(pair.held.value_schema) if pair.held else None
         after = _spelled(pair.new.value_schema) if pair.new else None
         if pair.held is None:
             why = "a variable that is new begins empty"
-            yield Change("state-variable-added", where, before, after, "checkpoint", "harmless", why)
+            yield Altered("state-variable-added", where, before, after, "checkpoint", "harmless", why)
         elif pair.new is None:
             why = "what it holds is not read any more"
             rows = RowsMeant(why)
-            yield Change("state-variable-removed", where, before, after, "checkpoint", "rows_differ", why, rows=rows)
+            yield Altered("state-variable-removed", where, before, after, "checkpoint", "rows_differ", why, rows=rows)
         elif not (pair.key_fits and pair.value_fits):
             answer, why, failure = _retyped(deploy, pair)
-            yield Change("state-variable-retyped", where, before, after, "checkpoint", answer, why, failure)
+            yield Altered("state-variable-retyped", where, before, after, "checkpoint", answer, why, failure)
 
 
 def _retyped(deploy: Deploy, pair: StorePair) -> tuple[Answer, str, Failure | None]:
@@ -208,10 +208,10 @@ def _spelled(schema: Json) -> str:
     return ", ".join(one.before or "" for one in unlike(schema, {"type": "struct", "fields": []}))
 
 
-def look_at_check(deploy: Deploy) -> Iterator[Change | Assumption]:
+def look_at_check(deploy: Deploy) -> Iterator[Altered | Assumption]:
     if not schemas_checked(deploy):
         why = "Spark does not compare schemas of state any more: what would be refused goes on"
-        yield Change("state-check-off", Where(), "on", "off", "query", "harmless", why)
+        yield Altered("state-check-off", Spot(), "on", "off", "query", "harmless", why)
 
 
 _KEEP = ("keep-old-shape", "new-query-beside", "start-state-anew", "old-code-first")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ckpttool.deploy import Checked
-from ckpttool.laws.changes.base import WORST_LAST, Change
+from ckpttool.laws.changes.base import WORST_LAST, Altered
 from ckpttool.laws.changes.judge import law_of
 from ckpttool.laws.changes.ways import WAYS_OUT
 from ckpttool.laws.given import Given, meant
@@ -45,7 +45,7 @@ def _fields(checked: Checked, query: Query, described: Description, was: Descrip
     }
 
 
-def _change_fields(checked: Checked, change: Change) -> Fields:
+def _change_fields(checked: Checked, change: Altered) -> Fields:
     return {
         "id": change.id,
         "where": fields_of(change.where),
@@ -124,7 +124,7 @@ def _refusal(checked: Checked) -> str:
     return f" {where[error.phase]}: {error.condition or error.class_name}"
 
 
-def _worst(checked: Checked) -> Change | None:
+def _worst(checked: Checked) -> Altered | None:
     left = [change for change in checked.changes.found if change.answer != "harmless"]
     return max(left, key=lambda one: WORST_LAST.index(one.answer), default=None)
 

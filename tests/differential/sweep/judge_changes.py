@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from ckpttool import load_checkpoint, open_store
 from ckpttool.api import look_at_states
 from ckpttool.diagnosis import Diagnosis, diagnose
-from ckpttool.laws.changes.judge import Changes, Verdict, verdict_on
+from ckpttool.laws.changes.judge import QueryChanges, Verdict, verdict_on
 from ckpttool.query.from_checkpoint import query_of as query_of_checkpoint
 from ckpttool.query.from_spark import query_of
 from ckpttool.query.model import Query
@@ -53,7 +53,7 @@ class Judged:
         return what_became(self.case)
 
     @property
-    def changes(self) -> Changes:
+    def changes(self) -> QueryChanges:
         changes = self.outlook.changes
         assert changes
         return changes

@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ckpttool.laws.changes.base import Change, Deploy
-from ckpttool.laws.changes.judge import Changes, judge_changes
+from ckpttool.laws.changes.base import Altered, Deploy
+from ckpttool.laws.changes.judge import QueryChanges, judge_changes
 from ckpttool.model import Json
 from ckpttool.query.from_checkpoint import NOT_TOLD
 from ckpttool.query.model import (
@@ -89,11 +89,11 @@ def held(query: Query = QUERY) -> Query:
     )  # fmt: skip
 
 
-def judged(new: Query, before: Query = QUERY, release: Release = NEW, *, with_was: bool = True) -> Changes:
+def judged(new: Query, before: Query = QUERY, release: Release = NEW, *, with_was: bool = True) -> QueryChanges:
     return judge_changes(Deploy(new, held(before), release, before if with_was else None))
 
 
-def only(changes: Changes, *ids: str) -> list[Change]:
+def only(changes: QueryChanges, *ids: str) -> list[Altered]:
     """Those, and no others are there but what says no more than that something is another."""
     told = [change for change in changes.found if change.id not in ("plan-changed",)]
     assert [change.id for change in told] == list(ids)
