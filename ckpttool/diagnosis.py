@@ -20,7 +20,6 @@ from ckpttool.errors import Refused, exit_code
 from ckpttool.laws.afterwards import Afterwards, afterwards
 from ckpttool.laws.base import Law, finding_of
 from ckpttool.laws.book import told_by_files
-from ckpttool.laws.file_place import OUT_OF_PLACE
 from ckpttool.laws.given import Given, not_advised_again
 from ckpttool.laws.given import answers as answer_given
 from ckpttool.laws.known_bugs import with_causes
@@ -223,7 +222,11 @@ def predict(scene: Scene) -> Restart:
 
 
 def _predict(scene: Scene, sources: _Sources) -> Restart:
-    restart = _changed(scene, predict_restart(scene))
+    restart = predict_restart(scene)
+    if scene.query is not None:
+        from ckpttool.laws.changes.judge import as_changed
+
+        restart = as_changed(scene, restart)
     restart = replace(restart, assumes=(*restart.assumes, *_more_assumed(scene)))
     if restart.outcome == "replay" and scene.inputs:
         restart = replace(restart, sources=tuple(_counted(scene, restart)))
@@ -238,23 +241,6 @@ def _predict(scene: Scene, sources: _Sources) -> Restart:
     if source:
         return stopped(restart, source, sources.law)
     return stopped(restart, at_sinks, law) if at_sinks else restart
-
-
-def _changed(scene: Scene, restart: Restart) -> Restart:
-    """A query that is described, and that Spark refuses on what the checkpoint holds, if it comes to that first. The
-    number of sources is compared before any of them is asked for a range."""
-    if scene.query is None:
-        return restart
-    from ckpttool.laws.changes.judge import deploy_of, judge_changes
-
-    deploy = deploy_of(scene)
-    refusal = judge_changes(deploy).refusal if deploy else None
-    if refusal is None:
-        return restart
-    if restart.error and restart.law and restart.error.phase == refusal.phase == "init":
-        return stopped(restart, refusal) if restart.law.id == OUT_OF_PLACE else restart
-    is_later = restart.error is not None and PHASES.index(restart.error.phase) < PHASES.index(refusal.phase)
-    return restart if is_later else stopped(restart, refusal)
 
 
 def _counted(scene: Scene, restart: Restart) -> Iterator[SourceRange]:

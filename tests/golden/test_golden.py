@@ -31,6 +31,7 @@ EXPECTED = Path(__file__).parent / "expected"
 KNOWN_BAD = Path(__file__).parents[1] / "known_bad"
 CRASH_TESTS, SCAN = "crash-test-report", "scan"
 APPLY, PLAN, WISHES, MOVED = "apply", "plan.json", "plan", "moved"
+CHECKED = "check-change"
 # Their state is in RocksDB's tables alone, which RocksDB reads.
 IN_TABLES = ("3.5.7-dedup-rocksdb-sound", "4.2.0-dedup-rocksdb-sound")
 SAMPLES = [pytest.param(name, marks=[pytest.mark.extras] * (name in IN_TABLES)) for name in sample_names()]
@@ -150,7 +151,7 @@ def test_what_is_said_of_changed_queries_is_as_reviewed(form: str, suffix: str, 
         outcome = run_ckpt(*command, cwd=place)
         told = outcome.out.replace(f'"ckpt_version": "{ckpttool.__version__}"', '"ckpt_version": "X"')
         said.append(f"$ ckpt {' '.join(command)}\n{told}{outcome.err}(exit status {outcome.code})\n")
-    compare(EXPECTED / f"check-change.{suffix}", "\n".join(said))
+    compare(EXPECTED / f"{CHECKED}.{suffix}", "\n".join(said))
 
 
 def described_as(spark: str, case: str) -> Description:
@@ -283,4 +284,12 @@ def compare(path: Path, actual: str) -> None:
 
 
 def test_no_golden_file_outlives_its_sample() -> None:
-    assert {path.stem for path in EXPECTED.iterdir()} == {*sample_names(), CRASH_TESTS, SCAN, APPLY, WISHES, MOVED}
+    assert {path.stem for path in EXPECTED.iterdir()} == {
+        *sample_names(),
+        CRASH_TESTS,
+        SCAN,
+        APPLY,
+        WISHES,
+        MOVED,
+        CHECKED,
+    }

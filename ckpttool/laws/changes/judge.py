@@ -10,7 +10,8 @@ from msgspec import Struct
 from ckpttool.laws.changes import event_time, operators, output, sources, state
 from ckpttool.laws.changes.base import WORST_LAST, Altered, Assumption, ChangeLaw, Deploy, Look
 from ckpttool.laws.changes.output import refusal_of_start
-from ckpttool.laws.restart import Restart
+from ckpttool.laws.file_place import OUT_OF_PLACE
+from ckpttool.laws.restart import Restart, stopped
 from ckpttool.query.from_checkpoint import query_of
 from ckpttool.scene.scene import PHASES, Failure, Scene
 
@@ -65,6 +66,19 @@ def judge_changes(deploy: Deploy) -> QueryChanges:
     refusals = [one.spark for one in found if one.spark]
     start = refusal_of_start(deploy)
     return QueryChanges(deploy, found, tuple(assumes), _first([*([start] if start else []), *refusals]))
+
+
+def as_changed(scene: Scene, restart: Restart) -> Restart:
+    """The restart, if Spark refuses the changed query before it comes to whatever else stops it. How many sources there
+    are is compared before any of them is asked for a range."""
+    deploy = deploy_of(scene)
+    refusal = judge_changes(deploy).refusal if deploy else None
+    if refusal is None:
+        return restart
+    if restart.error and restart.law and restart.error.phase == refusal.phase == "init":
+        return stopped(restart, refusal) if restart.law.id == OUT_OF_PLACE else restart
+    is_later = restart.error is not None and PHASES.index(restart.error.phase) < PHASES.index(refusal.phase)
+    return restart if is_later else stopped(restart, refusal)
 
 
 def _looked(deploy: Deploy) -> Iterator[Altered | Assumption]:
