@@ -39,7 +39,7 @@ COMMANDS = {
     "files": ("ckpttool.cli.files:files", "Say of input files whether a source has read them."),
     "check-change": (
         "ckpttool.cli.check_change:check_change",
-        "Say whether a changed query may be started on a checkpoint.",
+        "Say whether a changed query may be started on a checkpoint, and what becomes of the rows.",
     ),
     "query": ("ckpttool.cli.query:query", "Say what a streaming query is, without starting it."),
     "kafka": ("ckpttool.cli.kafka:kafka", "Compare the query's Kafka sources with their brokers."),
