@@ -76,8 +76,9 @@ class SinkEvidence(Struct, frozen=True):
     it. `writes` ascend and are all that happened since `seen_from_ms` (0: ever; None: since nobody knows when).
     `incomplete`: why entries may be missing from `ledger`. `forgets`: entries vanish with time even for Spark;
     after `retention_ms` where that is what limits them. `names`: the file sink's log; `log_gone`: it is not there any
-    more. `gap`: a commit that the table's log lacks. `features`: what a Delta table asks of its writers; None: that is
-    not known. `table_id`: a table made anew has another. `by_place`: an Iceberg table that no catalog has to find."""
+    more; `was_table`: or these files are what a Delta table has left, which names them in the same way. `gap`: a commit
+    that the table's log lacks. `features`: what a Delta table asks of its writers; None: that is not known. `table_id`:
+    a table made anew has another. `by_place`: an Iceberg table that no catalog has to find."""
 
     kind: SinkKind
     path: str
@@ -92,6 +93,7 @@ class SinkEvidence(Struct, frozen=True):
     retention_ms: int | None = None
     names: LogNames | None = None
     log_gone: bool = False
+    was_table: bool = False
     gap: int | None = None
     features: frozenset[str] | None = None
     is_append_only: bool = False

@@ -14,6 +14,7 @@ from ckpttool.scene.scene import Failure, Scene
 from ckpttool.scene.sinks import SinkVerdict, SinkView
 
 _IS_A_FUNCTION = "a batch function leaves no such log: if one writes here, give foreachBatch in place of its path"
+_MADE_ANEW = "the next batch makes it anew, without the rows of those before"
 _WAS_A_TABLE = "if a Delta table was here, restore its _delta_log"
 RESTORE_ENTRIES = "bring the missing entries back, or write one compact entry that lists the existing data files"
 
@@ -22,19 +23,23 @@ def _broken(view: SinkView, _: SinkVerdict, seen: Horizon) -> Iterator[Finding]:
     """Of the log; data files that are gone are told with the batches they are of."""
     if not view.sink.exists or not (view.sink.kind == "file" or view.sink.log_gone):
         return
-    if not (seen.failure or seen.unreadable) or (seen.if_files and view.logs.committed is None):
+    is_file_sink = view.sink.kind == "file"
+    if not (seen.failure or seen.unreadable) or (not is_file_sink and view.logs.committed is None):
         return
     data = {write.rows_lost for write in view.sink.writes}
     if seen.failure is None and seen.unreadable and seen.unreadable.why in data:
         return
     told = [spell_unreadable(seen.unreadable)] if seen.unreadable else []
     told += [f"batch {seen.failure.batch_id} fails: {seen.failure.why}"] if seen.failure else []
-    message = "; ".join([*([f"there is no {LOG}, nor the log of a table"] if view.sink.log_gone else []), *told])
+    gone = f"there is no {LOG}, nor the log of a table"
     path = f"{view.sink.path}/{LOG}"
-    if seen.if_files:
-        message = f"if a file sink writes here: {message}"
+    if not is_file_sink:
+        message = f"if a file sink writes here: {'; '.join([gone, *told])}"
         yield Finding("spark-metadata-missing-or-moved", "warning", path, message, next_step=_IS_A_FUNCTION)
         return
+    message = "; ".join([*([gone] if view.sink.log_gone else []), *told])
+    if view.sink.was_table:
+        message = f"{gone}. If a file sink writes here, {'; '.join(told)}. If a Delta table was here, {_MADE_ANEW}"
     step = f"{RESTORE_ENTRIES}; {_WAS_A_TABLE}; {_IS_A_FUNCTION}" if view.sink.log_gone else RESTORE_ENTRIES
     yield Finding("spark-metadata-missing-or-moved", "error", path, message, next_step=step)
 

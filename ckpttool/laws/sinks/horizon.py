@@ -78,7 +78,9 @@ def _of_files(view: SinkView, seen: Horizon, release: Release, setting: int) -> 
             break
         names = with_entry(names, batch, interval)
         unreadable = unreadable or _log_unreadable(view, names, interval, batch) or _in_two_places(view, batch)
-    return replace(seen, failure=failure, unreadable=unreadable, if_files=view.sink.kind != "file")
+    return replace(
+        seen, failure=failure, unreadable=unreadable, if_files=view.sink.kind != "file" or view.sink.was_table
+    )
 
 
 def what_stops(view: SinkView, release: Release, setting: int = DEFAULT_COMPACT_INTERVAL) -> Failure | None:

@@ -17,7 +17,7 @@ from ckpttool.formats.limits import Room
 from ckpttool.formats.names import parse_log_names, parse_long, without_directories
 from ckpttool.model import Finding, LogNames, SinkFileEntry
 from ckpttool.scene.compaction import LOG
-from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkWrite
+from ckpttool.scene.sinks import LedgerEntry, SinkEvidence, SinkKind, SinkWrite
 from ckpttool.storage.store import Store, is_directory
 from ckpttool.storage.urls import is_local
 from ckpttool.words import quote
@@ -55,9 +55,14 @@ def without_log(store: Store, path: str, output: Collection[str]) -> SinkEvidenc
     """An output whose log is gone, if it is one. A file sink names its files as a batch does, perhaps in partitions,
     but leaves no `_SUCCESS` beside them; where there is one, an ordinary write may have made all of it."""
     partition = next((name for name in sorted(output) if _PARTITION.fullmatch(name)), None)
-    if not any(map(_PART.fullmatch, output)) and not (partition and any(map(_PART.fullmatch, store.list(partition)))):
+    parts = [name for name in output if _PART.fullmatch(name)]
+    if not parts and partition:
+        parts = [name for name in store.list(partition) if _PART.fullmatch(name)]
+    if not parts:
         return None
-    return SinkEvidence("unknown" if _SUCCESS in output else "file", path, names=LogNames(), log_gone=True)
+    was_table = any(name.endswith(".parquet") for name in parts)
+    kind: SinkKind = "unknown" if _SUCCESS in output else "file"
+    return SinkEvidence(kind, path, names=LogNames(), log_gone=True, was_table=was_table)
 
 
 def last_batch(names: LogNames) -> int | None:

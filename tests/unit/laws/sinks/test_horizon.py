@@ -55,6 +55,17 @@ def test_what_may_be_a_file_sinks_is_said_to_be_so_only_then(taken: SinkEvidence
     assert "if a file sink writes here" in "".join(one.message for one in judge_sink(SinkView(taken, at(6))).findings)
 
 
+def test_parquet_without_a_log_harms_readers_whether_a_file_sink_or_a_table_was_there() -> None:
+    taken = replace(LOG_GONE, was_table=True)
+    assert seen(taken, at(6)).if_files
+    assert said(taken, at(6)) == ("written", ["spark-metadata-missing-or-moved error"])
+    [told] = judge_sink(SinkView(taken, at(6))).findings
+    assert "If a file sink writes here, readers fail from batch 6 on" in told.message
+    assert told.message.endswith(
+        "If a Delta table was here, the next batch makes it anew, without the rows of those before"
+    )
+
+
 def test_an_ordinary_output_is_no_alarm() -> None:
     assert said(replace(LOG_GONE, kind="unknown"), at(6)) == ("written", ["spark-metadata-missing-or-moved warning"])
     assert said(replace(LOG_GONE, kind="unknown"), FRESH) == ("unknown", [])

@@ -36,9 +36,16 @@ def test_a_directory_that_holds_no_record(tmp_path: Path) -> None:
 
 def test_files_of_a_batch_function_that_numbers_its_writes_are_what_a_table_has_left(tmp_path: Path) -> None:
     (tmp_path / "part-00000-8a1c0d5e-0000-4000-8000-000000000000-c000.snappy.parquet").touch()
-    assert load_sink(str(tmp_path), query_id=Q).log_gone
+    found = load_sink(str(tmp_path), query_id=Q)
+    assert (found.kind, found.log_gone, found.was_table) == ("file", True, True)
     left = load_sink(str(tmp_path), query_id=Q, txn_app_id="my-job")
     assert (left.exists, left.key, left.key_given, left.log_gone) == (False, "my-job", True, False)
+
+
+def test_files_of_json_are_of_no_table(tmp_path: Path) -> None:
+    (tmp_path / "part-00000-8a1c0d5e-0000-4000-8000-000000000000-c000.json").touch()
+    found = load_sink(str(tmp_path), query_id=Q)
+    assert (found.kind, found.log_gone, found.was_table) == ("file", True, False)
 
 
 class Unreachable(LocalStore):
