@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ckpttool.diagnosis import Diagnosis, diagnose
 from ckpttool.errors import NotFound
-from ckpttool.laws.restart import choose_release, possible_releases
+from ckpttool.laws.restart import Choice, choose_release, possible_releases
 from ckpttool.model import Checkpoint, Finding
 from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
 from ckpttool.reading.needed_state import asks_for_state, load_state_at
@@ -147,16 +147,10 @@ def _plan(
 ) -> tuple[Diagnosis, Plan]:
     """`seen`: the sinks, where they were looked at already."""
     from ckpttool.plan import plan_recovery, with_options
-    from ckpttool.query.started import options_of, trigger_of
     from ckpttool.reading.inputs import load_inputs
 
     evidence = gather_evidence(loaded)
-    release, chosen = choose_release(evidence, restarted.release)
-    named = restarted.release is not None
-    trigger, options = restarted.trigger, restarted.options
-    if restarted.query is not None:
-        trigger, options = trigger or trigger_of(restarted.query), {**options_of(restarted.query), **options}
-    start = Start(release, trigger, restarted.conf, options, is_named=named)
+    start, chosen = start_of(evidence, restarted)
     sinks = look_at_sinks(evidence, restarted, doors) if seen is None else seen
     scene = Scene(evidence, start, sinks=tuple(sinks), now_ms=now_ms, query=restarted.query, was=restarted.was)
     scene = replace(scene, states=look_at_states(store, scene, mode, restarted.wish))
@@ -173,6 +167,17 @@ def _plan(
         return replace(after, inputs=load_inputs(after, doors)) if is_read else after
 
     return diagnosis, with_options(plan, look_again, has_to_go_on=moves_inputs)
+
+
+def start_of(evidence: Evidence, restarted: Restarted) -> tuple[Start, Choice]:
+    """And how it came to the release. What was said counts before what a description of the query says."""
+    from ckpttool.query.started import options_of, trigger_of
+
+    release, chosen = choose_release(evidence, restarted.release)
+    trigger, options, query = restarted.trigger, restarted.options, restarted.query
+    if query is not None:
+        trigger, options = trigger or trigger_of(query), {**options_of(query), **options}
+    return Start(release, trigger, restarted.conf, options, is_named=restarted.release is not None), chosen
 
 
 def _reads_otherwise(before: Scene, after: Scene) -> bool:

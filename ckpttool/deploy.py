@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ckpttool.api import Restarted, plan_restart
-from ckpttool.diagnosis import Diagnosis
-from ckpttool.errors import exit_code
+from ckpttool.api import Restarted, plan_restart, start_of
+from ckpttool.diagnosis import Diagnosis, diagnose
+from ckpttool.errors import CkptError, Refused, exit_code
+from ckpttool.formats.limits import PIECE_BYTES
 from ckpttool.laws.changes.base import Altered, Deploy
 from ckpttool.laws.changes.judge import QueryChanges, Verdict, judge_changes, verdict_on
+from ckpttool.laws.given import Given, answers_of_query
+from ckpttool.laws.restart import Restart
+from ckpttool.model import Checkpoint
 from ckpttool.plan import Plan
 from ckpttool.query.model import Query
+from ckpttool.query.saved import meant_for, parse_description, split_pick
 from ckpttool.releases import NEWEST
-from ckpttool.storage.store import Store
+from ckpttool.scene.evidence import gather_evidence
+from ckpttool.scene.scene import Scene
 
 # What an answer ends with, where several count: the one that comes first.
 _FIRST = (2, 6, 1, 5, 3, 0)
@@ -24,17 +31,33 @@ _FIRST = (2, 6, 1, 5, 3, 0)
 
 class Checked(Struct, frozen=True):
     """`diagnosis`, `plan`: of the checkpoint under the new query; None where a description of it is all there is.
-    `accept`: changes that are meant, by id, and by where if only one of them is. `strict`: nothing may be assumed."""
+    `accept`: changes that are meant, by id, and by where if only one of them is. `strict`: nothing may be assumed.
+    `typed`: options that were given besides."""
 
-    changes: QueryChanges
+    judged: QueryChanges
     diagnosis: Diagnosis | None = None
     plan: Plan | None = None
     accept: Sequence[str] = ()
     strict: bool = False
+    typed: Mapping[str, str] = {}
 
     @property
     def verdict(self) -> Verdict:
-        return verdict_on(self.changes, self.diagnosis.prediction) if self.diagnosis else self.changes.verdict
+        return verdict_on(self.judged, self.diagnosis.prediction) if self.diagnosis else self.judged.verdict
+
+    @property
+    def changes(self) -> tuple[Altered, ...]:
+        return self.judged.found
+
+    @property
+    def restart(self) -> Restart | None:
+        return self.diagnosis.prediction if self.diagnosis else None
+
+    @property
+    def given(self) -> tuple[Given, ...]:
+        """What becomes of each option and setting of the query, and of what was given besides."""
+        scene = self.diagnosis.scene if self.diagnosis else None
+        return tuple(answers_of_query(scene, self.judged.deploy.new, self.typed)) if scene else ()
 
     def is_accepted(self, change: Altered) -> bool:
         """Somebody said that it is meant; nobody can mean what Spark refuses."""
@@ -45,48 +68,88 @@ class Checked(Struct, frozen=True):
     @property
     def left(self) -> Verdict:
         """The verdict without the changes that are meant."""
-        found = tuple(change for change in self.changes.found if not self.is_accepted(change))
-        return replace(self, changes=replace(self.changes, found=found)).verdict
+        found = tuple(change for change in self.changes if not self.is_accepted(change))
+        return replace(self, judged=replace(self.judged, found=found)).verdict
 
     @property
     def exit_code(self) -> int:
         left = self.left
-        unknown = left == "unknown" or (self.strict and bool(self.changes.assumes))
+        unknown = left == "unknown" or (self.strict and bool(self.judged.assumes))
         own = exit_code(wrong=left in ("refused", "rows_differ"), unknown=unknown)
         theirs = self.diagnosis.exit_code if self.diagnosis else 0
         return min(own, theirs, key=_FIRST.index)
 
+    @property
+    def text(self) -> str:
+        """As `ckpt check-change` shows it."""
+        from ckpttool.report.views.check_change import as_text
+
+        return as_text(self)
+
+    def assert_accepted(self, accept: Sequence[str] = ()) -> None:
+        """Raises ChangeRefused, unless what is left is accepted."""
+        checked = replace(self, accept=(*self.accept, *accept))
+        if checked.left != "accepted" or (checked.strict and checked.judged.assumes):
+            raise ChangeRefused(checked)
+
+
+class ChangeRefused(CkptError):
+    """A query that may not be started on this checkpoint. `change`: why."""
+
+    exit_code = 1
+
+    def __init__(self, change: Checked) -> None:
+        lines = change.text.split("\n")
+        super().__init__(lines[0], lines[1].strip())
+        self.change = change
+
+    def __str__(self) -> str:
+        return self.change.text
+
 
 def check_change(
-    checkpoint: str,
-    query: Query,
-    was: Query | None = None,
+    checkpoint: str | Checkpoint | Query,
+    query: Query | str,
+    was: Query | str | None = None,
     *,
     restarted: Restarted | None = None,
     storage_options: Mapping[str, str] | None = None,
     accept: Sequence[str] = (),
     strict: bool = False,
-    store: Store | None = None,
     now_ms: int | None = None,
 ) -> Checked:
-    """`restarted`: what the restart is given besides. Nothing is written, and no JVM is asked."""
-    given = replace(restarted or Restarted(), query=query, was=was)
-    now = int(time.time() * 1000) if now_ms is None else now_ms
-    diagnosis, plan = plan_restart(checkpoint, given, storage_options, now_ms=now, store=store)
+    """`checkpoint`: its URL, what was loaded of it, or a description of it. `query`, `was`: descriptions, or the
+    files of saved ones, with `::NAME` for one of several. `restarted`: what the restart is given besides. Nothing is
+    written, and no JVM is asked."""
+    url = checkpoint if isinstance(checkpoint, str) else getattr(checkpoint, "url", "")
+    new, before = _query(query, url), None if was is None else _query(was, url)
+    given = replace(restarted or Restarted(), query=new, was=before)
+    meant = {"accept": tuple(accept), "strict": strict, "typed": given.options}
+    if isinstance(checkpoint, Query) or (isinstance(checkpoint, str) and Path(split_pick(checkpoint)[0]).is_file()):
+        held = _query(checkpoint, new.checkpoint or "")
+        return Checked(judge_changes(Deploy(new, held, given.release or NEWEST, before)), **meant)  # type: ignore[arg-type]
+    plan = None
+    if isinstance(checkpoint, Checkpoint):
+        evidence = gather_evidence(checkpoint)
+        start, chosen = start_of(evidence, given)
+        diagnosis = diagnose(Scene(evidence, start, now_ms=now_ms, query=new, was=before), chosen)
+    else:
+        now = int(time.time() * 1000) if now_ms is None else now_ms
+        diagnosis, plan = plan_restart(checkpoint, given, storage_options, now_ms=now)
     changes = diagnosis.changes
     assert changes is not None  # a query is described
-    return Checked(changes, diagnosis, plan, tuple(accept), strict)
+    return Checked(changes, diagnosis, plan, **meant)  # type: ignore[arg-type]
 
 
-def check_against(
-    held: Query,
-    query: Query,
-    was: Query | None = None,
-    *,
-    restarted: Restarted | None = None,
-    accept: Sequence[str] = (),
-    strict: bool = False,
-) -> Checked:
-    """The same against a description of the checkpoint, where that itself is not at hand."""
-    release = (restarted.release if restarted else None) or NEWEST
-    return Checked(judge_changes(Deploy(query, held, release, was)), accept=tuple(accept), strict=strict)
+def _query(described: Query | str, checkpoint: str) -> Query:
+    if isinstance(described, Query):
+        return described
+    place, pick = split_pick(described)
+    with Path(place).open("rb") as file:
+        body = file.read(PIECE_BYTES + 1)
+    if len(body) > PIECE_BYTES:
+        raise Refused(f"{place} is larger than {PIECE_BYTES:,} bytes: it is no description")
+    found = meant_for(parse_description(body).queries, pick, checkpoint)
+    if found is None:
+        raise Refused(f"{place} describes several queries", f"pick one: {place}::NAME")
+    return found

@@ -14,7 +14,6 @@ from ckpttool.cli.output import Output, output_options
 
 if TYPE_CHECKING:
     from ckpttool.api import Restarted
-    from ckpttool.deploy import Checked
     from ckpttool.query.model import Description, Query
 
 
@@ -34,7 +33,7 @@ Examples:
 @evidence_options
 @partial(job_options, timeout="--job-timeout")
 @listing_option
-@output_options("check-change")
+@output_options("check-change", "github")
 @storage_options
 def check_change(path: str, output: Output, storage: dict[str, str], **given: Any) -> int:
     """Say whether a changed query may be started on a checkpoint, and what becomes of the rows.
@@ -44,13 +43,16 @@ def check_change(path: str, output: Output, storage: dict[str, str], **given: An
     a sum summed, is compared with --was; without it, it is assumed to be as it was, and named.
     Exit status 0: Spark goes on with what the new code means. 1: it refuses, or rows differ. 3: it cannot be told.
     """
+    from ckpttool.deploy import check_change
     from ckpttool.report.views.check_change import change_document
 
     described, query = _described(given["new"], path, storage, given)
     was = _described(given["was"], path, storage, given) if given["was"] else None
     _known(given["accept"])
-    checked = _check(path, query, was and was[1], storage, given, described)
-    output.show(change_document(path, checked, query, described, was and was[0]))
+    restarted = _restarted(given, described)
+    meant = {"accept": given["accept"], "strict": given["strict"]}
+    checked = check_change(path, query, was and was[1], restarted=restarted, storage_options=storage, **meant)
+    output.show(change_document(path, checked, described.origin, was and was[0].origin))
     return checked.exit_code
 
 
@@ -75,24 +77,6 @@ def _known(accept: tuple[str, ...]) -> None:
     for one in accept:
         if one.partition(":")[0] not in {law.id for law in LAWS}:
             raise click.BadParameter(f"{one!r} is no change; docs/changes.md has their ids", param_hint="--accept")
-
-
-def _check(
-    path: str, query: Query, was: Query | None, storage: dict[str, str], given: dict[str, Any], described: Description
-) -> Checked:
-    from ckpttool.cli.query import saved_at
-    from ckpttool.deploy import check_against, check_change
-    from ckpttool.query.saved import meant_for
-
-    restarted = _restarted(given, described)
-    meant = {"restarted": restarted, "accept": given["accept"], "strict": given["strict"]}
-    deployed = saved_at(path)
-    if deployed is None:
-        return check_change(path, query, was, storage_options=storage, **meant)
-    held = meant_for(deployed.queries, None, query.checkpoint or "")
-    if held is None:
-        raise click.UsageError(f"{path} describes several queries: pick one")
-    return check_against(held, query, was, **meant)
 
 
 def _restarted(given: dict[str, Any], described: Description) -> Restarted:

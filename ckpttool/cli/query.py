@@ -73,14 +73,6 @@ def describe_given(place: str, storage: dict[str, str], given: dict[str, Any]) -
     return describe_text(body, place) or _job(place, given)
 
 
-def saved_at(place: str) -> Description | None:
-    """What was saved there, if that is a file."""
-    from ckpttool.query.saved import parse_description
-
-    body = _file(place)
-    return None if body is None else parse_description(body)
-
-
 def _file(place: str) -> bytes | None:
     from ckpttool.errors import Refused, Unavailable
     from ckpttool.formats.limits import PIECE_BYTES

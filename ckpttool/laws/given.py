@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,12 +18,16 @@ from ckpttool.releases import Release, since, spell_release
 from ckpttool.scene.scene import Scene, Start
 from ckpttool.words import enumerated, shown
 
+if TYPE_CHECKING:
+    from ckpttool.query.model import Query
+
 Kind = Literal["option", "conf"]
 Answer = Literal["taken", "pinned", "ignored", "unknown"]
 
 
 class Given(Struct, frozen=True):
-    """`value`: as it may be shown. `by`: who takes it, or what overrules it, or why nobody does."""
+    """`value`: as it may be shown. `by`: who takes it, or what overrules it, or why nobody does. `effective`: what is
+    in force in its place. `source`: of which one it is an option; None: of whichever has such an option."""
 
     kind: Kind
     key: str
@@ -31,6 +35,8 @@ class Given(Struct, frozen=True):
     answer: Answer
     by: str
     finding: Finding | None = None
+    effective: str | None = None
+    source: int | None = None
 
 
 def answers(scene: Scene) -> tuple[Given, ...]:
@@ -39,6 +45,19 @@ def answers(scene: Scene) -> tuple[Given, ...]:
         return ()
     settings = (_of_setting(scene, key, value) for key, value in scene.start.conf.items())
     return (*settings, *(_of_option(scene, key, value) for key, value in scene.start.options.items()))
+
+
+def answers_of_query(scene: Scene, query: Query, typed: Mapping[str, str]) -> Iterator[Given]:
+    """Of a described query: what was typed besides, the options of each source, and those of its settings in the place
+    of which the checkpoint pins another value. `typed`: options."""
+    start = scene.start
+    yield from answers(replace(scene, start=replace(start, options=typed)))
+    for source in query.sources:
+        of_source = replace(scene, start=replace(start, options=source.options, conf={}))
+        yield from (replace(one, source=source.index) for one in answers(of_source) if one.key not in typed)
+    settings = {key: value for key, value in query.conf.items() if key not in start.conf}
+    of_session = answers(replace(scene, start=replace(start, options={}, conf=settings)))
+    yield from (one for one in of_session if one.answer == "pinned" and one.finding)
 
 
 def meant(kind: Kind, key: str) -> str | None:
@@ -120,7 +139,7 @@ def _of_setting(scene: Scene, key: str, value: str) -> Given:
 
     if overruled := _pinned(scene, key):
         path, forced = overruled
-        return Given("conf", key, value, "pinned", path, _told_pinned(key, value, path, forced))
+        return Given("conf", key, value, "pinned", path, _told_pinned(key, value, path, forced), forced)
     if why := _switched_off(scene, key):
         told = _told("conf-pinned", "warning", f"{key} = {shown(value)} was given, and {why}", "leave it out")
         changes = value.strip().lower() == "true"

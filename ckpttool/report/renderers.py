@@ -24,6 +24,7 @@ OF_SOME = {
     "csv": "ckpttool.report.csv",
     "csv-as-is": "ckpttool.report.csv_as_is",
     "table": "ckpttool.report.text",
+    "github": "ckpttool.report.github",
     "junit": "ckpttool.harness.junit",
     "prometheus": "ckpttool.report.prometheus",
 }

@@ -9,9 +9,12 @@ from ckpttool.laws.changes.base import WORST_LAST, Altered
 from ckpttool.laws.changes.judge import law_of
 from ckpttool.laws.changes.ways import WAYS_OUT
 from ckpttool.laws.given import Given, meant
-from ckpttool.query.model import Description, Query, fields_of
+from ckpttool.query.model import DescribedFrom, fields_of
 from ckpttool.releases import spell_release
 from ckpttool.report.document import Block, Document, Fields, Findings, Line, Section, Table, Tone, Toned
+from ckpttool.report.github import Annotation, Level
+from ckpttool.report.renderers import render
+from ckpttool.report.style import plain
 from ckpttool.report.views.findings import failure_fields, findings_fields
 from ckpttool.report.views.plan_recovery import option_fields, option_lines, restart_fields, spark_fields
 
@@ -19,25 +22,54 @@ _TONES: dict[str, Tone] = {"accepted": "good", "harmless": "good", "unknown": "n
 
 
 def change_document(
-    place: str, checked: Checked, query: Query, described: Description, was: Description | None
+    place: str, checked: Checked, described: DescribedFrom | None = None, was: DescribedFrom | None = None
 ) -> Document:
+    """`described`, `was`: what the queries were described from."""
+
     def data() -> Fields:
-        return _fields(checked, query, described, was)
+        return _fields(checked, described, was)
 
-    return Document("check-change", place, data, lambda: _sections(checked, query))
+    own = {"github": tuple(_annotations(checked))}
+    return Document("check-change", place, data, lambda: _sections(checked), own=own)
 
 
-def _fields(checked: Checked, query: Query, described: Description, was: Description | None) -> Fields:
-    diagnosis, plan, changes = checked.diagnosis, checked.plan, checked.changes
+def as_text(checked: Checked) -> str:
+    return "".join(map(str, render(change_document("", checked), "text", plain)))
+
+
+def _annotations(checked: Checked) -> Iterator[Annotation]:
+    """Where the query is started: the verdict, and each change that is not harmless, or somebody means."""
+    file, _, line = (checked.judged.deploy.new.where or "").rpartition(":")
+    place = (file or None, int(line) if line.isascii() and line.isdecimal() else None)
+    levels: dict[str, Level] = {"accepted": "notice", "harmless": "notice", "unknown": "warning"}
+    verdict, to_do = ("".join(_texts(one)) for one in (_verdict(checked), _to_do(checked)))
+    level = levels.get(checked.left, "error")
+    yield Annotation(level, *place, "ckpt check-change", f"{verdict} {to_do.strip()}")
+    for change in checked.changes:
+        if change.answer != "harmless":
+            meant = checked.is_accepted(change)
+            text = f"{change.before or 'nothing'} -> {change.after or 'nothing'}: {change.why}"
+            level = "notice" if meant else levels.get(change.answer, "error")
+            yield Annotation(level, *place, f"{change.id} {change.where}", text)
+
+
+def _texts(line: Line) -> Iterator[str]:
+    parts = line if isinstance(line, tuple) else (line,)
+    yield from (part.text if isinstance(part, Toned) else part for part in parts)
+
+
+def _fields(checked: Checked, described: DescribedFrom | None, was: DescribedFrom | None) -> Fields:
+    query = checked.judged.deploy.new
+    diagnosis, plan, changes = checked.diagnosis, checked.plan, checked.judged
     release = {"assumed": spell_release(changes.deploy.release), "why": "given", "possible": []}
     return {
         "spark_version": spark_fields(diagnosis) if diagnosis else release,
-        "query": {"name": query.name, "where": query.where, "from": fields_of(described.origin)},
-        "was": was and {"from": fields_of(was.origin)},
+        "query": {"name": query.name, "where": query.where, "from": described and fields_of(described)},
+        "was": was and {"from": fields_of(was)},
         "verdict": checked.verdict,
         "restart": restart_fields(diagnosis.prediction) if diagnosis else None,
         "changes": [_change_fields(checked, change) for change in changes.found],
-        "given": [_given_fields(one) for one in diagnosis.given] if diagnosis else [],
+        "given": [_given_fields(one) for one in checked.given],
         "assumes": list(changes.assumes),
         "not_told": list(changes.not_told),
         "findings": findings_fields(diagnosis.findings) if diagnosis else [],
@@ -64,9 +96,11 @@ def _change_fields(checked: Checked, change: Altered) -> Fields:
 def _given_fields(one: Given) -> Fields:
     return {
         "what": one.kind,
+        "source": one.source,
         "key": one.key,
         "value": one.value,
         "answer": one.answer,
+        "effective": one.effective,
         "by": one.by,
         "meant": meant(one.kind, one.key) if one.answer == "unknown" else None,
     }
@@ -75,25 +109,25 @@ def _given_fields(one: Given) -> Fields:
 # -- for people --------------------------------------------------------------------------------------------------------
 
 
-def _sections(checked: Checked, query: Query) -> Iterator[Section]:
-    changes, diagnosis, plan = checked.changes, checked.diagnosis, checked.plan
+def _sections(checked: Checked) -> Iterator[Section]:
+    changes, diagnosis, plan = checked.judged, checked.diagnosis, checked.plan
     yield [_verdict(checked), _to_do(checked)]
     if changes.found:
         yield list(_table(checked))
     if diagnosis:
-        yield [(f"Given --{one.kind} {one.key}: ", one.answer, f" ({one.by})") for one in diagnosis.given]
+        yield list(_given(checked))
         yield [Findings(diagnosis.findings)]
     yield list(_ways_out(checked))
     if plan:
         yield option_lines(plan)
-    yield list(_left_open(checked, query))
+    yield list(_left_open(checked))
 
 
 def _verdict(checked: Checked) -> Line:
-    spark = f"Spark {spell_release(checked.changes.deploy.release)}"
+    spark = f"Spark {spell_release(checked.judged.deploy.release)}"
     verdict = checked.verdict
     if verdict == "accepted":
-        as_far = ", as far as the checkpoint tells" if checked.changes.assumes else ""
+        as_far = ", as far as the checkpoint tells" if checked.judged.assumes else ""
         return f"{spark} ", Toned("takes this query", "good"), f"{_goes_on(checked)}{as_far}."
     worst = _worst(checked)
     if verdict == "refused":
@@ -115,7 +149,7 @@ def _goes_on(checked: Checked) -> str:
 def _refusal(checked: Checked) -> str:
     """Where, and with what; the restart may fail for reasons of its own."""
     error = checked.diagnosis.prediction.error if checked.diagnosis else None
-    error = error or checked.changes.refusal
+    error = error or checked.judged.refusal
     if error is None:
         worst = _worst(checked)
         return f": {worst.why}" if worst else ""
@@ -125,7 +159,7 @@ def _refusal(checked: Checked) -> str:
 
 
 def _worst(checked: Checked) -> Altered | None:
-    left = [change for change in checked.changes.found if change.answer != "harmless"]
+    left = [change for change in checked.judged.found if change.answer != "harmless"]
     return max(left, key=lambda one: WORST_LAST.index(one.answer), default=None)
 
 
@@ -136,7 +170,7 @@ def _to_do(checked: Checked) -> Line:
         return f"  {WAYS_OUT[ways[0]]}." if ways else f"  {worst.why}."
     if checked.verdict == "refused":
         return "  The checkpoint would stop the old query as well: see ckpt plan-recovery."
-    if checked.changes.assumes:
+    if checked.judged.assumes:
         return "  Give the query that wrote it with --was, and nothing of this is assumed."
     return "  There is nothing to do."
 
@@ -150,16 +184,23 @@ def _table(checked: Checked) -> Iterator[Block]:
             change.after or "",
             f"{change.answer.replace('_', ' ')}{', accepted' if checked.is_accepted(change) else ''}",
         ]
-        for change in checked.changes.found
+        for change in checked.judged.found
     ]
     yield Table(["Change", "Where", "Before", "After", "Answer"], rows)
-    for why in dict.fromkeys((change.id, change.why) for change in checked.changes.found):
+    for why in dict.fromkeys((change.id, change.why) for change in checked.judged.found):
         yield f"  {why[0]}: {why[1]}"
+
+
+def _given(checked: Checked) -> Iterator[Line]:
+    for one in checked.given:
+        of = f"source {one.source}: {one.key}" if one.source is not None else f"--{one.kind} {one.key}"
+        stays = f", {one.effective} stays" if one.effective else ""
+        yield f"Given {of}: ", Toned(one.answer, "good" if one.answer == "taken" else "notice"), f" ({one.by}{stays})"
 
 
 def _ways_out(checked: Checked) -> Iterator[Line]:
     ways = dict.fromkeys(
-        way for change in checked.changes.found if change.answer != "harmless" for way in law_of(change).ways_out
+        way for change in checked.judged.found if change.answer != "harmless" for way in law_of(change).ways_out
     )
     if ways:
         yield Toned("Ways out", "title")
@@ -167,8 +208,9 @@ def _ways_out(checked: Checked) -> Iterator[Line]:
         yield f"  {way}: {WAYS_OUT[way]}"
 
 
-def _left_open(checked: Checked, query: Query) -> Iterator[Line]:
-    if checked.changes.assumes:
-        yield f"Assumed: {'; '.join(checked.changes.assumes)}."
+def _left_open(checked: Checked) -> Iterator[Line]:
+    query = checked.judged.deploy.new
+    if checked.judged.assumes:
+        yield f"Assumed: {'; '.join(checked.judged.assumes)}."
     if query.not_told:
         yield f"Not told: {', '.join(query.not_told)}."

@@ -84,7 +84,7 @@ def test_a_setting_is_taken_or_pinned_or_unknown(
 
 def test_the_file_that_pins_a_setting_is_named_and_its_value(tmp_path: Path) -> None:
     found = restarted(tmp_path, "k0-10 c | k10-20 c", OLD, conf={PARTITIONS: "400"})
-    assert found.given == (Given("conf", PARTITIONS, "400", "pinned", "offsets/1", found.given[0].finding),)
+    assert found.given == (Given("conf", PARTITIONS, "400", "pinned", "offsets/1", found.given[0].finding, "200"),)
     finding = next(one for one in found.findings if one.id == "conf-pinned")
     assert finding.path == "offsets/1"
     assert finding.message == f"{PARTITIONS} = 400 was given, and this file overrules it: 200 stays"
