@@ -18,8 +18,12 @@ if TYPE_CHECKING:
     from ckpttool.api import Restarted as Restarted
     from ckpttool.api import inspect_checkpoint as inspect_checkpoint
     from ckpttool.api import plan_restart as plan_restart
+    from ckpttool.deploy import ChangeRefused as ChangeRefused
+    from ckpttool.deploy import Checked as Checked
+    from ckpttool.deploy import check_change as check_change
     from ckpttool.diagnosis import Diagnosis as Diagnosis
     from ckpttool.diagnosis import diagnose as diagnose
+    from ckpttool.guarding import guard as guard
     from ckpttool.laws.restart import Restart as Restart
     from ckpttool.plan import Plan as Plan
     from ckpttool.plan import Rewind as Rewind
@@ -42,6 +46,10 @@ _PUBLIC = {
     "open_store": "ckpttool.storage.store",
     "inspect_checkpoint": "ckpttool.api",
     "plan_restart": "ckpttool.api",
+    "check_change": "ckpttool.deploy",
+    "Checked": "ckpttool.deploy",
+    "ChangeRefused": "ckpttool.deploy",
+    "guard": "ckpttool.guarding",
     "Restarted": "ckpttool.api",
     "Rewind": "ckpttool.plan",
     "Wish": "ckpttool.plan",
@@ -56,6 +64,8 @@ _PUBLIC = {
     "parse_release": "ckpttool.releases",
 }
 __all__ = [
+    "ChangeRefused",
+    "Checked",
     "Diagnosis",
     "Evidence",
     "Plan",
@@ -66,8 +76,10 @@ __all__ = [
     "Start",
     "Wish",
     "__version__",
+    "check_change",
     "diagnose",
     "gather_evidence",
+    "guard",
     "inspect_checkpoint",
     "load_checkpoint",
     "open_checkpoint",

@@ -5,21 +5,31 @@
         crash.check()
 
 The job runs once, at the first test that needs it; each test recovers from the images of its own point.
+
+A fixture holds a query against what is deployed, and a mark makes one test for each query of a job:
+
+    @pytest.mark.ckpt_queries("jobs/orders.py")
+    def test_orders_may_be_deployed(ckpt_query, check_change):
+        check_change(ckpt_query)  # against <query>.json in the directory --ckpt-deployed
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from ckpttool.harness.judge import Judgement
+import ckpttool
 
-MARK = "ckpt_crash"
+if TYPE_CHECKING:
+    from ckpttool.deploy import Checked
+    from ckpttool.harness.judge import Judgement
+    from ckpttool.query.model import Query
+
+MARK, QUERIES = "ckpt_crash", "ckpt_queries"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -27,10 +37,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--ckpt-seed", type=int, default=1, help="what the jobs' input is made from")
     group.addoption("--ckpt-python", default="python3", help="the Python that has pyspark")
     group.addoption("--ckpt-jars", default="", help="connectors: jars with commas between them")
+    group.addoption("--ckpt-deployed", default=None, help="a directory with what is deployed, as <query>.json")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{MARK}(job): stop this job at every point of a batch; needs the fixture crash")
+    config.addinivalue_line("markers", f"{QUERIES}(job): one test for each query of this job; needs ckpt_query")
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -39,6 +51,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    _queries(metafunc)
     marker = metafunc.definition.get_closest_marker(MARK)
     if marker is None or "crash" not in metafunc.fixturenames:
         return
@@ -48,6 +61,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     job = metafunc.definition.path.parent / marker.args[0]
     points = list(stops(job_scenario(job).groups))
     metafunc.parametrize("crash", [(job, point) for point in points], ids=points, indirect=True)
+
+
+def _queries(metafunc: pytest.Metafunc) -> None:
+    marker = metafunc.definition.get_closest_marker(QUERIES)
+    if marker is None or "ckpt_query" not in metafunc.fixturenames:
+        return
+    from ckpttool.query.model import named
+
+    queries = _described(metafunc.definition.path.parent / marker.args[0], metafunc.config)
+    metafunc.parametrize("ckpt_query", queries, ids=named(queries))
 
 
 class CrashAt:
@@ -117,3 +140,63 @@ def crash(request: pytest.FixtureRequest, ckpt_sweeps: Any) -> CrashAt:
     if not judgements:
         pytest.skip(f"the job does not pass {point}")
     return CrashAt(point, request.config.getoption("--ckpt-seed"), judgements)
+
+
+# -- changed queries ---------------------------------------------------------------------------------------------------
+
+
+class ChangeCheck:
+    """Called with a query, or what it is described from: a job's file, a saved description, a writer. And with what
+    is deployed: a checkpoint, or a description of one; else that of the query's name in `--ckpt-deployed`."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+
+    def __call__(
+        self, source: Any, deployed: str | Path | None = None, *, was: Any = None, accept: Sequence[str] = ()
+    ) -> Checked:
+        """Fails unless Spark goes on with what the query means, but for changes that are meant."""
+        __tracebackhide__ = True
+        query, before = self._one(source), None if was is None else self._one(was)
+        checked = ckpttool.check_change(str(deployed or self._deployed(query)), query, before, accept=accept)
+        if checked.left != "accepted":
+            pytest.fail(checked.text, pytrace=False)
+        return checked
+
+    def _one(self, source: Any) -> Query:
+        from ckpttool.query.model import Query, named
+
+        if isinstance(source, Query):
+            return source
+        if not isinstance(source, str | Path):
+            described: Query = ckpttool.describe_query(source)
+            return described
+        queries = _described(Path(source), self.config)
+        assert len(queries) == 1, f"{source} has several queries: {', '.join(named(queries))}; mark the test {QUERIES}"
+        return queries[0]
+
+    def _deployed(self, query: Query) -> Path:
+        folder = self.config.getoption("--ckpt-deployed")
+        assert folder, "say what is deployed, or give --ckpt-deployed DIR"
+        assert query.name, "a query without a name has no file in --ckpt-deployed"
+        return Path(folder) / f"{query.name}.json"
+
+
+def _described(place: Path, config: pytest.Config) -> list[Query]:
+    import shutil
+
+    from ckpttool.query.job import JobSettings, describe_job
+    from ckpttool.query.saved import parse_description
+
+    if place.suffix == ".json":
+        return list(parse_description(place.read_bytes()).queries)
+    given = config.getoption("--ckpt-python")
+    description, failed = describe_job(place, JobSettings(python=Path(shutil.which(given) or given)))
+    assert not failed, f"{place} failed {failed}"
+    return list(description.queries)
+
+
+@pytest.fixture
+def check_change(request: pytest.FixtureRequest) -> ChangeCheck:
+    """Holds a query against what is deployed."""
+    return ChangeCheck(request.config)

@@ -59,7 +59,7 @@ LAYERS = (
     Layer(("apply",), "the files of a checkpoint and of its sinks, which nobody else changes"),
     Layer(tuple(f"harness.{name}" for name in PURE_OF_HARNESS), "recorded histories", pure=True),
     Layer(("harness", "query", "spark"), "processes and JVMs; only `spark` and the jobs that ship import pyspark"),
-    Layer(("cli", "pytest_plugin", ""), "everything; commands import their work inside the command"),
+    Layer(("cli", "guarding", "pytest_plugin", ""), "everything; commands import their work inside the command"),
 )
 
 

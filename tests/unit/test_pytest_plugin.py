@@ -8,6 +8,8 @@ from msgspec.structs import replace
 from ckpttool.harness.judge import judge_case
 from ckpttool.pytest_plugin import CrashAt
 from tests.history_builders import Shape, sound_history
+from tests.unit.cli.test_check_change import saved
+from tests.unit.laws.changes.queries import QUERY, held
 
 pytest_plugins = ["pytester"]
 
@@ -49,3 +51,24 @@ def test_every_crash_at_the_point_has_to_be_sound() -> None:
     with pytest.raises(AssertionError, match=r"^invalid: .*seed 5, image /images/9\)") as failed:
         CrashAt("offset-log-end", 5, [sound, replace(lost, case=replace(lost.case, image="/images/9"))]).check()
     assert lost.anomalies[0].message in str(failed.value)
+
+
+DEPLOY = """
+import pytest
+
+@pytest.mark.ckpt_queries("jobs.json")
+def test_it_may_be_deployed(ckpt_query, check_change):
+    check_change(ckpt_query, was="jobs.json", accept=["query-renamed"])
+"""
+
+
+def test_each_query_of_a_job_is_held_against_what_is_deployed(pytester: pytest.Pytester) -> None:
+    folder = pytester.mkdir("deployed")
+    saved(folder / "orders.json", held(), form="checkpoint")
+    saved(pytester.path / "jobs.json", QUERY)
+    pytester.makepyfile(DEPLOY)
+    pytester.runpytest("--ckpt-deployed", "deployed", "-p", "no:cacheprovider").assert_outcomes(passed=1)
+    saved(folder / "orders.json", replace(held(), operators=()), form="checkpoint")
+    ran = pytester.runpytest("--ckpt-deployed", "deployed", "-p", "no:cacheprovider")
+    ran.assert_outcomes(failed=1)
+    ran.stdout.fnmatch_lines(["Spark 4.3.0 will refuse this query in the batch that comes next: *"])
