@@ -53,6 +53,8 @@ def total(rows: Iterable[int | None]) -> int | None:
 
 def cost_of(before: Scene, after: Scene) -> Cost:
     """Of the restart that `after` leads to, for somebody who stands at `before`."""
+    if _is_another_query_from_here(before, after) and not before.is_async:
+        return FREE
     restart = predict_restart(after)
     following = restart.batch_id or 0
     knowing = replace(before, sinks=after.sinks)  # what was committed counts, not what a repair says of it
@@ -69,6 +71,15 @@ def cost_of(before: Scene, after: Scene) -> Cost:
     if before.is_async or before.evidence.mode == "async":
         cost += _unrecorded(knowing)
     return cost + Cost(0, 0, None) if _has_forgotten_files(before, after) else cost
+
+
+def _is_another_query_from_here(before: Scene, after: Scene) -> bool:
+    """Under an id of its own, its batches are none of these: it begins where this one stands."""
+    if after.root == before.root or after.is_replay or before.is_replay:
+        return False
+    metadata, entries = after.checkpoint.metadata, (before.entry(before.planned), after.entry(after.planned))
+    is_own = metadata is not None and metadata != before.checkpoint.metadata
+    return is_own and entries[0] is not None and entries[1] is not None and entries[0].sources == entries[1].sources
 
 
 def _unrecorded(knowing: Scene) -> Cost:

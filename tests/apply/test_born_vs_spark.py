@@ -52,8 +52,7 @@ CASES = (
     Born(("clone", "--new-id"), "delta", OWN, of_files(LAST, BATCHES), into="another", make=uncommitted),
     Born(("clone", "--new-id"), "file", OWN, of_files(BATCHES, BATCHES), into="another"),
     Born(("clone", "--new-id"), "windows", OWN, None, into="another"),
-    # No file tells it from a query that began anew and comes to what the table has.
-    Born(("fork",), "delta", (*OWN, "rows-twice"), everything_once(BATCHES + 1), gates=True),
+    Born(("fork",), "delta", OWN, everything_once(BATCHES + 1), gates=True),
     Born(("fork",), "delta", OWN, of_files(BATCHES, BATCHES), into="another"),
 )
 

@@ -62,6 +62,9 @@ def test_a_fork_stands_where_this_one_does(tmp_path: Path) -> None:
     option = way(wished(tmp_path, Fork(TARGET), story="k0-10 c | k10-30 c"))
     assert told(option) == ["+offsets/0", "+commits/0", "+metadata"]
     assert (option.after.planned, option.after.committed, option.after.next_id) == (0, 0, 1)
+    assert (option.rows_replayed, option.rows_lost, option.rows_duplicated) == (0, 0, 0)
+    same_table = way(wished(tmp_path / "delta", Fork(TARGET), delta(0, 1), story="k0-10 c | k10-30 c"))
+    assert [one.id for one in same_table.conditions] == ["sink-of-its-own"]
     with_files = way(wished(tmp_path / "files", Fork(TARGET)))
     assert told(with_files)[0] == f"sources/0 {TARGET}/sources/0"
 
