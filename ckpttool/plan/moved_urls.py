@@ -54,6 +54,25 @@ def with_own_urls(scene: Scene) -> Iterator[str]:
     yield from (name for name in scene.checkpoint.root_names if layout.is_schema_log(name))
 
 
+def unseen_schema_log(scene: Scene) -> str | None:
+    """Why it is not known that a Delta source's log of schemas follows: it may lie in any directory of the checkpoint,
+    and names that by its whole URL."""
+    newest, own = scene.batch(scene.planned), (*layout.PARTS, layout.OWN_DIRECTORY)
+    if newest is None or all(scene.kind_of(source) != "delta" for source in newest.sources):
+        return None
+    location = scene.start.option("schemaTrackingLocation") or scene.start.option("schemaLocation")
+    others = [name for name in scene.checkpoint.root_names
+              if name not in own and not name.startswith(".") and not layout.is_schema_log(name)]  # fmt: skip
+    if location is not None:
+        others = [name for name in others if f"/{name}/" in f"{location}/"]
+    if not others:
+        return None
+    found = f"the Delta source's log of schemas {'lies' if location else 'may lie'} in {others[0]}/"
+    return f"{found}, and names the checkpoint by its whole URL: only one at the checkpoint's top follows" + (
+        "" if location else "; if it lies elsewhere, say so: --option schemaTrackingLocation=…"
+    )
+
+
 def with_urls_of_input(scene: Scene) -> Iterator[str]:
     yield from (layout.source(log.name) for log in scene.checkpoint.source_logs if log.kind == "file")
 

@@ -241,6 +241,19 @@ def test_taking_back_what_is_finished_may_be_killed(stage: Stage, tmp_path: Path
         killed_again(trial, image, lambda: take_back(trial.checkpoint), trial.old, 5)
 
 
+def test_at_its_end_taking_back_may_be_killed_twice(tmp_path: Path) -> None:
+    trial = Trial(STAGES[0], tmp_path / "trial")
+    shutil.copytree(trial.folder, tmp_path / "finished", symlinks=True)
+    with on(System()) as whole:
+        take_back(trial.checkpoint)
+    last = len(whole.told)
+    for at in range(last - 6, last + 1, 2):
+        trial.put_back(tmp_path / "finished")
+        kill(lambda: take_back(trial.checkpoint), at, "kill")
+        with imaged(trial, tmp_path) as image:
+            killed_again(trial, image, lambda: take_back(trial.checkpoint), trial.old, 8)
+
+
 # -- a disk that does not do what it is asked --------------------------------------------------------------------------
 
 ERRORS = ("EIO", "ENOSPC", "EACCES", "EROFS", "ETIMEDOUT")

@@ -18,7 +18,7 @@ from ckpttool.formats.metadata import encode_metadata
 from ckpttool.formats.offsets import encode_offset_log
 from ckpttool.model import CommitLogEntry, QueryMetadata
 from ckpttool.plan.conditions import Condition
-from ckpttool.plan.moved_urls import follow_checkpoint, with_own_urls
+from ckpttool.plan.moved_urls import follow_checkpoint, unseen_schema_log, with_own_urls
 from ckpttool.plan.query_ids import known_as, new_id
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.steps import Step, copy, plain, write
@@ -40,7 +40,7 @@ class Clone(Wish, frozen=True, tag="clone"):
         yield from with_own_urls(scene)
 
     def repair(self, scene: Scene) -> Repair | Refusal:
-        if why := lies_there(scene, self.target):
+        if why := lies_there(scene, self.target) or unseen_schema_log(scene):
             return Refusal(CLONE, why)
         metadata = scene.checkpoint.metadata
         if metadata is None:

@@ -20,6 +20,7 @@ from ckpttool.plan.moved_urls import (
     follow_checkpoint,
     follow_maps,
     obstacles,
+    unseen_schema_log,
     with_own_urls,
     with_urls_of_input,
     with_urls_of_output,
@@ -84,4 +85,6 @@ class Relocate(Wish, frozen=True, tag="relocate"):
         newest = scene.batch(scene.planned)
         if newest and any(scene.kind_of(source) == AUTO_LOADER for source in newest.sources):
             yield "Auto Loader keeps the files that it has read in a database of its own, which nobody else changes"
+        if unseen := unseen_schema_log(scene):
+            yield unseen
         yield from obstacles(scene, self.maps)

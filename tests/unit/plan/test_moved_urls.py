@@ -12,10 +12,11 @@ from ckpttool.api import Restarted, plan_restart
 from ckpttool.errors import MalformedFile
 from ckpttool.plan import SetAside, Write
 from ckpttool.plan.moved_urls import Known, follow_checkpoint, with_own_urls
-from ckpttool.plan.wishes import Clone
+from ckpttool.plan.wishes import Clone, Relocate, Wish
 from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.scene import Scene, Start
 from tests.builders import EPOCH_MS, build
+from tests.samples.place import place_sample
 
 SCHEMA = "state/0/_stateSchema/default/0_5f2a"
 
@@ -70,6 +71,21 @@ def test_a_log_of_schemas_belongs_to_its_source(tmp_path: Path) -> None:
     steps = plan_restart(str(root), restarted, now_ms=EPOCH_MS * 2)[1].options[0].steps
     written = {step.path: step.content for step in steps if isinstance(step, Write)}
     assert '"file:/mnt/ck/sources/0"' in written["_schema_log_t/0"]
+
+
+@pytest.mark.parametrize("wish", [Clone("/mnt/ck"), Relocate("/mnt/ck")], ids=["clone", "relocate"])
+def test_one_that_may_lie_elsewhere_in_the_checkpoint_is_said_to_stay_behind(wish: Wish, tmp_path: Path) -> None:
+    root = place_sample("3.5.7-delta-to-delta-sound", tmp_path)
+    (root / "_schemas" / "_schema_log_t").mkdir(parents=True)
+    for told, words in (
+        ({}, "may lie in _schemas/"),
+        ({"schemaTrackingLocation": "s3a://lake/q/_schemas/orders"}, "lies in _schemas/"),
+        ({"schemaTrackingLocation": "s3a://lake/q"}, None),
+    ):
+        restarted = Restarted(wish=wish, sinks=["noop"], options=told)
+        plan = plan_restart(str(root), restarted, now_ms=EPOCH_MS * 2)[1]
+        assert [words in one.why for one in plan.refused if words] == ([True] if words else []), plan.refused
+        assert bool(plan.options) == (words is None)
 
 
 def test_the_longest_place_counts() -> None:
