@@ -1,4 +1,4 @@
-"""Real Spark on a checkpoint that came into being at another place, as a clone of one or as its fork.
+"""Real Spark on a checkpoint that came into being at another place, as a clone of one, as its fork, or moved there.
 
 It starts where the plan says, in a sink of its own or in the same; taken back before, nothing of it is there. The old
 one is untouched, and goes on as if nothing had been.
@@ -7,6 +7,7 @@ one is untouched, and goes on as if nothing had been.
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -15,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from tests.apply.test_wishes_vs_spark import QUIET, check_start, told, uncommitted
+from ckpttool.formats.metadata import MOVED_ID
+from tests.apply.test_wishes_vs_spark import QUIET, carried_out, check_start, told, uncommitted
 from tests.differential.test_fence_vs_spark import Stage, everything_once
 from tests.differential.test_sinks_vs_spark import BATCHES, LAST, ROWS, SPARKS, Scene
 from tests.take_steps import files_below
@@ -74,11 +76,6 @@ def planned(born: Born, old: Scene, new: Scene, spark: str, plan: Path) -> dict[
     return restart
 
 
-def carried_out(born: Born, plan: Path) -> None:
-    done = told("apply", str(plan), *QUIET, *(part for one in born.accepts for part in ("--accept", one)))
-    assert (done["exit"], done["state"], done["kept"]) == (0, "applied", True), done
-
-
 def recorded(scene: Scene) -> dict[str, int]:
     """By the table's own record: the last batch of each query."""
     actions = [json.loads(line) for version in scene.versions() for line in version.read_text().splitlines()]
@@ -98,10 +95,10 @@ def test_the_new_one_starts_where_the_old_one_stands(spark: str, born: Born, sta
     born.make(old)
     new, before = replace(old, at="copy", into=born.into), files_below(old.checkpoint)
     promise = planned(born, old, new, spark, tmp_path / "plan.json")
-    carried_out(born, tmp_path / "plan.json")
+    carried_out(born.accepts, tmp_path / "plan.json")
     assert told("undo", str(new.checkpoint), *QUIET)["state"] == "undone"
     assert not new.checkpoint.exists()
-    carried_out(born, tmp_path / "plan.json")
+    carried_out(born.accepts, tmp_path / "plan.json")
     assert files_below(old.checkpoint) == before
     had, ids = old.rows(), {old.query_id(): LAST}
     check_start(new, promise)
@@ -121,3 +118,47 @@ def test_the_new_one_starts_where_the_old_one_stands(spark: str, born: Born, sta
             assert new.rows()
         else:
             assert old.rows() == everything_once(BATCHES + 1)
+
+
+def moved_cases() -> Iterator[Any]:
+    for spark in SPARKS:
+        for sink in ("file", "delta", "windows"):
+            marks = () if (spark, sink) == (SPARKS[-1], "file") else (pytest.mark.at_length,)
+            yield pytest.param(spark, sink, id=f"{spark} {sink}", marks=marks)
+
+
+@pytest.mark.parametrize(("spark", "sink"), list(moved_cases()))
+def test_where_it_was_moved_to_it_goes_on_and_where_it_was_nothing_starts(
+    spark: str, sink: str, stage: Stage, tmp_path: Path
+) -> None:
+    """With its input and its sink, which were copied there with their times."""
+    old = stage.scene(spark, sink)
+    uncommitted(old)
+    new = replace(old, root=tmp_path / "there")
+    for directory in ("input", old.into):
+        shutil.copytree(old.root / directory, new.root / directory)
+    before, rows = files_below(old.checkpoint), new.rows()
+    maps = [part for one in ("input", old.into) for part in ("--map", f"{old.root / one}={new.root / one}")]
+    words = (str(old.checkpoint), str(new.checkpoint), *maps, "--sink", str(new.table), "--spark-version", spark)
+    found = told("plan", "relocate", *words, "--out", str(tmp_path / "plan.json"))
+    assert found["exit"] in (0, 1), found["refused"]
+    accepted = tuple(one["id"] for one in found["option"]["conditions"] if one["who"] == "you")
+    assert set(accepted) <= {"query-stopped"}
+    carried_out(accepted, tmp_path / "plan.json")
+    assert told("undo", str(new.checkpoint), *QUIET)["state"] == "undone"
+    assert {path: body for path, body in files_below(old.checkpoint).items() if "_ckpt/" not in path} == before
+    assert not new.checkpoint.exists()
+    carried_out(accepted, tmp_path / "plan.json")
+    left = files_below(old.root)
+    failed = old.run(BATCHES + 1)
+    assert failed is not None
+    assert MOVED_ID in failed["message"]
+    assert {path: body for path, body in files_below(old.root).items() if not path.startswith("input/")} == {
+        path: body for path, body in left.items() if not path.startswith("input/")
+    }
+    check_start(new, found["restart"])
+    if sink == "windows":
+        assert rows <= new.rows()
+        assert max(new.rows().values()) == 1
+    else:
+        assert new.rows() == everything_once(BATCHES + 1)

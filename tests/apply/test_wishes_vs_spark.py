@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -157,8 +157,8 @@ def planned(wished: Wished, scene: Scene, spark: str, plan: Path) -> dict[str, A
     return found
 
 
-def carried_out(wished: Wished, plan: Path) -> None:
-    done = told("apply", str(plan), *QUIET, *(part for one in wished.accepts for part in ("--accept", one)))
+def carried_out(accepts: Sequence[str], plan: Path) -> None:
+    done = told("apply", str(plan), *QUIET, *(part for one in accepts for part in ("--accept", one)))
     assert (done["exit"], done["state"], done["kept"]) == (0, "applied", True), done
 
 
@@ -182,11 +182,11 @@ def test_spark_does_what_was_promised(spark: str, wished: Wished, stage: Stage, 
     before = on_disk(scene)
     if scene.sink != "delta":  # where taking back is a commit more, and so another table to plan for
         planned(wished, scene, spark, tmp_path / "once.json")
-        carried_out(wished, tmp_path / "once.json")
+        carried_out(wished.accepts, tmp_path / "once.json")
         is_taken_back(scene, before)
         shutil.rmtree(scene.checkpoint / "_ckpt")
     promise = planned(wished, scene, spark, tmp_path / "plan.json")["restart"]
-    carried_out(wished, tmp_path / "plan.json")
+    carried_out(wished.accepts, tmp_path / "plan.json")
     check_start(scene, promise)
     if wished.rows is not None:
         assert scene.rows() == wished.rows(scene)
