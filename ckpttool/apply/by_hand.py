@@ -15,6 +15,7 @@ from ckpttool.api import Restarted
 from ckpttool.apply.fingerprints import files_below
 from ckpttool.apply.outcome import StoppedFenced, WhyNot
 from ckpttool.apply.plan_file import PlanFile, PlannedStep
+from ckpttool.apply.sinks.delta import vacuumed
 from ckpttool.formats.delta_log import parse_delta_log_names
 from ckpttool.formats.layout import DELTA_LOG, STATE
 from ckpttool.plan.ledgers import restore_sql, rollback_sql
@@ -83,6 +84,15 @@ def _seen_in_delta(check: Check, storage: Mapping[str, str]) -> Seen:
         return "other"
     restored = str(commits[-1].parameters.get("version")) if commits else str(was)
     return {str(was): "old", str(check.version): "new"}.get(restored, "other")  # type: ignore[return-value]
+
+
+def not_possible(one: ByHand, towards: Direction, storage: Mapping[str, str]) -> Iterator[WhyNot]:
+    """Of a table that Spark restores: what it could not."""
+    check = one.check
+    if check.kind == "delta" and check.path and check.was is not None and check.version is not None:
+        newest = max(parse_delta_log_names(open_store(check.path, storage).list(DELTA_LOG)).commits, default=check.was)
+        back_to, now = (check.version, check.was) if towards == "new" else (check.was, newest)
+        yield from vacuumed(check.path, storage, back_to, now)
 
 
 def _seen_in_iceberg(check: Check, storage: Mapping[str, str]) -> Seen:

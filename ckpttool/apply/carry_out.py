@@ -67,16 +67,21 @@ def _keep(work: Work) -> None:
 def _look_again(work: Work) -> None:
     """What differs now was written by a query that runs."""
     work.settle()
-    work.look_anew()
-    relied = work.plan.relies_on
-    found = list(differences(work.reading, relied.files, relied.names, work.changes.becomes, work.changes.own))
-    found += differences_at_origin(work)
-    reasons = [does_not_fit(one.path, one.expected, one.found, work.plan) for one in found]
+    reasons = _otherwise(work)
     reasons += [delta.changed(table) for table in work.tables if delta.state_of(table) == "other"]
     reasons += [by_hand.changed(one) for one in work.by_hand if work.seen(one) == "other"]
     if reasons:
         raise NotApplied(*reasons)
     work.journal.write("looked")
+
+
+def _otherwise(work: Work) -> list[WhyNot]:
+    """What is neither as it was nor as it will be, or was put beside it."""
+    work.look_anew()
+    relied = work.plan.relies_on
+    found = list(differences(work.reading, relied.files, relied.names, work.changes.becomes, work.changes.own))
+    found += differences_at_origin(work)
+    return [does_not_fit(one.path, one.expected, one.found, work.plan) for one in found]
 
 
 def take_steps(work: Work) -> None:
@@ -163,7 +168,10 @@ def start_in_spark(work: Work, reading: Store) -> list[WhyNot]:
 
 
 def _come_down(work: Work) -> None:
-    work.wait(work.settings.hold)
+    if work.settings.hold:
+        work.wait(work.settings.hold)
+        if reasons := _otherwise(work):
+            raise StoppedFenced(*reasons)
     work.wires_down(work.plan.wires)
     work.remove_directories(work.changes.directories)
     kept = _kept_metadata(work)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 from ckpttool.api import plan_restart
-from ckpttool.apply import applies, places
+from ckpttool.apply import applies, by_hand, places
 from ckpttool.apply.brokers import broker_changes
 from ckpttool.apply.fingerprints import Mismatch, differences, mark_sink
 from ckpttool.apply.journal import Journal
@@ -118,6 +118,8 @@ def seconds_quiet(store: WritableStore) -> float | None:
 def _not_possible(work: Work) -> Iterator[WhyNot]:
     for table in work.tables:
         yield from delta.not_possible(table)
+    for one in work.by_hand:
+        yield from by_hand.not_possible(one, "new", work.settings.storage)
     by_us = {step.table for step in work.plan.steps if step.kind in ("delta_restore", "delta_txn")}
     in_tables = by_us - {table.table for table in work.tables}
     for path in sorted(filter(None, in_tables)):

@@ -63,8 +63,18 @@ def check(work: Work) -> None:
         why_not = WhyNot("backup-damaged", f"there is no copy of {lost.path}: state was not kept (--backup logs)",
                          lost.old, "no file", "go on: ckpt apply --resume PATH, or plan anew")  # fmt: skip
         raise (StoppedFenced if work.is_fenced else NotApplied)(why_not)
-    if reasons := list(_moved_on(work)):
+    reasons = list(_moved_on(work))
+    if not reasons and not work.journal.is_undoing:
+        reasons = list(_not_possible(work))
+    if reasons:
         raise (StoppedFenced if work.is_fenced else NotApplied)(*reasons)
+
+
+def _not_possible(work: Work) -> Iterator[WhyNot]:
+    for table in work.tables:
+        yield from delta.not_possible_back(table)
+    for one in work.by_hand:
+        yield from by_hand.not_possible(one, "old", work.settings.storage)
 
 
 def _is_undone(work: Work, plan_id: str) -> bool:
@@ -186,7 +196,11 @@ def _verify(work: Work) -> None:
 
 
 def _come_down(work: Work, kept: Iterable[KeptFile]) -> None:
-    work.wait(work.settings.hold)
+    if work.settings.hold:
+        work.wait(work.settings.hold)
+        work.look_anew()
+        if reasons := list(_moved_on(work)):
+            raise StoppedFenced(*reasons)
     work.wires_down(_wires(work))
     work.remove_directories(work.changes.made_directories)
     metadata = next((one for one in kept if (one.tree, one.path) == (0, layout.METADATA)), None)

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 from unittest.mock import patch
 
 import pytest
@@ -225,6 +225,38 @@ def test_what_others_wrote_since_is_not_undone(trial: TableTrial) -> None:
     assert trial.table() == before
 
 
+def vacuum(table: Path, version: int) -> None:
+    """As far as it matters: files that this commit has removed are gone."""
+    for line in (table / DELTA_LOG / f"{version:020}.json").read_text().splitlines():
+        if "remove" in (action := json.loads(line)):
+            (table / action["remove"]["path"]).unlink()
+
+
+def test_what_was_vacuumed_does_not_come_again_and_that_is_said_before_the_fence(trial: TableTrial) -> None:
+    after = trial.table()
+    vacuum(trial.checkpoint.parent / "table", table_of(trial.checkpoint).version())
+    with on(System()):
+        done = take_back(trial.checkpoint)
+    assert done is not None
+    assert (done.state, done.changed, exit_code_of(done)) == ("refused", False, 6)
+    assert [reason.id for reason in done.reasons] == ["sink-changed"]
+    assert "VACUUM" in done.reasons[0].text
+    assert (trial.table(), bodies(trial.now)) == (after, bodies(trial.new))
+
+
+def test_nor_does_it_when_a_plan_is_carried_out(orders: Path) -> None:
+    """Of a query that writes its table anew with each batch."""
+    shutil.rmtree(orders.with_name("orders"))
+    table_at(orders.with_name("orders"), "job", "overwrite")
+    vacuum(orders.with_name("orders"), 2)
+    before = bodies(tree_of(orders))
+    quiet = ("--take", "rewind-to-batch", "--yes", "--settle", "0s", "--accept", "query-stopped", "--format", "json")
+    done = json.loads(run_ckpt("apply", str(orders), *going_back(orders, 1), *quiet).out)
+    assert (done["state"], done["changed"]) == ("refused", False)
+    assert "VACUUM" in done["reasons"][0]["text"], done["reasons"]
+    assert bodies(tree_of(orders)) == before
+
+
 def test_who_is_faster_stops_it_behind_the_fence(trial: TableTrial) -> None:
     trial.put_back(trial.before)
 
@@ -258,7 +290,7 @@ def test_what_delta_rs_must_not_or_cannot_do_is_refused(trial: TableTrial, setti
 # -- several tables of one batch function ------------------------------------------------------------------------------
 
 
-def table_at(path: Path, app_id: str) -> None:
+def table_at(path: Path, app_id: str, mode: Literal["append", "overwrite"] = "append") -> None:
     """Of which every version is a batch, with two rows."""
     import pyarrow
     from deltalake import CommitProperties, Transaction, write_deltalake
@@ -266,7 +298,7 @@ def table_at(path: Path, app_id: str) -> None:
     for batch in range(4):
         record = CommitProperties(app_transactions=[Transaction(app_id, batch, NOW_MS)])
         rows = pyarrow.table({"id": [2 * batch, 2 * batch + 1]})
-        write_deltalake(str(path), rows, mode="append", commit_properties=record)
+        write_deltalake(str(path), rows, mode=mode, commit_properties=record)
 
 
 def rows_and_record(path: Path, app_id: str) -> tuple[list[int], int | None]:

@@ -347,6 +347,27 @@ def test_what_cannot_be_seen_is_out_of_reach_and_no_broken_promise(stage: Stage)
     assert said("apply", "--resume", str(stage.root))["state"] == "applied"
 
 
+@pytest.mark.parametrize("path", ["offsets/5", "offsets/1", "sources/0/9"])
+def test_what_comes_while_the_fence_is_held_keeps_it_up(path: str, stage: Stage) -> None:
+    """`--hold` is for queries that wait, and wake up."""
+    wait = Work.wait
+
+    def woken(work: Work, seconds: float) -> None:
+        wait(work, 0)
+        if seconds == 60:
+            (stage.root / path).write_text("v1")
+
+    with patch.object(Work, "wait", woken):
+        done = stage.apply("--hold", "60s")
+        is_stopped(done, "plan-does-not-fit", stage)
+        (stage.root / path).unlink()
+        if path != "offsets/1":
+            done = said("undo", str(stage.root), "--hold", "60s")
+            is_stopped(done, "query-ran-since", stage)
+            (stage.root / path).unlink()
+            assert said("undo", str(stage.root))["state"] == "undone"
+
+
 def test_a_promise_that_is_not_kept_leaves_the_fence(stage: Stage) -> None:
     old = bodies(tree_of(stage.root))
     promise = parse_plan(stage.plan.read_bytes()).promise

@@ -20,7 +20,7 @@ from ckpttool.apply.stores.durable import flush
 from ckpttool.errors import CkptError, Refused, Unavailable
 from ckpttool.formats.delta_log import parse_delta_log_names
 from ckpttool.formats.layout import DELTA_LOG
-from ckpttool.reading.sinks.delta import read_commits
+from ckpttool.reading.sinks.delta import gone_for_good, read_commits
 from ckpttool.releases.delta import WRITTEN_BY_DELTA_RS
 from ckpttool.scene.sinks import MARK_OF_APPLY, MARK_OF_UNDO
 from ckpttool.storage.remote_errors import harmless
@@ -93,6 +93,21 @@ def not_possible(change: TableChange) -> Iterator[WhyNot]:
                      next_step=_BY_HAND)  # fmt: skip
     if change.restore is not None and str(table.metadata().configuration.get("delta.appendOnly", "")).lower() == "true":
         yield WhyNot("sink-feature", f"{change.table} forbids removals: delta.appendOnly", next_step=_BY_HAND)
+    if change.restore is not None:
+        yield from vacuumed(change.table, change.storage, change.restore, change.was)
+
+
+def not_possible_back(change: TableChange) -> Iterator[WhyNot]:
+    if change.restore is not None and state_of(change) == "new":
+        yield from vacuumed(change.table, change.storage, change.was, change.was + 1)
+
+
+def vacuumed(table: str, storage: Mapping[str, str], back_to: int, now: int) -> Iterator[WhyNot]:
+    """Nothing brings back what VACUUM took, and behind the fence it would be too late to find that out."""
+    name = gone_for_good(open_store(table, storage), back_to, now)
+    if name is not None:
+        yield WhyNot("sink-changed", f"{table}: VACUUM has removed {name}, which version {back_to} needs",
+                     "a file", "no file", "bring it back; or go to a version that needs no such file")  # fmt: skip
 
 
 def state_of(change: TableChange) -> State:

@@ -269,6 +269,16 @@ def _gone_file(store: Store, window: Sequence[DeltaCommit]) -> tuple[int, str] |
     return None
 
 
+def gone_for_good(store: Store, back_to: int, now: int) -> str | None:
+    """A file that the table had in a version, has no more, and cannot have again: VACUUM has taken it. Raises what is
+    wrong with a commit between."""
+    added, removed = set[str](), set[str]()
+    for commit in read_commits(store, range(back_to + 1, now + 1)):
+        removed = (removed | (commit.removed - added)) - commit.added
+        added |= commit.added
+    return next((name for name in sorted(removed) if not _is_elsewhere(name) and _is_gone(store, name)), None)
+
+
 def _is_gone(store: Store, name: str) -> bool:
     """Who may not look at the data may yet read the log."""
     try:
