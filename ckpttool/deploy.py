@@ -19,6 +19,7 @@ from ckpttool.laws.given import Given, answers_of_query
 from ckpttool.laws.restart import Restart
 from ckpttool.model import Checkpoint
 from ckpttool.plan import Plan
+from ckpttool.plan.deploys import ways_out_of
 from ckpttool.query.model import Query
 from ckpttool.query.saved import meant_for, parse_description, split_pick
 from ckpttool.releases import NEWEST
@@ -138,7 +139,9 @@ def check_change(
         diagnosis, plan = plan_restart(checkpoint, given, storage_options, now_ms=now)
     changes = diagnosis.changes
     assert changes is not None  # a query is described
-    return Checked(changes, diagnosis, plan, **meant)  # type: ignore[arg-type]
+    ways = ways_out_of(diagnosis.scene, changes)
+    options = (*ways.options, *(plan.options if plan else ()))
+    return Checked(changes, diagnosis, Plan(options, ways.refused), **meant)  # type: ignore[arg-type]
 
 
 def _query(described: Query | str, checkpoint: str) -> Query:

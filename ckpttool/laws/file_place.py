@@ -60,7 +60,7 @@ def _spelled(url: str) -> tuple[str | None, str, str]:
 
 
 def _is_prefix(own: tuple[str | None, str, str], other: tuple[str | None, str, str]) -> bool:
-    same_system = own[0] is None or own[:2] == other[:2]
+    same_system = own[0] is None or (own[0] == other[0] and own[1] in ("", other[1]))  # a host may be the default one
     return same_system and other[2].startswith(own[2])
 
 

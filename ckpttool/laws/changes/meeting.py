@@ -191,7 +191,7 @@ def shaped_otherwise(deploy: Deploy, operator: QueryOperator) -> str | None:
     it: then its schemas are not those that Spark will plan."""
     for key, names in _SHAPING.items():
         described = deploy.new.conf.get(key)
-        pinned = deploy.held.conf.get(key, FORCED.get(key))
+        pinned = deploy.held.conf.get(key, FORCED.get(key, "false"))
         if operator.name in names and described and pinned and described.lower() != pinned.lower():
             return f"{key} is {described} in the description, and the checkpoint pins {pinned}"
     return None

@@ -10,6 +10,7 @@ from ckpttool.connectors import ALL
 from ckpttool.connectors.base import TopicOffset
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE
+from ckpttool.kafka.base import Subscription
 from ckpttool.kafka.positions import is_subscribed, subscription_of
 from ckpttool.laws.base import ASSERTION
 from ckpttool.laws.changes.base import Altered, Answer, Assumption, ChangeLaw, Deploy, RowsMeant, Spot
@@ -20,7 +21,15 @@ from ckpttool.query.model import DescribedSource
 from ckpttool.releases import since
 from ckpttool.scene.scene import SOCKET, Failure
 
-_SAME = {"socket-continuous": SOCKET, "rate-continuous": "rate"}
+# By what they are called in a job, and in another mode.
+_SAME = {
+    "socket-continuous": SOCKET,
+    "rate-continuous": "rate",
+    "cloudfiles": "auto-loader",
+    "aws-kinesis": "kinesis",
+    "pubsublite": "pubsub-lite",
+    "changefeed": "cosmos",
+}
 _OF_MANY = ("integer", "python", "unknown")
 _ANEW = "the added source begins at its beginning, or where its options say"
 _UNREAD = "what it had not read yet is never read"
@@ -183,7 +192,7 @@ def _is_class_of(held: DescribedSource, new: DescribedSource) -> bool:
 
 
 def _other_kind(held: DescribedSource, new: DescribedSource) -> Altered:
-    known = {connector.KIND for connector in ALL} | {SOCKET}
+    known = {connector.KIND for connector in ALL} | {SOCKET, *_SAME}
     where, before, after = Spot(source=new.index), spelled_source(held), spelled_source(new)
     if new.kind not in known:
         why = f"what {new.kind} makes of offsets of {held.kind} is not known"
@@ -238,12 +247,15 @@ def _wider(deploy: Deploy, new: DescribedSource) -> Iterator[Altered]:
         yield Altered("source-place-changed", Spot(source=new.index), old.place, new.place, "was", "harmless", why)
 
 
-def _topics(deploy: Deploy, held: DescribedSource, new: DescribedSource, id_: str) -> Iterator[Altered]:
+def _topics(deploy: Deploy, held: DescribedSource, new: DescribedSource, id_: str) -> Iterator[Altered | Assumption]:
+    wanted = subscription_of(new.options)
+    if wanted == Subscription():
+        yield Assumption(f"source {new.index} subscribes to what it did before")
+        return
     newest = deploy.scene.evidence.newest if deploy.scene else None
     offsets = [source.offset for source in newest.sources if source.number == held.index] if newest else []
     had = {topic for one in offsets if isinstance(one, TopicOffset) for topic in one.topics}
     had = had or set(filter(None, (held.place or "").split(",")))
-    wanted = subscription_of(new.options)
     gone = sorted(topic for topic in had if not is_subscribed(wanted, topic))
     come = sorted(set(wanted.topics or ()) - had) if had else []
     where, before, after = Spot(source=new.index), ",".join(sorted(had)), new.place

@@ -117,9 +117,9 @@ def _sections(checked: Checked) -> Iterator[Section]:
     if diagnosis:
         yield list(_given(checked))
         yield [Findings(diagnosis.findings)]
-    yield list(_ways_out(checked))
     if plan:
         yield option_lines(plan)
+    yield list(_ways_out(checked))
     yield list(_left_open(checked))
 
 
@@ -199,11 +199,11 @@ def _given(checked: Checked) -> Iterator[Line]:
 
 
 def _ways_out(checked: Checked) -> Iterator[Line]:
-    ways = dict.fromkeys(
-        way for change in checked.judged.found if change.answer != "harmless" for way in law_of(change).ways_out
-    )
+    tried = {option.id for option in checked.plan.options} if checked.plan else set()
+    named = (way for change in checked.changes if change.answer != "harmless" for way in law_of(change).ways_out)
+    ways = [way for way in dict.fromkeys(named) if way not in tried]
     if ways:
-        yield Toned("Ways out", "title")
+        yield Toned("What else can be done" if tried else "Ways out", "title")
     for way in ways:
         yield f"  {way}: {WAYS_OUT[way]}"
 

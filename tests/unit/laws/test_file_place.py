@@ -121,3 +121,12 @@ def test_of_two_file_sources_it_is_not_known_which_has_the_path(tmp_path: Path) 
             entry = f'{{"path":"file:///lake/{source}/{number}.json","timestamp":1700000000000,"batchId":{number}}}'
             (tmp_path / "sources" / source / str(number)).write_text(f"v1\n{entry}")
     assert given(tmp_path, "/lake/1").prediction.outcome == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("path", "outcome"), [("hdfs:///lake/orders", "new_batch"), ("hdfs://other:8020/lake/orders", "error")]
+)
+def test_a_host_that_is_not_spelled_is_the_default_one(tmp_path: Path, path: str, outcome: str) -> None:
+    root = build(tmp_path, "f0 c | f1 c")
+    list_files(root, "hdfs://names:8020/lake/orders/a.json", "hdfs://names:8020/lake/orders/b.json")
+    assert given(root, path).prediction.outcome == outcome

@@ -1,0 +1,72 @@
+"""Ways out of a change that Spark refuses, or takes while rows go wrong: edits of the checkpoint that the changed query
+can go on from, and the old code, which can always. Pure.
+
+An edit is a wish that somebody might have had (`plan.wishes`), tried on the values of the checkpoint with the changed
+query: it is told if that is accepted then, and the restart goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+from msgspec.structs import replace
+
+from ckpttool.diagnosis import diagnose
+from ckpttool.laws.changes.base import Altered
+from ckpttool.laws.changes.judge import QueryChanges
+from ckpttool.laws.restart import GOES_ON
+from ckpttool.literals import shell_comment
+from ckpttool.plan import Plan, WayOut, plan_recovery
+from ckpttool.plan.repair import Refusal
+from ckpttool.plan.steps import Manual
+from ckpttool.plan.wishes.sources import ChangeSources
+from ckpttool.scene.scene import Scene
+
+OLD_CODE = "old-code-first"
+# What is changed of the sources → what an edit is called, and the wish that makes it.
+_EDITS: Mapping[str, tuple[str, Literal["add", "drop"]]] = {
+    "source-added": ("add-source-line", "add"),
+    "source-shared": ("add-source-line", "add"),
+    "source-removed": ("drop-source-line", "drop"),
+}
+
+
+def ways_out_of(scene: Scene, changes: QueryChanges) -> Plan:
+    """`scene`: with the changed query."""
+    wrong = [change for change in changes.found if change.answer not in ("harmless", "unknown")]
+    refused: list[Refusal] = []
+    options = [*_edits(scene, wrong, refused), *_old_code(scene, wrong)]
+    return Plan(tuple(options), tuple(dict.fromkeys(refused)))
+
+
+def _edits(scene: Scene, wrong: Sequence[Altered], refused: list[Refusal]) -> Iterator[WayOut]:
+    """One source that came or went; of several, whoever wrote the query knows which is which."""
+    lines = [change for change in wrong if change.id in _EDITS and change.where.source is not None]
+    if len(lines) != 1 or lines[0].answer != "refused":
+        return
+    id_, verb = _EDITS[lines[0].id]
+    wish = ChangeSources(verb, lines[0].where.source or 0)
+    # The edit is judged without the query first, which has to have another number of sources than there are.
+    before = replace(scene, query=None)
+    plan = plan_recovery(before, diagnose(before).prediction, wish)
+    refused.extend(replace(one, id=id_) for one in plan.refused)
+    for way in plan.options:
+        after = replace(way.after, query=scene.query, was=scene.was)
+        diagnosis = diagnose(after)
+        left = diagnosis.changes
+        if diagnosis.prediction.outcome in GOES_ON and left is not None and left.verdict == "accepted":
+            yield replace(way, id=id_, after=after, is_repair=True)
+        else:
+            why = "; ".join(diagnosis.prediction.why)
+            refused.append(Refusal(id_, f"the changed query would not go on after it: {why}"))
+
+
+def _old_code(scene: Scene, wrong: Sequence[Altered]) -> Iterator[WayOut]:
+    """Nothing in the files is wrong, if the query that wrote them goes on."""
+    old = replace(scene, query=None, was=None)
+    if not wrong or diagnose(old).prediction.outcome not in GOES_ON:
+        return
+    text = "start the query that wrote the checkpoint, as it was before the change"
+    step = Manual(text=text, why="the files of the checkpoint are sound", shell=shell_comment(text), target="query")
+    yield WayOut(OLD_CODE, "Roll the old code back", "exactly once", 0, 0, 0, (step,), old)
