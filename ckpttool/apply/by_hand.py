@@ -15,7 +15,7 @@ from ckpttool.api import Restarted
 from ckpttool.apply.fingerprints import files_below
 from ckpttool.apply.outcome import StoppedFenced, WhyNot
 from ckpttool.apply.plan_file import PlanFile, PlannedStep
-from ckpttool.apply.sinks.delta import vacuumed
+from ckpttool.apply.sinks.delta import GO_ELSEWHERE, STAY, vacuumed
 from ckpttool.formats.delta_log import parse_delta_log_names
 from ckpttool.formats.layout import DELTA_LOG, STATE
 from ckpttool.plan.ledgers import restore_sql, rollback_sql
@@ -91,8 +91,10 @@ def not_possible(one: ByHand, towards: Direction, storage: Mapping[str, str]) ->
     check = one.check
     if check.kind == "delta" and check.path and check.was is not None and check.version is not None:
         newest = max(parse_delta_log_names(open_store(check.path, storage).list(DELTA_LOG)).commits, default=check.was)
-        back_to, now = (check.version, check.was) if towards == "new" else (check.was, newest)
-        yield from vacuumed(check.path, storage, back_to, now)
+        if towards == "new":
+            yield from vacuumed(check.path, storage, check.version, check.was, GO_ELSEWHERE)
+        else:
+            yield from vacuumed(check.path, storage, check.was, newest, STAY)
 
 
 def _seen_in_iceberg(check: Check, storage: Mapping[str, str]) -> Seen:

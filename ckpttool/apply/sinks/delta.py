@@ -34,6 +34,8 @@ State = Literal["old", "new", "other"]
 Doing = Literal["apply", "undo"]
 
 _NEWEST_WITHOUT_FEATURES = 5
+GO_ELSEWHERE = "bring it back, or plan for a batch that needs no such file"
+STAY = "bring it back, or keep what was carried out: where that is not finished, ckpt apply --resume goes on"
 
 
 class TableChange(Struct, frozen=True):
@@ -94,20 +96,20 @@ def not_possible(change: TableChange) -> Iterator[WhyNot]:
     if change.restore is not None and str(table.metadata().configuration.get("delta.appendOnly", "")).lower() == "true":
         yield WhyNot("sink-feature", f"{change.table} forbids removals: delta.appendOnly", next_step=_BY_HAND)
     if change.restore is not None:
-        yield from vacuumed(change.table, change.storage, change.restore, change.was)
+        yield from vacuumed(change.table, change.storage, change.restore, change.was, GO_ELSEWHERE)
 
 
 def not_possible_back(change: TableChange) -> Iterator[WhyNot]:
     if change.restore is not None and state_of(change) == "new":
-        yield from vacuumed(change.table, change.storage, change.was, change.was + 1)
+        yield from vacuumed(change.table, change.storage, change.was, change.was + 1, STAY)
 
 
-def vacuumed(table: str, storage: Mapping[str, str], back_to: int, now: int) -> Iterator[WhyNot]:
+def vacuumed(table: str, storage: Mapping[str, str], back_to: int, now: int, next_step: str) -> Iterator[WhyNot]:
     """Nothing brings back what VACUUM took, and behind the fence it would be too late to find that out."""
     name = gone_for_good(open_store(table, storage), back_to, now)
     if name is not None:
         yield WhyNot("sink-changed", f"{table}: VACUUM has removed {name}, which version {back_to} needs",
-                     "a file", "no file", "bring it back; or go to a version that needs no such file")  # fmt: skip
+                     "a file", "no file", next_step)  # fmt: skip
 
 
 def state_of(change: TableChange) -> State:
