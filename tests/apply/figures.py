@@ -25,7 +25,7 @@ from tests.conftest import CHANGEABLE, HEAVY
 KEPT, OF_STORES = (Path(__file__).with_name(name) for name in ("figures.json", "figures_stores.json"))
 COLUMNS = ("kill", "torn", "EIO", "ENOSPC", "power", "twice")
 FAILURES = {"never": "never sent", "lost": "answer lost", "busy": "503, 500, 429", "late": "late", "expired": "expired"}
-TABLES = ("s3", "versity", "azure")
+TABLES = ("s3", "versity", "azure", "generations")
 STORES = {
     "s3": "S3 (moto)",
     "versity": "S3 (versitygw)",

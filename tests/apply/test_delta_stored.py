@@ -12,14 +12,19 @@ from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from ckpttool.apply.sinks import delta
 from ckpttool.apply.sinks.options import for_delta_rs
 from ckpttool.errors import Refused
+from tests.apply.trials import as_delta_rs_wants
 from tests.parts.stores import ObjectServer
 
 
-def test_rows_and_record_go_back_and_come_again(object_server: Callable[[str], ObjectServer]) -> None:
-    server, bucket = object_server("s3"), f"b{uuid4().hex}"
+@pytest.mark.parametrize("kind", ["s3", "generations"])
+def test_rows_and_record_go_back_and_come_again(
+    object_server: Callable[[str], ObjectServer], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ckpttool.apply.sinks.delta.for_delta_rs", as_delta_rs_wants)
+    server, bucket = object_server(kind), f"b{uuid4().hex}"
     server.put_objects(bucket, [("beside", b"x")])
     table = f"{server.protocol}://{bucket}/table"
-    url, options = for_delta_rs(table, server.options)
+    url, options = as_delta_rs_wants(table, server.options)
     for batch in range(3):
         noted = CommitProperties(app_transactions=[Transaction("query", batch)])
         rows = pa.table({"batch": [batch]})
@@ -60,6 +65,11 @@ def test_options_are_those_of_delta_rs() -> None:
     assert url == "abfs://c/t"
     assert options == {"azure_storage_account_name": "account", "azure_storage_account_key": "k"}
     assert for_delta_rs("gs://b/t", {"token": "anon"})[1] == {"google_skip_signature": "true"}
+    assert for_delta_rs("gs://b/t", {"token": "/key.json", "endpoint_url": "http://h"})[1] == {
+        "google_service_account": "/key.json",
+        "google_base_url": "http://h",
+        "allow_http": "true",
+    }
     assert for_delta_rs("/data/t", given) == ("/data/t", {})
 
 

@@ -15,11 +15,10 @@ import pytest
 
 from ckpttool.apply.outcome import Outcome
 from ckpttool.apply.run import exit_code_of
-from ckpttool.apply.sinks.options import for_delta_rs
 from ckpttool.errors import CkptError
 from tests.apply.far_proxy import FarProxy
 from tests.apply.stages import EVERY, STAGES, Stage
-from tests.apply.trials import AnyProxy, StoredTrial, before
+from tests.apply.trials import AnyProxy, StoredTrial, as_delta_rs_wants, before
 from tests.apply.troubles import FATES, Trouble
 from tests.conftest import AT_LENGTH, CHANGEABLE
 from tests.parts.stores import ObjectServer
@@ -27,9 +26,9 @@ from tests.parts.stores import ObjectServer
 SEED = 18
 REWIND, DELTA = (stage for stage in EVERY if stage.name in ("rewind", "rewind-delta"))
 SERVERS = [*CHANGEABLE, pytest.param("versity", marks=AT_LENGTH), pytest.param("hdfs", marks=AT_LENGTH)]
-WITH_TABLES = ["s3", "azure", pytest.param("versity", marks=AT_LENGTH)]
+WITH_TABLES = [*CHANGEABLE, pytest.param("versity", marks=AT_LENGTH)]
 IN_GATE = {"s3": 8, "azure": 8, "generations": 8}
-IN_GATE_WITH_TABLES = {"s3": 1, "azure": 2}
+IN_GATE_WITH_TABLES = {"s3": 1, "azure": 2, "generations": 2}
 AT_MOST = 60  # requests of a plan at which something fails, at length
 
 Server = Callable[[str], ObjectServer]
@@ -55,7 +54,7 @@ def make_impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def hasty(url: str, storage: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    target, options = for_delta_rs(url, storage)
+    target, options = as_delta_rs_wants(url, storage)
     return target, options | HASTE
 
 

@@ -5,27 +5,32 @@ it had no condition, so nothing that rests on them can be tried against it.
         server.put(tree, "bucket")
         open_store("gs://bucket/checkpoint", server.options)
 
-It knows what the client asks for: pages of names, bodies, what an object is, uploads in one request,
-deletions, rewrites.
-Each write gives the object a new generation; `ifGenerationMatch`, `ifSourceGenerationMatch` and 0 for "there is none"
-are kept as the documentation of the JSON API has them.
+It knows what the clients ask for: pages of names, bodies, what an object is, uploads in one request, deletions,
+rewrites; by the JSON API, as gcsfs does, and by the XML API, as delta-rs does.
+Each write gives the object a new generation; `ifGenerationMatch`, `ifSourceGenerationMatch` (in XML a header) and 0 for
+"there is none" are kept as the documentation has them.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
+from pathlib import Path
+from threading import Lock
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit
+from xml.sax.saxutils import escape
 
 from tests.parts.stores import GoogleServer
 
 _OBJECTS, _UPLOADS, _DOWNLOADS = "/storage/v1/b/", "/upload/storage/v1/b/", "/download/storage/v1/b/"
+_ALL = 10**9
 
 
 @dataclass(frozen=True)
@@ -118,9 +123,32 @@ class Asked(BaseHTTPRequestHandler):
         except NotMet as error:
             self._reply(error.status, json.dumps({"error": {"code": error.status, "message": "no"}}).encode())
 
-    do_POST = do_DELETE = do_GET
+    do_POST = do_DELETE = do_PUT = do_HEAD = do_GET
 
     def _answer(self, path: str, query: Mapping[str, str], body: bytes) -> None:
+        if path == "/wipe":
+            self.server.stored.clear()
+            self._reply(204, b"")
+        elif path.startswith((_OBJECTS, _UPLOADS, _DOWNLOADS)):
+            self._answer_json(path, query, body)
+        else:
+            self._answer_xml(path, query, body)
+
+    def _answer_xml(self, path: str, query: Mapping[str, str], body: bytes) -> None:
+        bucket, _, name = path.removeprefix("/").partition("/")
+        expected = self.headers.get("x-goog-if-generation-match")
+        if not name:
+            told = self.server.page(bucket, query.get("prefix", ""), query.get("delimiter"), "", _ALL)
+            self._reply(200, _page_in_xml(told, query.get("start-after", "")), {"Content-Type": "application/xml"})
+        elif self.command == "PUT":
+            self._reply(200, b"", _marks(self.server.put(bucket, unquote(name), body, expected)))
+        elif self.command == "DELETE":
+            self.server.delete(bucket, unquote(name), expected)
+            self._reply(204, b"")
+        else:
+            self._send(self.server.get(bucket, unquote(name)), is_body=True)
+
+    def _answer_json(self, path: str, query: Mapping[str, str], body: bytes) -> None:
         expected = query.get("ifGenerationMatch")
         if path.startswith(_UPLOADS):
             bucket = path.removeprefix(_UPLOADS).partition("/")[0]
@@ -148,8 +176,12 @@ class Asked(BaseHTTPRequestHandler):
             self._tell(found.told())
             return
         start, _, end = self.headers.get("Range", "").removeprefix("bytes=").partition("-")
-        body = found.body[int(start) : int(end) + 1] if end else found.body
-        self._reply(206 if end else 200, body, {"X-Goog-Generation": str(found.generation)})
+        body, is_part = found.body, bool(start or end)
+        if is_part:
+            first = int(start) if start else max(0, len(body) - int(end))
+            body = body[first : int(end) + 1 if start and end else None]
+        told = {"Content-Range": f"bytes {first}-{first + len(body) - 1}/{len(found.body)}"} if is_part else {}
+        self._reply(206 if is_part else 200, body, {**_marks(found), **told})
 
     def _tell(self, fields: Mapping[str, Any]) -> None:
         self._reply(200, json.dumps(fields).encode(), {"Content-Type": "application/json"})
@@ -160,33 +192,47 @@ class Asked(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        if status != 204:
+        if status != 204 and self.command != "HEAD":
             self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
         """Nobody reads it."""
 
 
+def _marks(found: Stored) -> dict[str, str]:
+    return {
+        "X-Goog-Generation": str(found.generation),
+        "ETag": f'"{found.generation}"',
+        "Last-Modified": format_datetime(found.updated, usegmt=True),
+    }
+
+
+def _page_in_xml(told: Mapping[str, Any], after: str) -> bytes:
+    lines = [
+        f"<Contents><Key>{escape(one['name'])}</Key><Size>{one['size']}</Size><ETag>{one['generation']}</ETag>"
+        f"<LastModified>{one['updated']}</LastModified></Contents>"
+        for one in told["items"]
+        if one["name"] > after
+    ]
+    lines += [f"<CommonPrefixes><Prefix>{escape(one)}</Prefix></CommonPrefixes>" for one in told["prefixes"]]
+    return f"<ListBucketResult>{''.join(lines)}</ListBucketResult>".encode()
+
+
 class GenerationsServer(GoogleServer):
-    """In this process."""
+    """In a process of its own: delta-rs lets no thread of this one answer while it waits."""
 
-    def _start(self) -> None:
-        self._http = Buckets(self.port)
-        self._thread = Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._http.shutdown()
-        self._thread.join()
-        self._http.server_close()
-        super().stop()
+    def command(self) -> Sequence[str]:
+        here = f"PYTHONPATH={Path(__file__).parents[2]}"
+        return ["env", here, sys.executable, "-m", "tests.parts.generations", str(self.port)]
 
     def put_objects(self, bucket: str, objects: Iterable[tuple[str, bytes]]) -> None:
-        for name, body in objects:
-            self._http.put(bucket, name, body, None)
+        import requests
 
-    def forget(self) -> None:
-        self._http.stored.clear()
+        with requests.Session() as session:
+            for name, body in objects:
+                place = f"{self.address}/{bucket}/{quote(name, safe='')}"
+                session.put(place, data=body, timeout=30).raise_for_status()
 
-    def _objects(self, bucket: str) -> list[Any]:
-        return [one.told() for (where, _), one in self._http.stored.items() if where == bucket]
+
+if __name__ == "__main__":
+    Buckets(int(sys.argv[1])).serve_forever()

@@ -15,7 +15,7 @@ _AZURE = {"account_name": "azure_storage_account_name", "account_key": "azure_st
           "sas_token": "azure_storage_sas_key", "tenant_id": "azure_storage_tenant_id",
           "client_id": "azure_storage_client_id", "client_secret": "azure_storage_client_secret",
           "anon": "azure_skip_signature"}  # fmt: skip
-_GOOGLE = {"token": "google_service_account"}
+_GOOGLE = {"token": "google_service_account", "endpoint_url": "google_base_url"}
 _IN_STRING = {"AccountName": "account_name", "AccountKey": "account_key"}
 
 
@@ -52,9 +52,13 @@ def _azure(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _google(options: Mapping[str, Any]) -> dict[str, Any]:
-    if options.get("token") == "anon":
-        return {"google_skip_signature": "true"}
-    return _renamed(_GOOGLE, options)
+    found = _renamed(_GOOGLE, options)
+    if found.get("google_service_account") == "anon":
+        found = {**found, "google_skip_signature": "true"}
+        del found["google_service_account"]
+    if str(options.get("endpoint_url", "")).startswith("http:"):
+        found["allow_http"] = "true"
+    return found
 
 
 def _renamed(names: Mapping[str, str], options: Mapping[str, Any]) -> dict[str, Any]:
