@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from ckpttool.plan import Plan as Plan
     from ckpttool.plan import Rewind as Rewind
     from ckpttool.plan import Wish as Wish
+    from ckpttool.query.model import Query as Query
+    from ckpttool.query.unstarted import describe_query as describe_query
     from ckpttool.reading.checkpoint import load_checkpoint as load_checkpoint
     from ckpttool.reading.checkpoint import open_checkpoint as open_checkpoint
     from ckpttool.releases import parse_release as parse_release
@@ -51,6 +53,8 @@ _PUBLIC = {
     "ChangeRefused": "ckpttool.deploy",
     "guard": "ckpttool.guarding",
     "Restarted": "ckpttool.api",
+    "describe_query": "ckpttool.query.unstarted",
+    "Query": "ckpttool.query.model",
     "Rewind": "ckpttool.plan",
     "Wish": "ckpttool.plan",
     "Plan": "ckpttool.plan",
@@ -69,6 +73,7 @@ __all__ = [
     "Diagnosis",
     "Evidence",
     "Plan",
+    "Query",
     "Restart",
     "Restarted",
     "Rewind",
@@ -77,6 +82,7 @@ __all__ = [
     "Wish",
     "__version__",
     "check_change",
+    "describe_query",
     "diagnose",
     "gather_evidence",
     "guard",

@@ -19,6 +19,7 @@ PURE_OF_KAFKA = ("base", "diff", "earlier", "mirrored", "moments", "moves", "pos
 PURE_OF_STATE = ("decoding", "joined", "replay", "tables")
 PURE_OF_QUERY = (
     "from_checkpoint",
+    "from_connect",
     "from_explain",
     "from_progress",
     "from_spark",

@@ -38,6 +38,7 @@ TESTED_ELSEWHERE = {
     "harness/lost_executors": "tests/crash/test_kills.py",
     "spark/describe": "tests/differential/test_describe_vs_spark.py",
     "spark/stand_ins": "tests/differential/test_describe_vs_spark.py",
+    "spark/over_connect": "tests/differential/test_jobs_vs_spark.py",
     "spark/export": "tests/differential/test_state_source_vs_spark.py",
     "spark/scan": "tests/differential/test_scan_vs_spark.py",
     "spark/serve": "tests/crash/test_smoke.py",

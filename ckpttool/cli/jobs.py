@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ckpttool.cli.options import pairs_option
+from ckpttool.cli.options import open_given, pairs_option
 from ckpttool.cli.output import Command, with_options
 
 if TYPE_CHECKING:
@@ -27,7 +27,14 @@ def job_options(command: Command, timeout: str = "--timeout") -> Command:
         click.option(
             "--packages", metavar="G:A:V,…", help="Connectors by their Maven coordinates, which Spark resolves."
         ),
+        click.option("--py-files", metavar="FILE,…", help="Modules of the job: .py, .zip or .egg files."),
         pairs_option("--table", "tables", metavar="NAME=DDL", help="The columns of a table or path that is not here."),
+        click.option(
+            "--tables",
+            "schemas",
+            metavar="FILE",
+            help="A JSON object of such: DDL, or a schema as Spark's JSON has it.",
+        ),
         click.option(
             timeout,
             "job_timeout",
@@ -49,7 +56,8 @@ def job_settings(given: dict[str, Any]) -> JobSettings:
         conf=given["session_confs"],
         packages=given["packages"],
         environment=given["environment"],
-        tables=given["tables"],
+        modules=tuple(filter(None, (given["py_files"] or "").split(","))),
+        tables=_schemas(given["schemas"]) | given["tables"],
         timeout_s=given["job_timeout"],
     )
 
@@ -61,3 +69,20 @@ def _python(given: str | None) -> Path:
     active = os.environ.get("VIRTUAL_ENV")
     named = given or (os.path.join(active, "bin", "python") if active else "python3")
     return Path(shutil.which(os.path.expanduser(named)) or named)
+
+
+def _schemas(path: str | None) -> dict[str, Any]:
+    import json
+
+    if path is None:
+        return {}
+    try:
+        with open_given(path) as file:
+            found = json.load(file)
+    except OSError as error:
+        raise click.BadParameter(f"{path!r} cannot be read: {error.strerror}", param_hint="--tables") from None
+    except (ValueError, RecursionError):
+        raise click.BadParameter(f"{path!r} is no JSON", param_hint="--tables") from None
+    if not isinstance(found, dict) or not all(isinstance(one, str | dict) for one in found.values()):
+        raise click.BadParameter(f"{path!r} is no JSON object of schemas, by name", param_hint="--tables")
+    return found

@@ -43,11 +43,12 @@ Examples:
 def describe(sources: tuple[str, ...], output: Output, storage: dict[str, str], **given: Any) -> int:
     """Say what each query is: sources, watermarks, stateful operators with their stores, sink, trigger, plan.
 
-    SOURCE is a PySpark job, a checkpoint, what --format json printed before, the text of explain(True) or explain(),
-    or a query's progress: its JSON, an event log, a driver's log; - is standard input. A job is run, as it is by
-    spark-submit, with this user's rights, but nothing that it starts or writes happens: each query is planned in place
-    of being started, no source, table or broker is asked for data, and functions of foreachBatch are not called. The
-    others tell less: what they do not tell is named. Values of options that may be secret are left out.
+    SOURCE is a PySpark job, or its module:function that makes writers, a checkpoint, what --format json printed
+    before, the text of explain(True) or explain(), or a query's progress: its JSON, an event log, a driver's log; -
+    is standard input. A job is run, as it is by spark-submit, with this user's rights, but nothing that it starts
+    or writes happens: each query is planned in place of being started, no source, table or broker is asked for
+    data, and functions of foreachBatch are not called. The others tell less: what they do not tell is named. Values
+    of options that may be secret are left out.
     """
     from msgspec.structs import replace
 
@@ -65,12 +66,13 @@ def describe(sources: tuple[str, ...], output: Output, storage: dict[str, str], 
 
 def describe_given(place: str, storage: dict[str, str], given: dict[str, Any]) -> Description:
     """By what it is: a file holds a text or a job, anything else is a checkpoint."""
+    from ckpttool.query.job import is_function
     from ckpttool.query.texts import describe_text
 
     body = _file(place)
-    if body is None:
-        return _checkpoint(place, storage)
-    return describe_text(body, place) or _job(place, given)
+    if body is not None:
+        return describe_text(body, place) or _job(place, given)
+    return _job(place, given) if is_function(place) else _checkpoint(place, storage)
 
 
 def _file(place: str) -> bytes | None:
@@ -101,11 +103,14 @@ def _checkpoint(place: str, storage: dict[str, str]) -> Description:
 
 def _job(place: str, given: dict[str, Any]) -> Description:
     from ckpttool.errors import Refused
-    from ckpttool.query.job import describe_job
+    from ckpttool.query.job import describe_function, describe_job, is_function
 
     if place == "-":
         raise Refused("standard input holds no description, no plan and no progress", "name a job by its file")
-    description, failed = describe_job(Path(place), job_settings(given))
+    settings = job_settings(given)
+    description, failed = (
+        describe_function(place, settings) if is_function(place) else describe_job(Path(place), settings)
+    )
     if failed:
         say(f"ckpt: {place} failed {failed}; described is what it started before")
     return description

@@ -48,7 +48,7 @@ _STATE = re.compile(
     r"state info \[ checkpoint = (?P<place>.*?), runId = [^,]{1,99}, opId = (?P<id>\d{1,9}), ver = [^,]{1,99},"
     r" numPartitions = (?P<partitions>\d{1,9})"
 )
-_MODE = re.compile(r"(?:^|\][^,]{0,99}), (Append|Update|Complete), ")
+_MODE = re.compile(r"(?:^|\][^,]{0,99}), (Append|Update|Complete), |, (Append|Update|Complete)$")
 _FORMAT = re.compile(r", (\d{1,3})(?:, (?:Append|Update|Complete))?$")
 _LEAF = re.compile(r"(?P<place>.*), (?P<columns>\[.*\])", re.DOTALL)
 _COLUMN = re.compile(r"(.+?)#\d+L?(?:-T\d+ms)?(?:, |$)", re.DOTALL)
@@ -183,7 +183,7 @@ def _columns(printed: str) -> tuple[str, ...] | None:
 def _own_name(analysed: str | None) -> str | None:
     """Since 4.2 sources may have names, which the analysed plan has."""
     _, mark, name = (analysed or "").rpartition(", name=")
-    return name if mark and not name.startswith("<") else None
+    return name.strip('"') if mark and not name.startswith("<") else None
 
 
 # -- operators ---------------------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ def _watermarks(read: PrintedPlan) -> tuple[QueryWatermark, ...] | None:
 
 def _mode(physical: Tree, run: str) -> OutputMode | None:
     texts = [run, *(node.text for node, _ in _states(physical))]
-    modes = {match[1].lower() for text in texts for match in _MODE.finditer(text)}
+    modes = {(match[1] or match[2]).lower() for text in texts for match in _MODE.finditer(text)}
     return cast(OutputMode, modes.pop()) if len(modes) == 1 else None
 
 

@@ -18,9 +18,7 @@ from ckpttool.model import Json, OperatorMetadata
 from ckpttool.query.from_checkpoint import state_format, state_variables, stores_of
 from ckpttool.query.model import (
     BatchFunction,
-    DescribedFrom,
     DescribedSource,
-    Description,
     Meaning,
     Query,
     QueryOperator,
@@ -47,11 +45,6 @@ _TRIGGERS: Mapping[str, TriggerKind] = {
 _OTHERWISE_CONTINUOUS = ("rate", "socket")  # whose offsets are others then
 # Which option of a source or sink says where it reads or writes, the first that is there.
 _PLACES = ("subscribe", "assign", "subscribepattern", "topic", "path", "table", "dbtable")
-
-
-def description_of(answer: Raw, origin: DescribedFrom) -> Description:
-    version = answer["spark_version"]
-    return Description(origin, version, tuple(query_of(raw) for raw in answer["queries"]))
 
 
 def query_of(raw: Raw) -> Query:
@@ -100,9 +93,9 @@ def _source(raw: Raw, trigger: QueryTrigger) -> DescribedSource:
         kind=kind,
         provider=raw["provider"],
         api=raw["api"],
-        place=raw.get("table") or _place(raw["options"]),
+        place=raw.get("table") or place_of(raw["options"]),
         format=format_,
-        options=_shown(raw["options"]),
+        options=shown_options(raw["options"]),
         schema=raw["schema"],
         shared_with=raw["shared_with"],
         stands_for=raw.get("stands_for"),
@@ -115,12 +108,12 @@ def kind_of(provider: str) -> tuple[str, str | None]:
     return ("file", name) if name in _FILES else (name, None)
 
 
-def _place(options: Mapping[str, str]) -> str | None:
+def place_of(options: Mapping[str, str]) -> str | None:
     given = {key.lower(): value for key, value in options.items()}
     return next((redact_url(given[key]) for key in _PLACES if given.get(key)), None)
 
 
-def _shown(options: Mapping[str, str | None]) -> dict[str, str]:
+def shown_options(options: Mapping[str, str | None]) -> dict[str, str]:
     return {key: shown_value(key, value) for key, value in sorted(options.items()) if value is not None}
 
 
@@ -128,8 +121,8 @@ def _sink(raw: Raw) -> QuerySink:
     function, options = raw["function"], raw["options"]
     return QuerySink(
         kind=raw["format"],
-        place=(raw["place"] and redact_url(raw["place"])) or _place(options),
-        options=_shown({key: value for key, value in options.items() if key.lower() != "checkpointlocation"}),
+        place=(raw["place"] and redact_url(raw["place"])) or place_of(options),
+        options=shown_options({key: value for key, value in options.items() if key.lower() != "checkpointlocation"}),
         function=function and BatchFunction(**function),
     )
 

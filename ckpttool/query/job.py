@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,25 +17,41 @@ from ckpttool.errors import NotFound, Refused, Unavailable
 from ckpttool.harness.scratch import Scratch
 from ckpttool.harness.session import Answer, Died, Late, Session, environment_for
 from ckpttool.literals import shell_word
-from ckpttool.query.from_spark import description_of
+from ckpttool.model import Json
+from ckpttool.query.from_connect import connected_query
+from ckpttool.query.from_spark import query_of
 from ckpttool.query.model import DescribedFrom, Description
 from ckpttool.releases import since
+from ckpttool.storage.urls import redact_url
 from ckpttool.words import shown
 
 ROOT = Path(ckpttool.__file__).parents[1]
+NEEDS = "the job must come to its start() with what is given, and may write nowhere but in $TMPDIR"
+STARTS = "give the file whose run comes to start() or toTable()"
+_FUNCTION = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+_LAUNCH = """import os, sys
+sys.path.insert(0, os.getcwd())
+from pyspark.sql import SparkSession
+from {module} import {function}
+made = {function}(SparkSession.builder.getOrCreate())
+for one in made.values() if isinstance(made, dict) else made if isinstance(made, (list, tuple)) else [made]:
+    if hasattr(one, "start"):
+        one.start()
+"""
 DESCRIBE = Path(ckpttool.__file__).with_name("spark") / "describe.py"
 
 
 class JobSettings(Struct, frozen=True):
     """`python`: that of an environment that has pyspark. `packages`: Maven coordinates, resolved by Spark itself.
-    `tables`: schemas of what is not here, by name or path."""
+    `modules`: files that the job imports. `tables`: schemas of what is not here, by name or path, as DDL or JSON."""
 
     python: Path
     arguments: Sequence[str] = ()
     conf: Mapping[str, str] = {}
     packages: str | None = None
     environment: Mapping[str, str] = {}
-    tables: Mapping[str, str] = {}
+    modules: Sequence[str] = ()
+    tables: Mapping[str, Json] = {}
     timeout_s: float = 120
 
 
@@ -47,33 +64,59 @@ def describe_job(job: Path, settings: JobSettings) -> tuple[Description, str | N
         raise NotFound(f"{job} cannot be read: {error.strerror}") from None
     with Scratch() as scratch:
         answer = _ask(scratch, job, settings)
+    return _told(answer, DescribedFrom("job", str(job), hashlib.sha256(body).hexdigest()))
+
+
+def describe_function(name: str, settings: JobSettings) -> tuple[Description, str | None]:
+    """`module:function`, which gets a session and returns writers that were not started."""
+    module, _, function = name.partition(":")
+    with Scratch() as scratch:
+        launched = scratch.folder("job") / "launch.py"
+        launched.write_text(_LAUNCH.format(module=module, function=function), encoding="utf-8")
+        answer = _ask(scratch, launched, settings, name)
+    return _told(answer, DescribedFrom("job", name))
+
+
+def is_function(place: str) -> bool:
+    return _FUNCTION.fullmatch(place) is not None and not os.path.exists(place)
+
+
+def _told(answer: Answer, origin: DescribedFrom) -> tuple[Description, str | None]:
+    job = origin.place
     if (lacks := answer["failed"] and answer["failed"].get("lacks")) is not None:
         option = f"--table {shell_word(lacks)}='id bigint, …'"
         raise Refused(f"{shown(lacks)} is not here, and {job} gives no schema of it", f"give its columns: {option}")
-    failed = _spell(answer["failed"])
+    failed = spell_failure(answer["failed"])
     if failed and not answer["queries"]:
-        needs = "the job must come to its start() with what is given, and may write nowhere but in $TMPDIR"
-        raise NotFound(f"{job} failed {failed}, before it started a query", needs)
+        raise NotFound(f"{job} failed {failed}, before it started a query", NEEDS)
     if not answer["queries"]:
-        raise NotFound(f"{job} ended without starting a query", "give the file whose run comes to start() or toTable()")
-    return description_of(answer, DescribedFrom("job", str(job), hashlib.sha256(body).hexdigest())), failed
+        made = [one for one in answer.get("made", ()) if one]
+        reached = f"; it made writers that it did not start, in {', '.join(made[:5])}" if made else ""
+        raise NotFound(f"{job} ended without starting a query{reached}", STARTS)
+    queries = tuple(connected_query(raw) if "explained" in raw else query_of(raw) for raw in answer["queries"])
+    return Description(origin, answer["spark_version"], queries), failed
 
 
-def _spell(failed: Answer | None) -> str | None:
+def spell_failure(failed: Answer | None) -> str | None:
     if failed is None:
         return None
     line = f"in line {failed['where']} " if failed["where"] else ""
-    return f"{line}with {failed['class']}: {shown(failed['message'], 200)}"
+    message = re.sub(r"[\w+.-]+://\S+", lambda url: redact_url(url[0]), failed["message"])
+    return f"{line}with {failed['class']}: {shown(message, 200)}"
 
 
-def _ask(scratch: Scratch, job: Path, settings: JobSettings) -> Answer:
-    asked = asked_of(scratch, job, settings) | {"pinned": sorted(since.PINNED)}
+def _ask(scratch: Scratch, job: Path, settings: JobSettings, function: str | None = None) -> Answer:
+    asked = (
+        asked_of(scratch, job, settings)
+        | {"function": function}
+        | {"pinned": sorted(since.PINNED), "seconds": settings.timeout_s}
+    )
     try:
         with start_child(scratch, settings, DESCRIBE, "describe") as session:
             return session.ask(asked, settings.timeout_s)
     except Late:
         raise Unavailable(
-            f"{job} had not ended after {settings.timeout_s:g} s", "give it longer: --timeout SECONDS"
+            f"{function or job} had not ended after {settings.timeout_s:g} s", "give it longer: --timeout SECONDS"
         ) from None
     except Died as error:
         raise died(job, settings.python, str(error)) from None
@@ -83,6 +126,7 @@ def asked_of(scratch: Scratch, job: Path, settings: JobSettings) -> dict[str, An
     """What each child that runs a job is told of it."""
     return {
         "job": str(job.resolve()),
+        "named": str(job),
         "arguments": list(settings.arguments),
         "conf": _conf(scratch) | dict(settings.conf) | _packages(settings),
         "tables": dict(settings.tables),
@@ -92,6 +136,9 @@ def asked_of(scratch: Scratch, job: Path, settings: JobSettings) -> dict[str, An
 def start_child(scratch: Scratch, settings: JobSettings, script: Path, name: str) -> Session:
     """The user's Python with one of our scripts, where we are: what a job reads may be named from there."""
     environment = environment_for(settings.python) | dict(settings.environment) | {"TMPDIR": str(scratch.folder("tmp"))}
+    modules = [os.path.abspath(os.path.dirname(one) if one.endswith(".py") else one) for one in settings.modules]
+    found = [*modules, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
+    environment |= {"PYTHONPATH": os.pathsep.join(found)} if modules else {}
     if not os.access(settings.python, os.X_OK):
         raise Refused(f"there is no Python at {settings.python}", "name one that has pyspark: --python EXE")
     return Session(scratch, _command(scratch, settings, script), environment, name, Path.cwd())

@@ -142,7 +142,7 @@ class PrintedPlan:
         raise UnreadablePlan
 
     def _aggregation(self, text: str, columns: PlanColumns) -> dict[str, Any]:
-        keys, results = _only(parse_lists(text))
+        keys, results = _two(text)
         windows = [window_of(columns.spell(one)) for one in keys]
         lengths = [{name: value for name, value in one.items() if name != "key"} for one in windows]
         values = [columns.spell(call) for one in results for call in self._calls(one, keys)]
@@ -186,6 +186,13 @@ def _only(lists: list[list[str]] | None) -> list[list[str]]:
     return lists
 
 
+def _two(text: str) -> list[list[str]]:
+    lists = _only(parse_lists(text))
+    if len(lists) != 2:
+        raise UnreadablePlan
+    return lists
+
+
 def _learn(columns: PlanColumns, item: str) -> None:
     computed = alias(item)
     if computed is None and column(item) is None:
@@ -198,7 +205,7 @@ def _learn(columns: PlanColumns, item: str) -> None:
 
 def _expanded(text: str) -> Iterator[tuple[str, str]]:
     """Of `[[a, b], …], [x#1, y#2]` the first row, where it computes something."""
-    rows, names = _only(parse_lists(text))
+    rows, names = _two(text)
     first = parse_list(rows[0]) if rows else None
     if first is None or len(first[0]) != len(names):
         raise UnreadablePlan

@@ -6,6 +6,7 @@ in `not_told`: nobody may take that for an answer.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ from msgspec import Struct
 from ckpttool.model import Json
 
 SCHEMA = "ckpt.query/1"
-Form = Literal["job", "checkpoint", "explain", "progress", "several"]
+Form = Literal["job", "checkpoint", "explain", "progress", "writer", "several"]
 TriggerKind = Literal["default", "processing-time", "once", "available-now", "continuous", "real-time"]
 OutputMode = Literal["append", "update", "complete"]
 
@@ -142,6 +143,12 @@ class Query(Struct, frozen=True):
     plan_sha256: str | None = None
     conf: Mapping[str, str] = {}
     spark_says: SparkSays | None = None
+
+    def to_json(self) -> str:
+        """As `ckpt query describe --format json` prints it, so that it can be kept."""
+        origin = DescribedFrom("writer", self.where or self.name or "writer")
+        description = fields_of(Description(origin, None, (self,)))
+        return json.dumps({"schema": SCHEMA, **description}, ensure_ascii=False, indent=2) + "\n"
 
 
 class DescribedFrom(Struct, frozen=True):

@@ -15,6 +15,7 @@ import json
 import os
 import runpy
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -35,6 +36,10 @@ class Ended:
         self.name = name
         self.status = {"message": "Stopped", "isDataAvailable": False, "isTriggerActive": False}
 
+    def awaitTermination(self, *_given: Any, **_named: Any) -> bool:
+        """It has: `while not query.awaitTermination(60)` goes round once."""
+        return True
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
@@ -44,11 +49,10 @@ class Ended:
 class Writers:
     """What each writer is given, from Spark's own methods on, which keep no record in Python."""
 
-    def __init__(self, asked: Json, job: str) -> None:
-        self.asked, self.job = asked, job
-        self.describe = beside("planned").describe
-        self.queries: list[Json] = []
-        self.stood_in_for: dict[str, Json] = {}  # by the number that marks an empty stand-in
+    def __init__(self, asked: Json, job: str, take: Callable[[Json], None], made: list[str | None]) -> None:
+        """`take` gets each query that would be started, with the frame that it writes; `made` where writers were made,
+        started or not."""
+        self.asked, self.job, self.take, self.made = asked, job, take, made
 
     def patch(self) -> None:
         from pyspark.sql.streaming import DataStreamWriter, StreamingQueryManager
@@ -57,18 +61,53 @@ class Writers:
 
         def init(writer: Any, frame: Any) -> None:
             made(writer, frame)
-            writer._given = {"frame": frame, "options": {}, "trigger": {}, "output_mode": "append"}
+            where = self._caller()
+            self.made.append(where)
+            writer._given = {"frame": frame, "options": {}, "trigger": {}, "output_mode": "append", "where": where}
 
         DataStreamWriter.__init__ = init
         for name in ("format", "outputMode", "queryName", "option", "options", "trigger", "partitionBy"):
             setattr(DataStreamWriter, name, self._noted(name, getattr(DataStreamWriter, name)))
         DataStreamWriter.foreachBatch = lambda writer, function: self._takes(writer, "foreachBatch", function)
         DataStreamWriter.foreach = lambda writer, function: self._takes(writer, "foreach", function)
-        DataStreamWriter.start = lambda writer, *given, **named: self._start(writer, *given, **named)
-        DataStreamWriter.toTable = lambda writer, name, *_places, **given: self._start(writer, table=name, **given)
+        for name, place in (("start", "path"), ("toTable", "tableName")):
+            setattr(DataStreamWriter, name, self._starting(getattr(DataStreamWriter, name), place))
         StreamingQueryManager.awaitAnyTermination = lambda *_given: True
-        StreamingQueryManager.resetTerminated = lambda *_given: None
-        take_writes_out()
+        for name in ("resetTerminated", "addListener", "removeListener"):
+            setattr(StreamingQueryManager, name, lambda *_given: None)
+        beside("no_writes").take_writes_out()
+
+    def patch_clients(self) -> None:
+        """Those of Spark Connect, which a job has that names a server."""
+        from pyspark.sql.connect.session import SparkSession
+        from pyspark.sql.connect.streaming.query import StreamingQueryManager
+        from pyspark.sql.connect.streaming.readwriter import DataStreamWriter
+
+        client = beside("over_connect")
+
+        signature = inspect.signature(DataStreamWriter._start_internal)
+
+        def start(writer: Any, *given: Any, **named: Any) -> Ended:
+            asked = signature.bind(writer, *given, **named).arguments
+            writer.options(**asked.get("options", {}))
+            for method in ("format", "outputMode", "queryName"):
+                if asked.get(method) is not None:
+                    getattr(writer, method)(asked[method])
+            writer._write_proto.path = asked.get("path") or ""
+            writer._write_proto.table_name = asked.get("tableName") or ""
+            self.take(client.describe(writer, self._caller(), self.asked["pinned"], self._code))
+            return Ended(asked.get("queryName"))
+
+        DataStreamWriter._start_internal = start
+        SparkSession.stop = lambda _session: None
+        StreamingQueryManager.awaitAnyTermination = lambda *_given: True
+        for name in ("resetTerminated", "addListener", "removeListener"):
+            setattr(StreamingQueryManager, name, lambda *_given: None)
+        beside("no_writes").take_writes_of_clients_out()
+
+    def _code(self, function: Any) -> Json:
+        code = code_of(function)
+        return code | {"file": code["file"] and self._named(code["file"])}
 
     def _noted(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
@@ -92,40 +131,59 @@ class Writers:
 
     def _takes(self, writer: Any, kind: str, function: Any) -> Any:
         """The function must not get to the JVM: that would start a server for calls back."""
-        writer._given |= {"format": kind, "function": code_of(function)}
+        writer._given |= {"format": kind, "function": self._code(function)}
         return writer
 
-    def _start(self, writer: Any, path: str | None = None, table: str | None = None, **named: Any) -> Any:
-        """`named`: what `start` takes besides, and then options."""
+    def _starting(self, method: Callable[..., Any], place: str) -> Callable[..., Any]:
+        signature = inspect.signature(method)
+
+        @functools.wraps(method)
+        def start(writer: Any, *given: Any, **named: Any) -> Any:
+            asked = signature.bind(writer, *given, **named).arguments
+            options = asked.pop("options", {})
+            return self._start(writer, place == "tableName", asked.get(place), asked, options)
+
+        return start
+
+    def _start(self, writer: Any, is_table: bool, place: str | None, asked: Json, options: Json) -> Any:
+        """`asked`: what `start` takes by name, and `options` whatever else it was given."""
         given = writer._given
-        format_, mode, name = (named.pop(key, None) for key in ("format", "outputMode", "queryName"))
-        named.pop("partitionBy", None)
-        given["options"] |= {key: text_of(value) for key, value in named.items()}
+        format_, mode, name = (asked.get(key) for key in ("format", "outputMode", "queryName"))
+        given["options"] |= {key: text_of(value) for key, value in options.items()}
         given["output_mode"] = str(mode).lower() if mode else given["output_mode"]
         spark = given["frame"].sparkSession
         name = name or given.get("queryName")
-        unnamed = "table" if table else spark.conf.get("spark.sql.sources.default")
+        unnamed = "table" if is_table else spark.conf.get("spark.sql.sources.default")
         started = {
             "frame": given["frame"],
             "name": name,
-            "where": self._caller(),
+            "where": given["where"] if self.asked.get("function") else self._caller(),
             "checkpoint": location(given["options"], name, spark),
             "output_mode": given["output_mode"],
             "trigger": given["trigger"],
             "format": format_ or given.get("format") or unnamed,
-            "place": table or path,
+            "place": place,
             "options": given["options"],
             "function": given.get("function"),
         }
-        self.queries.append(self.describe(started, spark, self.asked["pinned"], self.stood_in_for))
+        self.take(started)
         return Ended(name)
 
     def _caller(self) -> str | None:
         """The line of the job, not of a helper between: that of the job's own file, else of whoever called."""
         frames = [one for one in inspect.stack()[1:] if one.filename != __file__ and "/pyspark/" not in one.filename]
-        own = next((one for one in frames if os.path.realpath(one.filename) == os.path.realpath(self.job)), None)
+        job = None if self.asked.get("function") else os.path.realpath(self.job)
+        own = next((one for one in frames if os.path.realpath(one.filename) == job), None)
         found = own or next(iter(frames), None)
-        return f"{self.asked['job'] if own else found.filename}:{found.lineno}" if found else None
+        return f"{self._named(found.filename)}:{found.lineno}" if found else None
+
+    def _named(self, file: str) -> str:
+        """As it was typed, or from where we are: a description is the same wherever the job lies."""
+        path = os.path.realpath(file)
+        if path == os.path.realpath(self.job):
+            return str(self.asked["named"])
+        here = os.path.realpath(os.getcwd())
+        return os.path.relpath(path, here) if path.startswith(here + os.sep) else file
 
 
 def beside(name: str) -> Any:
@@ -159,29 +217,42 @@ def code_of(function: Any) -> Json:
     return found | {"sha256": None}
 
 
-def take_writes_out() -> None:
-    """A job that is described writes nothing."""
-    from pyspark.sql.readwriter import DataFrameWriter, DataFrameWriterV2
-
-    def nothing(*_given: Any, **_named: Any) -> None:
-        return None
-
-    for name in ("save", "insertInto", "saveAsTable", "json", "parquet", "text", "csv", "orc", "jdbc", "xml", "excel"):
-        if hasattr(DataFrameWriter, name):
-            setattr(DataFrameWriter, name, nothing)
-    for name in ("create", "replace", "createOrReplace", "append", "overwrite", "overwritePartitions"):
-        setattr(DataFrameWriterV2, name, nothing)
-
-
-def run(asked: Json) -> Json:
+def run(asked: Json, tell: Callable[[Json], None]) -> None:
     import pyspark
 
+    planned, queries, made = beside("planned"), list[Json](), list[str | None]()
+    stood_in_for: dict[str, Json] = {}  # by the number that marks an empty stand-in
+    told = threading.Lock()
+
+    def take(started: Json) -> None:
+        if "frame" in started:  # else a client of Spark Connect told it
+            started = planned.describe(started, started["frame"].sparkSession, asked["pinned"], stood_in_for)
+        queries.append(started)
+
+    def end(failed: Json | None) -> None:
+        told.acquire()  # for ever: one answer is enough
+        tell({"spark_version": pyspark.__version__, "queries": queries, "failed": failed, "made": made})
+
+    def end_late() -> None:
+        """A job that goes on for ever has described what it started until then."""
+        if queries:
+            end({"class": "TimeoutError", "message": f"it ran for {asked['seconds']:g} s", "where": None})
+
+    late = threading.Timer(asked["seconds"] * 0.9, end_late)
+    late.daemon = True
+    late.start()
+    beside("stand_ins").patch_readers(asked["tables"], stood_in_for)
+    end(run_job(asked, take, made))
+
+
+def run_job(asked: Json, take: Callable[[Json], None], made: list[str | None] | None = None) -> Json | None:
+    """What stopped it. What it would start goes to `take`; what it would write is not written."""
     job = os.path.realpath(asked["job"])
-    ours_last(asked["conf"])
-    recorded = Writers(asked, job)
-    recorded.patch()
-    beside("stand_ins").patch_readers(asked["tables"], recorded.stood_in_for)
-    failed = None
+    writers = Writers(asked, job, take, [] if made is None else made)
+    writers.patch()
+    ours_last(asked["conf"], functools.cache(writers.patch_clients))
+    os._exit = sys.exit  # type: ignore[assignment]
+    sys.stdin = open(os.devnull)  # noqa: SIM115
     sys.argv = [job, *asked["arguments"]]
     sys.path.insert(0, os.path.dirname(job))
     try:
@@ -190,23 +261,35 @@ def run(asked: Json) -> Json:
         pass
     except BaseException as error:
         lines = str(error).strip().splitlines()
-        failed = {"class": type(error).__name__, "message": lines[0] if lines else "", "where": line_in(error, job),
-                  "lacks": getattr(error, "lacks", None)}  # fmt: skip
-    return {"spark_version": pyspark.__version__, "queries": recorded.queries, "failed": failed}
+        return {"class": type(error).__name__, "message": lines[0] if lines else "", "where": line_in(error, job),
+                "lacks": getattr(error, "lacks", None)}  # fmt: skip
+    return None
 
 
-def ours_last(conf: Json) -> None:
+def ours_last(conf: Json, patch_clients: Callable[[], None]) -> None:
     """A session has the job's settings, packages and extensions, but for those that keep it on this machine. It stays
     until the end: descriptions may be made to then."""
+    from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
     get = SparkSession.Builder.getOrCreate
 
     def get_or_create(builder: Any) -> Any:
+        if "SPARK_REMOTE" in os.environ or "spark.remote" in builder._options:
+            patch_clients()
+            return get(builder)
         for key, value in conf.items():
             builder.config(key, value)
         return get(builder)
 
+    made = SparkContext.__init__
+
+    def init(context: Any, *given: Any, **named: Any) -> None:
+        asked = inspect.signature(made).bind(context, *given, **named).arguments
+        ours = (asked.pop("conf", None) or SparkConf()).setAll(conf.items())
+        made(**{"self": context, **asked, "conf": ours, "master": conf["spark.master"]})
+
+    SparkContext.__init__ = init
     SparkSession.Builder.getOrCreate = get_or_create
     SparkSession.stop = lambda _session: None
 
@@ -222,14 +305,18 @@ def line_in(error: BaseException, job: str) -> int | None:
 
 
 def main() -> NoReturn:
-    answer_to = os.dup(sys.stdout.fileno())
+    answer_to, leave = os.dup(sys.stdout.fileno()), os._exit
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     asked = json.loads(sys.stdin.readline())
-    answer = run(asked)
-    with os.fdopen(answer_to, "w", encoding="utf-8") as out:
-        json.dump(answer | {"request": asked["request"]}, out)
-        out.write("\n")
-    os._exit(0)  # threads that the job left behind must not keep it
+
+    def tell(answer: Json) -> NoReturn:
+        with os.fdopen(answer_to, "w", encoding="utf-8") as out:
+            json.dump(answer | {"request": asked["request"]}, out)
+            out.write("\n")
+        leave(0)  # threads that the job left behind must not keep it
+
+    run(asked, tell)
+    leave(1)
 
 
 if __name__ == "__main__":

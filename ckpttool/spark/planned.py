@@ -83,7 +83,7 @@ class Planner:
         """Of what `trigger` was given, as Spark reads the text."""
         made_by = {"processingTime": "ProcessingTime", "continuous": "Continuous", "realTime": "RealTime"}
         for name, text in given.items():
-            if name in made_by and text:
+            if name in made_by and isinstance(text, str):
                 trigger = getattr(self.jvm.org.apache.spark.sql.streaming.Trigger, made_by[name])(text)
                 return int(trigger.batchDurationMs() if name == "realTime" else trigger.intervalMs())
         return None
@@ -179,7 +179,10 @@ def describe(started: Json, spark: Any, pinned: list[str], stood_in_for: dict[st
     leaves = [node for node in nodes(plan) if short_class(node) in ("StreamingRelation", "StreamingRelationV2")]
     columns = Columns(plan)
     query = {key: value for key, value in started.items() if key != "frame"} | {
-        "trigger": {"given": started["trigger"], "interval_ms": planner.interval_ms(started["trigger"])},
+        "trigger": {
+            "given": started["trigger"],
+            "interval_ms": started.get("interval_ms") or planner.interval_ms(started["trigger"]),
+        },
         "sources": [source | stood_in_for.get(marked(source), {}) for source in sources_of(leaves)],
         "watermarks": [
             planner.watermark(node, leaves) for node in nodes(plan) if short_class(node) == "EventTimeWatermark"

@@ -152,7 +152,9 @@ def named(place: Place) -> Any:
     place.spark.conf.set("spark.sql.streaming.queryEvolution.enableSourceEvolution", "true")
     reader: Any = place.spark.readStream
     left = reader.format("rate").name("ticks").load()
-    return left.select("value").union(reader.format("rate-micro-batch").name("steps").load().select("value")), "append"
+    return left.select("value").union(
+        reader.format("rate-micro-batch").name("steps").option("rowsPerBatch", 3).load().select("value")
+    ), "append"
 
 
 def with_state(place: Place) -> Any:

@@ -37,8 +37,13 @@ from ckpttool.formats.state.variant import variant_text
 from ckpttool.harness.history_json import parse_histories
 from ckpttool.kafka.earlier import parse_earlier
 from ckpttool.model import Operator, OperatorMetadata, OperatorStore, StateSchema
+from ckpttool.query.saved import BadDescription
+from ckpttool.query.texts import describe_text
 from ckpttool.report.layout import printable
+from ckpttool.report.renderers import render
 from ckpttool.report.state_rows import cell_names, cell_renderer, line_renderer
+from ckpttool.report.style import plain
+from ckpttool.report.views.query import query_document
 from ckpttool.state.decoding import row_decoder
 from ckpttool.state.framing import frame
 from ckpttool.state.reader import Row
@@ -74,6 +79,14 @@ def every_offset(data: bytes) -> None:
             if before is not None:
                 offset.order(before), offset.step_from(before)
             before = offset
+
+
+def every_described_text(data: bytes) -> None:
+    """What is taken for a plan, for progress or for a description is told and shown."""
+    with suppress(BadDescription):
+        description = describe_text(data, "text")
+        if description is not None:
+            "".join(render(query_document(description), "text", plain))
 
 
 def every_name(data: bytes) -> None:
@@ -252,6 +265,7 @@ TARGETS: Mapping[str, Target] = {
     "earlier look": parse_earlier,
     "offsets": every_offset,
     "names": every_name,
+    "described texts": every_described_text,
     "URLs": every_url,
     "pages": every_page,
 }

@@ -29,6 +29,9 @@ PYTHONS = {
 JAVA = "17"
 # What transformWithState in Python needs besides, in a directory of its own.
 PYTHON_STATE = ("pandas==2.3.3", "protobuf==6.33.5")
+# What a client of Spark Connect needs, and its server on the same machine.
+CONNECT = ("grpcio==1.85.1", "grpcio-status==1.85.1", "googleapis-common-protos==1.76.0", "pandas==2.3.3",
+           "protobuf==7.36.2", "zstandard==0.25.0")  # fmt: skip
 
 # Later token providers are not published everywhere; any 4.x one loads, and nothing but loading needs it.
 _TOKENS = "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0"

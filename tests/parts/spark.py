@@ -38,13 +38,22 @@ def ensure_spark(version: str) -> Path:
 
 def ensure_python_state(version: str) -> Path:
     """A directory for the PYTHONPATH of this Spark, with what transformWithState in Python needs."""
+    return _ensure_modules("state", version, pins.PYTHON_STATE)
+
+
+def ensure_connect(version: str) -> Path:
+    """The same, with what a client of Spark Connect needs."""
+    return _ensure_modules("connect", version, pins.CONNECT)
+
+
+def _ensure_modules(what: str, version: str, packages: Sequence[str]) -> Path:
     python = ensure_spark(version)
     abi = next(python.parent.parent.glob("lib/python3*")).name
 
     def make(target: Path) -> None:
-        _run(str(python), "-m", "pip", "install", "--quiet", "--target", str(target), *pins.PYTHON_STATE)
+        _run(str(python), "-m", "pip", "install", "--quiet", "--target", str(target), *packages)
 
-    return ensure_directory(f"state-{abi}", pins.PYTHON_STATE, make)
+    return ensure_directory(f"{what}-{abi}", packages, make)
 
 
 def ensure_jars(version: str, what: str) -> list[Path]:

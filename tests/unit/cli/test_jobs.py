@@ -39,3 +39,10 @@ def test_what_is_given_comes_to_the_job() -> None:
                      "--env", "A=1", "--packages", "g:a:1", "--timeout", "5")  # fmt: skip
     assert (found.arguments, found.conf, found.tables) == (("--env", "test"), {"spark.a": "b"}, {"t": "id int"})
     assert (found.environment, found.packages, found.timeout_s) == ({"A": "1"}, "g:a:1", 5)
+
+
+def test_schemas_of_a_file_stand_beside_those_that_are_typed_which_win(tmp_path: Path) -> None:
+    (tmp_path / "schemas.json").write_text('{"t": "id int", "u": {"type": "struct", "fields": []}}')
+    found = settings("--tables", str(tmp_path / "schemas.json"), "--table", "t=id bigint", "--py-files", "a.zip,b.py")
+    assert found.tables == {"t": "id bigint", "u": {"type": "struct", "fields": []}}
+    assert found.modules == ("a.zip", "b.py")

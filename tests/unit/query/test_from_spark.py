@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ckpttool.query.from_spark import description_of, query_of
-from ckpttool.query.model import DescribedFrom, QueryTrigger
+from ckpttool.query.from_spark import query_of
+from ckpttool.query.model import QueryTrigger
 
 COUNTED = {"type": "struct", "fields": [{"name": "count", "type": "long", "nullable": False, "metadata": {}}]}
 KEYED = {"type": "struct", "fields": [{"name": "k", "type": "string", "nullable": True, "metadata": {}}]}
@@ -34,10 +34,8 @@ def raw(**changed: Any) -> dict[str, Any]:
 
 
 def test_nothing_is_left_untold() -> None:
-    description = description_of({"spark_version": "4.2.0", "queries": [raw()]}, DescribedFrom("job", "a.py"))
-    assert description.spark_version == "4.2.0"
-    assert description.queries[0].not_told == ()
-    assert description.queries[0].trigger == QueryTrigger("default")
+    assert query_of(raw()).not_told == ()
+    assert query_of(raw()).trigger == QueryTrigger("default")
 
 
 @pytest.mark.parametrize(

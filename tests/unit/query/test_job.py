@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ckpttool.errors import CkptError, NotFound, Refused, Unavailable
-from ckpttool.query.job import JobSettings, describe_job
+from ckpttool.query.job import JobSettings, describe_function, describe_job, is_function
 from tests.unit.jail.test_walls import landlock_version
 
 ANSWERS = "import json, sys\nasked = json.loads(sys.stdin.readline())\n"
@@ -41,6 +41,15 @@ def answering(tmp_path: Path, answer: str) -> Path:
         (
             '{"queries": [], "failed": {"class": "KeyError", "message": "\'HOME\'", "where": 7}, "spark_version": ""}',
             "failed in line 7 with KeyError: 'HOME', before it started a query",
+        ),
+        (
+            '{"queries": [], "failed": None, "spark_version": "", "made": ["job.py:7", None]}',
+            "made writers that it did not start, in job.py:7",
+        ),
+        (
+            '{"queries": [], "failed": {"class": "E", "message": "at jdbc://a:tiger@h/x?k=v now", "where": None}, '
+            '"spark_version": ""}',
+            r"with E: at jdbc://a:\*\*\*@h/x.* now, before",
         ),
     ],
 )
@@ -92,3 +101,26 @@ def test_a_job_or_a_python_that_is_not_there_is_named(job: Path, tmp_path: Path)
         describe_job(tmp_path / "nothing.py", JobSettings(Path(sys.executable)))
     with pytest.raises(Refused, match="there is no Python at"):
         describe_job(job, JobSettings(tmp_path / "no-python"))
+
+
+def test_a_function_is_run_by_a_program_of_ours_where_we_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In its stead one that answers with what it was asked to run, as if it had failed with that."""
+    (tmp_path / "orders.py").write_text("")
+    tells = "{'class': open(asked['job']).read(), 'message': str(asked['function']), 'where': None}"
+    answer = f"{{'queries': [], 'failed': {tells}, 'spark_version': ''}}"
+    monkeypatch.chdir(tmp_path)
+    assert is_function("jobs.orders:build")
+    assert not any(map(is_function, ("s3://a", "jobs/orders.py", "a:b:c", "orders.py", "C:\\x")))
+    with pytest.raises(
+        NotFound, match=r"(?s)^jobs.orders:build failed.*from jobs.orders import build.*jobs.orders:build"
+    ):
+        describe_function("jobs.orders:build", JobSettings(answering(tmp_path, answer)))
+
+
+def test_modules_of_a_job_are_found_by_its_python(job: Path, tmp_path: Path) -> None:
+    answer = (
+        "{'queries': [], 'failed': {'class': __import__('os').environ['PYTHONPATH'], 'message': '', 'where': None}}"
+    )
+    settings = JobSettings(answering(tmp_path, answer), modules=(str(tmp_path / "a.zip"), str(tmp_path / "b" / "c.py")))
+    with pytest.raises(NotFound, match=f"{tmp_path / 'a.zip'}:{tmp_path / 'b'}"):
+        describe_job(job, settings)

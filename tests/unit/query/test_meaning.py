@@ -39,7 +39,14 @@ def test_limits_and_distinct_rows() -> None:
 
 
 @pytest.mark.parametrize(
-    "node", ["Aggregate [k#1], [sum(v#2L]", "GlobalLimit (1 + 1)", "Deduplicate k#1", "TransformWithState f, [k#1]"]
+    "node",
+    [
+        "Aggregate [k#1], [sum(v#2L]",
+        "Aggregate [k#1]",
+        "GlobalLimit (1 + 1)",
+        "Deduplicate k#1",
+        "TransformWithState f, [k#1]",
+    ],
 )
 def test_what_is_not_printed_as_expected_has_no_meaning(node: str) -> None:
     with pytest.raises(UnreadablePlan):
