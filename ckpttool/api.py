@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ckpttool.kafka.lookup import Brokers
     from ckpttool.plan import Plan, Wish
     from ckpttool.query.model import Query
+    from ckpttool.scene.windows import StoredWindows
     from ckpttool.storage.doors import Doors
 
 NO_APP_ID = "-"
@@ -154,6 +155,7 @@ def _plan(
     sinks = look_at_sinks(evidence, restarted, doors) if seen is None else seen
     scene = Scene(evidence, start, sinks=tuple(sinks), now_ms=now_ms, query=restarted.query, was=restarted.was)
     scene = replace(scene, states=look_at_states(store, scene, mode, restarted.wish))
+    scene = replace(scene, windows=look_at_windows(store, scene, mode))
     scene = _wished(store, scene, restarted.wish, doors.options)
     scene = replace(scene, inputs=load_inputs(scene, doors), kafka=_ask_kafka(scene, restarted.brokers))
     diagnosis = diagnose(scene, chosen)
@@ -235,6 +237,15 @@ def look_at_sinks(evidence: Evidence, restarted: Restarted, doors: Doors) -> lis
         load_sink(sink, doors.options, query_id=query_id, txn_app_id=app_id, opened=doors.opened.get(sink))
         for sink, app_id in zip(restarted.sinks, restarted.app_ids, strict=True)
     ]
+
+
+def look_at_windows(store: Store, scene: Scene, mode: Mode) -> tuple[StoredWindows, ...]:
+    """Where a query is described, and the state is read anyway: its windows may be others than those that are kept."""
+    if scene.query is None or mode != "full" or scene.next_id < 1 or not scene.checkpoint.operators:
+        return ()
+    from ckpttool.state.windows import windows_of
+
+    return tuple(windows_of(store, scene.checkpoint, scene.next_id - 1))
 
 
 def look_at_states(store: Store, scene: Scene, mode: Mode, wish: Wish | None = None) -> dict[int, StateFiles]:

@@ -46,6 +46,7 @@ TESTED_ELSEWHERE = {
     "reading/inputs/hudi": "tests/unit/laws/inputs/test_hudi.py",
     "reading/seen_files": "tests/unit/cli/test_files.py",
     "scene/hudi": "tests/unit/laws/inputs/test_hudi.py",
+    "scene/windows": "tests/unit/state/test_windows.py",
     "scene/horizon": "tests/unit/laws/sinks/test_horizon.py",
     "laws/changes/ways": "tests/unit/laws/changes/test_judge.py",
     "laws/inputs/base": "tests/unit/laws/inputs/test_delta.py",

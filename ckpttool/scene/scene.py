@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ckpttool.kafka.diff import KafkaEvidence
     from ckpttool.query.model import DescribedSource, Query
     from ckpttool.scene.inputs import InputEvidence
+    from ckpttool.scene.windows import StoredWindows
 
 Phase = Literal["start", "init", "batch"]
 Trigger = Literal["default", "once", "available-now", "continuous", "real-time"]
@@ -129,7 +130,8 @@ class Scene(Struct, frozen=True):
 
     `states`: by version, the files of those that somebody looked at. `kafka`: what brokers said; None: nobody asked.
     `now_ms`: the time; None where nothing that is told depends on it. `query`: what is started, where that is
-    described, and `was`: what was started before; else it is taken to be the same."""
+    described, and `was`: what was started before; else it is taken to be the same. `windows`: of those in its state
+    that somebody looked at."""
 
     evidence: Evidence
     start: Start
@@ -140,6 +142,7 @@ class Scene(Struct, frozen=True):
     now_ms: int | None = None
     query: Query | None = None
     was: Query | None = None
+    windows: tuple[StoredWindows, ...] = ()
 
     @property
     def release(self) -> Release:

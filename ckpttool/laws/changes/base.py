@@ -10,10 +10,11 @@ from msgspec import Struct
 from ckpttool.query.model import DescribedSource, Query, QueryOperator
 from ckpttool.releases import OLDEST, Release
 from ckpttool.scene.scene import Failure, Scene
+from ckpttool.scene.windows import StoredWindows
 
 # From the least to the worst, as verdicts are drawn together.
 Answer = Literal["harmless", "unknown", "rows_differ", "refused_later", "refused"]
-ToldBy = Literal["checkpoint", "was", "query"]
+ToldBy = Literal["checkpoint", "was", "state", "query"]
 WORST_LAST: tuple[Answer, ...] = ("harmless", "unknown", "rows_differ", "refused_later", "refused")
 
 
@@ -80,6 +81,11 @@ class Deploy(Struct, frozen=True):
     def compares(self, name: str) -> bool:
         """Whether `--was` and the new query can be compared in a field."""
         return self.was is not None and name not in self.was.not_told and name not in self.new.not_told
+
+    def windows_in(self, number: int) -> StoredWindows | None:
+        """That the state of this operator holds."""
+        held = self.scene.windows if self.scene else ()
+        return next((one for one in held if one.operator == number), None)
 
     @property
     def tells_operators(self) -> bool:

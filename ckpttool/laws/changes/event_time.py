@@ -13,6 +13,8 @@ from ckpttool.state.tables import JOIN
 from ckpttool.words import enumerated
 
 _MIXED = "what is stored was kept by the old rule, and what comes is by the new one"
+_SIDE_BY_SIDE = "the windows that are stored end as they were, and rows in them are not in the new ones"
+_KEEP_END = "sessions that are stored keep their end"
 _GROWS = "nothing removes state any more: it grows without bound"
 _ONE_MORE = "the watermark jumps, and windows that were open are closed at once, or wait longer"
 _LIMITED = ("globalLimit",)
@@ -28,11 +30,51 @@ def look(deploy: Deploy) -> Iterator[Altered | Assumption]:
         new = step.new
         if step.stays and step.held and new and step.held.id == new.id and new.meaning:
             old = deploy.old_operator(new.id)
+            if stored := _stored(deploy, new, new.meaning):
+                yield stored
             if old is None or old.meaning is None:
                 yield from _assumed(new, new.meaning)
             elif _fits(step.held, new):
-                yield from _meanings(new, old.meaning, new.meaning)
-                yield from _shifted(deploy, new, old.meaning)
+                told = (*_meanings(new, old.meaning, new.meaning), *_shifted(deploy, new, old.meaning))
+                yield from (one for one in told if stored is None or one.id != stored.id)
+
+
+def _stored(deploy: Deploy, new: QueryOperator, meaning: Meaning) -> Altered | None:
+    """The newest windows that the state holds, where none of them is the query's: it may have been changed before. A
+    session is as long as its gap at least."""
+    stored = deploy.windows_in(new.id)
+    if stored is None:
+        return None
+    lengths = {end - start for start, end in stored.newest}
+    gap_ms = _milliseconds(meaning.gap) if stored.are_sessions and meaning.gap else None
+    if gap_ms is not None and max(lengths) < gap_ms * 1000:
+        before = f"sessions of {max(lengths) // 1000} ms at most"
+        return _by_state(new, "gap-changed", before, f"a gap of {gap_ms} ms", _KEEP_END)
+    if stored.are_sessions or meaning.window_ms is None:
+        return None
+    if meaning.window_ms * 1000 not in lengths:
+        before = f"windows of {enumerated(f'{length // 1000} ms' for length in sorted(lengths))}"
+        return _by_state(new, "window-changed", before, f"windows of {meaning.window_ms} ms", _SIDE_BY_SIDE)
+    starts = set(_ARITHMETIC.findall("\n".join(deploy.new.plan)))
+    slide = (meaning.slide_ms or meaning.window_ms) * 1000
+    begin = int(next(iter(starts))) if len(starts) == 1 else None
+    if begin is not None and all((start - begin) % slide for start, _ in stored.newest):
+        before = f"windows that begin at {stored.newest[0][0] % slide} µs"
+        return _by_state(new, "window-changed", before, f"windows that begin at {begin % slide} µs", _SIDE_BY_SIDE)
+    return None
+
+
+def _by_state(new: QueryOperator, id_: str, before: str, after: str, why: str) -> Altered:
+    return Altered(id_, Spot(operator=new.id), before, after, "state", "rows_differ", why, rows=RowsMeant(why))
+
+
+_INTERVAL = re.compile(r"(\d{1,15}) (millisecond|second|minute|hour|day)s?")
+_UNITS_MS = {"millisecond": 1, "second": 1000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
+
+
+def _milliseconds(text: str) -> int | None:
+    found = _INTERVAL.fullmatch(text.strip())
+    return int(found[1]) * _UNITS_MS[found[2]] if found else None
 
 
 def _fits(held: QueryOperator, new: QueryOperator) -> bool:

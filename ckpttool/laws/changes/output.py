@@ -39,6 +39,8 @@ def look_at_mode(deploy: Deploy) -> Iterator[Altered | Assumption]:
     old = deploy.was.output_mode
     if old != new:
         answer, why = _mode_answer(old, new, windows)
+        if why == _OPEN:
+            why = _open_windows(deploy)
         rows = RowsMeant(why) if answer == "rows_differ" else None
         yield Altered("output-mode-changed", Spot(), old, new, "was", answer, why, rows=rows)
 
@@ -59,6 +61,13 @@ def refusal_of_start(deploy: Deploy) -> Failure | None:
         if said is None
         else Failure("start", said.class_name, said.condition, said.message, f"start() refuses: {said.message}")
     )
+
+
+def _open_windows(deploy: Deploy) -> str:
+    counts = [one.rows for operator in deploy.new.operators if (one := deploy.windows_in(operator.id))]
+    if not counts or None in counts:
+        return _OPEN
+    return f"of {sum(filter(None, counts))} rows of windows that are open each that gets no more rows is never written"
 
 
 def _mode_answer(old: str | None, new: str | None, windows: bool) -> tuple[Answer, str]:

@@ -27,6 +27,8 @@ from ckpttool.scene.scene import Failure
 from ckpttool.state.tables import JOIN, TRANSFORM
 
 _BITS = "rows that are stored are read as what they are not"
+# By the kind of a join, the sides of which Spark filters no nulls.
+_NEVER_FILTERED = {"FULL OUTER": ("left", "right"), "LEFT OUTER": ("left",), "RIGHT OUTER": ("right",)}
 # The buffers of functions that keep as much as each other.
 _FUNCTIONS = frozenset(("sum", "count", "min", "max", "first", "last", "avg", "bit_and", "bit_or", "bit_xor"))
 _WIDER = {("integer", "long"), ("integer", "float"), ("integer", "double"), ("long", "float"), ("long", "double"),
@@ -88,7 +90,7 @@ def _columns(deploy: Deploy, new: QueryOperator, pair: StorePair) -> Iterator[Al
             if one.fits:
                 yield _renamed(where, one, is_function=part == "value" and new.name in (AGGREGATE, SESSION))
                 continue
-            if _may_be_hidden(deploy, new, one):
+            if _may_be_hidden(deploy, new, pair, one):
                 if untold := _hidden(deploy, new, pair, where, one):
                     yield untold
                 continue
@@ -109,10 +111,13 @@ def _renamed(where: Spot, one: Unlike, *, is_function: bool) -> Altered:
     return Altered("state-field-renamed", where, one.before, one.after, "checkpoint", "harmless", why)
 
 
-def _may_be_hidden(deploy: Deploy, new: QueryOperator, one: Unlike) -> bool:
+def _may_be_hidden(deploy: Deploy, new: QueryOperator, pair: StorePair, one: Unlike) -> bool:
     """Before 4.0 whether a column of a join may be null is seen where its filter stands, and a description plans a
     projection between that and the join which the running query need not have."""
     is_join = new.name == JOIN and deploy.release < since.OPERATOR_METADATA
+    joined = new.meaning.join_type if new.meaning else None
+    if joined in _NEVER_FILTERED and pair.name.startswith(_NEVER_FILTERED[joined]):
+        return False  # nothing is taken from a side of which all rows are kept
     return is_join and one.before is not None and one.before == f"{one.after} not null"
 
 

@@ -229,7 +229,7 @@ def place_figures() -> str:
     return "\n".join(lines) + "\n"
 
 
-CHANGE_COLUMNS = ("cases", "verdict", "class", "unknown", "wrongly fine", "same query", "false alarms")
+CHANGE_COLUMNS = ("cases", "verdict", "class", "unknown", "as assumed", "wrongly fine", "same query", "false alarms")
 
 
 def change_figures() -> str:

@@ -19,7 +19,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ckpttool import load_checkpoint, open_store
-from ckpttool.api import look_at_states
+from ckpttool.api import look_at_states, look_at_windows
 from ckpttool.diagnosis import Diagnosis, diagnose
 from ckpttool.laws.changes.judge import QueryChanges, Verdict, verdict_on
 from ckpttool.query.from_checkpoint import query_of as query_of_checkpoint
@@ -82,6 +82,11 @@ class Judged:
         return self.said == "accepted" and self.became != "accepted" and not self.changes.assumes
 
     @property
+    def on_assumption(self) -> bool:
+        """The same where something was assumed, by name."""
+        return self.said == "accepted" and self.became != "accepted" and bool(self.changes.assumes)
+
+    @property
     def false_alarm(self) -> bool:
         """The query that wrote it."""
         return is_same(self.case) and (self.said != "accepted" or bool(self.changes.found))
@@ -101,6 +106,7 @@ def judge_changed(spark: str, *, with_was: bool) -> Iterator[Judged]:
             was = same[base_of(case)] if with_was else None
             scene = Scene(evidence, start_of(spark, case, query), now_ms=NOW_MS, query=query, was=was)
             scene = replace(scene, states=look_at_states(store, scene, "full"))
+            scene = replace(scene, windows=look_at_windows(store, scene, "full"))
             yield Judged(case, diagnose(scene), with_was)
 
 
@@ -124,6 +130,7 @@ class Score:
     verdict: int
     class_: str
     unknown: int
+    on_assumption: int
     wrongly_fine: int
     same: int
     false_alarms: int
@@ -137,6 +144,7 @@ def score(found: Iterable[Judged]) -> Score:
         verdict=sum(one.right for one in of),
         class_=f"{sum(one.right_class for one in refused)} of {len(refused)}",
         unknown=sum(one.said == "unknown" for one in of),
+        on_assumption=sum(one.on_assumption for one in of),
         wrongly_fine=sum(one.wrongly_fine for one in of),
         same=sum(is_same(one.case) for one in of),
         false_alarms=sum(one.false_alarm for one in of),

@@ -7,9 +7,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from ckpttool import Scene, Start, gather_evidence
+from ckpttool.laws.changes.base import Deploy
+from ckpttool.laws.changes.judge import judge_changes
+from ckpttool.model import Checkpoint
 from ckpttool.query.model import Meaning, QueryWatermark
-from tests.unit.laws.changes.queries import COUNT, QUERY, WATERMARK, but, counting, judged, only
+from ckpttool.scene.windows import StoredWindows
+from tests.unit.laws.changes.queries import COUNT, NEW, QUERY, WATERMARK, but, counting, held, judged, only
 
+SESSION = Meaning(keys=("session_window(ts, 7 seconds)",), gap="7 seconds")
 WINDOWED = Meaning(keys=("window(ts, 10000 ms, 10000 ms)",), values=("count(1)",), window_ms=10000, slide_ms=10000)
 
 
@@ -72,3 +78,36 @@ def test_without_state_nobody_goes_by_a_watermark() -> None:
     before, after = but(operators=(), watermarks=(WATERMARK,)), but(operators=())
     (change,) = only(judged(after, before), "watermark-removed")
     assert change.answer == "harmless"
+
+
+def stored(*newest: tuple[int, int], sessions: bool = False) -> Scene:
+    """A checkpoint whose state holds these windows, in seconds."""
+    several = tuple((start * 1_000_000, end * 1_000_000) for start, end in newest)
+    windows = (StoredWindows(0, len(several), several, sessions),)
+    return Scene(gather_evidence(Checkpoint("/ck", None)), Start(NEW), windows=windows)
+
+
+@pytest.mark.parametrize(
+    ("meaning", "begin", "scene", "ids"),
+    [
+        (WINDOWED, 0, stored((10, 20), (20, 30)), []),
+        (WINDOWED, 0, stored((0, 20), (20, 40)), ["window-changed"]),
+        (WINDOWED, 0, stored((0, 20), (20, 30)), []),  # it was changed before
+        (WINDOWED, 3_000_000, stored((10, 20), (20, 30)), ["window-changed"]),
+        (WINDOWED, 3_000_000, stored((3, 13)), []),
+        (SESSION, 0, stored((1, 4), (5, 9), sessions=True), ["gap-changed"]),
+        (SESSION, 0, stored((1, 4), (5, 12), sessions=True), []),
+    ],
+)
+def test_the_state_shows_its_windows(meaning: Meaning, begin: int, scene: Scene, ids: list[str]) -> None:
+    plan = (f"(precisetimestampconversion(ts, T, LongType) - {begin}) % 10000000",)
+    new = replace(counting(meaning=meaning), plan=plan)
+    found = judge_changes(Deploy(new, held(), NEW, None, scene)).found
+    assert [change.id for change in found if change.told_by == "state"] == ids
+
+
+def test_what_the_state_shows_is_told_once() -> None:
+    longer = replace(WINDOWED, keys=("window(ts, 20000 ms, 20000 ms)",), window_ms=20000, slide_ms=20000)
+    before, after = counting(meaning=WINDOWED), counting(meaning=longer)
+    found = judge_changes(Deploy(after, held(), NEW, before, stored((10, 20)))).found
+    assert [(change.id, change.told_by) for change in found] == [("window-changed", "state")]
