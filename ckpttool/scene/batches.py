@@ -39,7 +39,8 @@ class SourceProgress(Struct, frozen=True):
     @property
     def number(self) -> int:
         """Its place in the query: version 2 of the offset log has its lines in any order."""
-        return int(self.name) if self.name and self.name.isascii() and self.name.isdecimal() else self.index
+        name = self.name or ""
+        return int(name) if name.isascii() and name.isdecimal() and len(name) < 10 else self.index
 
 
 class Batch(Struct, frozen=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ckpttool.laws.changes.base import Altered, Answer, Assumption, ChangeLaw, Deploy, RowsMeant, Spot
 from ckpttool.laws.changes.meeting import DEDUP, WITHIN, pairs_of
@@ -50,7 +50,7 @@ def _stored(deploy: Deploy, new: QueryOperator, meaning: Meaning) -> Altered | N
     if gap_ms is not None and max(lengths) < gap_ms * 1000:
         before = f"sessions of {max(lengths) // 1000} ms at most"
         return _by_state(new, "gap-changed", before, f"a gap of {gap_ms} ms", _KEEP_END)
-    if stored.are_sessions or meaning.window_ms is None:
+    if stored.are_sessions or not meaning.window_ms:
         return None
     if meaning.window_ms * 1000 not in lengths:
         before = f"windows of {enumerated(f'{length // 1000} ms' for length in sorted(lengths))}"
@@ -121,15 +121,15 @@ def _windows(new: QueryOperator, old: Meaning, now: Meaning) -> Iterator[Altered
             why = "all that is kept stays under the old keys, and the new ones begin with nothing"
             yield _unlike(new, "state-meaning-changed", f"key.{place}", before, after, why)
     if not keys and len(old.keys) != len(now.keys) and new.name in (DEDUP, WITHIN):
-        before, after = enumerated(old.keys), enumerated(now.keys)
+        before, after = _named(old.keys), _named(now.keys)
         yield _unlike(new, "dedup-columns-changed", "key", before, after)
     if old.values != now.values and new.name != JOIN:
-        before, after = enumerated(old.values), enumerated(now.values)
-        why = f"of each key {after or 'nothing'} goes on from what was {before or 'nothing'}: a mixture of both"
+        before, after = _named(old.values), _named(now.values)
+        why = f"of each key {after} goes on from what was {before}: a mixture of both"
         yield _unlike(new, "state-meaning-changed", "value", before, after, why)
 
 
-_ARITHMETIC = re.compile(r"LongType\) - (\d+)\) % \d+")
+_ARITHMETIC = re.compile(r"LongType\) - (\d{1,18})\) % \d")
 
 
 def _shifted(deploy: Deploy, new: QueryOperator, old: Meaning) -> Iterator[Altered]:
@@ -138,8 +138,12 @@ def _shifted(deploy: Deploy, new: QueryOperator, old: Meaning) -> Iterator[Alter
         return
     starts = [sorted(set(_ARITHMETIC.findall("\n".join(one.plan)))) for one in (deploy.was, deploy.new)]
     if starts[0] != starts[1]:
-        before, after = (f"windows that begin at {enumerated(several)} µs" for several in starts)
+        before, after = (f"windows that begin at {_named(several)} µs" for several in starts)
         yield _unlike(new, "window-changed", "key", before, after)
+
+
+def _named(several: Sequence[str]) -> str:
+    return enumerated(several) if several else "nothing"
 
 
 def _unlike(

@@ -65,7 +65,7 @@ def unlike(stored: Json, new: Json) -> Iterator[Unlike]:
 
 
 def columns(schema: Json) -> Sequence[Any]:
-    return schema["fields"] if isinstance(schema, dict) else ()
+    return schema.get("fields", ()) if isinstance(schema, dict) else ()
 
 
 def spelled(column: Any) -> str:

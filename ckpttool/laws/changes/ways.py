@@ -17,3 +17,22 @@ WAYS_OUT: Mapping[str, str] = {
     "new-query-beside": "leave this query as it is, and start the new one beside it on a checkpoint of its own",
     "convert-conf": "change what the checkpoint pins offline, before the start",
 }
+# What it is to keep the shape, by what is another.
+_KEEP: Mapping[str, str] = {
+    "source-removed": "keep the source as a stub: read it, and filter all of its rows out",
+    "source-shared": "read the source once, and make both of what was read",
+    "sources-swapped": "have the sources in the order that they had",
+    "source-named": "leave the names of the sources as they were",
+    "source-renamed": "leave the names of the sources as they were",
+    "state-key-changed": "give each key the type that it had, coalesce one that became nullable, and group by more in "
+    "a second query",
+    "state-value-changed": "leave what is kept as it was, and compute what is new in a second query",
+    "dedup-columns-changed": "go by the columns that it had, in their order",
+    "state-variable-retyped": "leave the variable as it was, and keep what is new in another one beside it",
+    "watermark-removed": "keep the watermark, with a delay that is long enough",
+}
+
+
+def spelled_way(way: str, change: str) -> str:
+    """As it is meant for this change."""
+    return _KEEP.get(change, WAYS_OUT[way]) if way == "keep-old-shape" else WAYS_OUT[way]

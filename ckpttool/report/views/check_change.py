@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ckpttool.deploy import Checked
 from ckpttool.laws.changes.base import WORST_LAST, Altered
 from ckpttool.laws.changes.judge import law_of
-from ckpttool.laws.changes.ways import WAYS_OUT
+from ckpttool.laws.changes.ways import spelled_way
 from ckpttool.laws.given import Given, meant
 from ckpttool.query.model import DescribedFrom, fields_of
 from ckpttool.releases import spell_release
@@ -40,7 +40,7 @@ def as_text(checked: Checked) -> str:
 def _annotations(checked: Checked) -> Iterator[Annotation]:
     """Where the query is started: the verdict, and each change that is not harmless, or somebody means."""
     file, _, line = (checked.judged.deploy.new.where or "").rpartition(":")
-    place = (file or None, int(line) if line.isascii() and line.isdecimal() else None)
+    place = (file or None, int(line) if line.isascii() and line.isdecimal() and len(line) < 10 else None)
     levels: dict[str, Level] = {"accepted": "notice", "harmless": "notice", "unknown": "warning"}
     verdict, to_do = ("".join(_texts(one)) for one in (_verdict(checked), _to_do(checked)))
     level = levels.get(checked.left, "error")
@@ -167,7 +167,7 @@ def _to_do(checked: Checked) -> Line:
     worst = _worst(checked)
     if worst is not None:
         ways = law_of(worst).ways_out
-        return f"  {WAYS_OUT[ways[0]]}." if ways else f"  {worst.why}."
+        return f"  {spelled_way(ways[0], worst.id)}." if ways else f"  {worst.why}."
     if checked.verdict == "refused":
         return "  The checkpoint would stop the old query as well: see ckpt plan-recovery."
     if checked.judged.assumes:
@@ -200,12 +200,17 @@ def _given(checked: Checked) -> Iterator[Line]:
 
 def _ways_out(checked: Checked) -> Iterator[Line]:
     tried = {option.id for option in checked.plan.options} if checked.plan else set()
-    named = (way for change in checked.changes if change.answer != "harmless" for way in law_of(change).ways_out)
-    ways = [way for way in dict.fromkeys(named) if way not in tried]
-    if ways:
+    named = [
+        (way, spelled_way(way, change.id))
+        for change in checked.changes
+        if change.answer != "harmless"
+        for way in law_of(change).ways_out
+        if way not in tried
+    ]
+    if named:
         yield Toned("What else can be done" if tried else "Ways out", "title")
-    for way in ways:
-        yield f"  {way}: {WAYS_OUT[way]}"
+    for way, text in dict.fromkeys(named):
+        yield f"  {way}: {text}"
 
 
 def _left_open(checked: Checked) -> Iterator[Line]:
