@@ -149,6 +149,21 @@ def evolution_refused(deploy: Deploy, pair: StorePair) -> Failure:
     return _in_batch(deploy, class_name, condition, message, why, layout.operator(pair.operator))
 
 
+def config_refused(deploy: Deploy, number: int, name: str, before: str, after: str) -> Failure:
+    """What transformWithState keeps of how it was run, and compares (TransformWithStateVariableUtils)."""
+    class_name = f"{_STORES}StateStoreInvalidConfigAfterRestart"
+    why = f"transformWithState keeps its {name}, which was {before} and is {after}"
+    condition, message = "STATE_STORE_INVALID_CONFIG_AFTER_RESTART", f"Cannot change {name}"
+    return _in_batch(deploy, class_name, condition, message, why, layout.operator(number))
+
+
+def kind_refused(deploy: Deploy, number: int, variable: str, before: str, after: str) -> Failure:
+    class_name = f"{_STORES}StateStoreInvalidVariableTypeChange"
+    why = f"the variable {variable} was a {before} and is a {after}"
+    condition, message = "STATE_STORE_INVALID_VARIABLE_TYPE_CHANGE", f"Cannot change {variable}"
+    return _in_batch(deploy, class_name, condition, message, why, layout.operator(number))
+
+
 def schemas_checked(deploy: Deploy) -> bool:
     given = deploy.scene.conf(SCHEMA_CHECK, "true") if deploy.scene else "true"
     return given.strip().lower() != "false"

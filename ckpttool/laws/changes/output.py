@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ckpttool.laws.changes.base import Altered, Answer, Assumption, ChangeLaw, Deploy, RowsMeant, Spot
+from ckpttool.laws.changes.meeting import config_refused, operator_of
 from ckpttool.laws.changes.operators import keeps_windows
 from ckpttool.laws.changes.schemas import fits, unlike
 from ckpttool.query.model import QuerySink
@@ -31,6 +32,9 @@ def look_at_mode(deploy: Deploy) -> Iterator[Altered | Assumption]:
     if new is None or deploy.new.spark_says:
         yield from _refused_by_mode(deploy)
         return
+    if kept := _kept_mode(deploy, new):
+        yield kept
+        return
     windows = any(keeps_windows(one) for one in deploy.new.operators)
     if not deploy.compares("output_mode") or deploy.was is None:
         if windows:
@@ -43,6 +47,19 @@ def look_at_mode(deploy: Deploy) -> Iterator[Altered | Assumption]:
             why = _open_windows(deploy)
         rows = RowsMeant(why) if answer == "rows_differ" else None
         yield Altered("output-mode-changed", Spot(), old, new, "was", answer, why, rows=rows)
+
+
+def _kept_mode(deploy: Deploy, new: str) -> Altered | None:
+    """transformWithState alone keeps its output mode with its state."""
+    for operator in deploy.scene.checkpoint.operators if deploy.scene and not deploy.begins_anew else ():
+        kept = operator.metadata.properties.get("outputMode") if operator.metadata else None
+        if isinstance(kept, str) and operator_of(deploy, operator.id) and kept.lower() != new:
+            failure = config_refused(deploy, operator.id, "outputMode", kept.lower(), new)
+            spot = Spot(operator=operator.id)
+            return Altered(
+                "output-mode-changed", spot, kept.lower(), new, "checkpoint", "refused", failure.why, failure
+            )
+    return None
 
 
 def _refused_by_mode(deploy: Deploy) -> Iterator[Altered]:

@@ -13,6 +13,7 @@ from ckpttool.laws.changes.meeting import (
     WITHIN,
     StorePair,
     evolution_refused,
+    kind_refused,
     pairs_of,
     schema_refused,
     schemas_checked,
@@ -168,6 +169,7 @@ def _first(schema: Json, number: int) -> Json:
 
 def _variables(deploy: Deploy, held: QueryOperator, new: QueryOperator) -> Iterator[Altered]:
     """Each has a column family of its name; those that begin with `$` are Spark's own, beside them."""
+    yield from _other_kinds(deploy, held, new)
     for pair in pairs_of(held, new):
         if pair.name.startswith("$") or (pair.held and pair.held.column_family is None):
             continue
@@ -184,6 +186,19 @@ def _variables(deploy: Deploy, held: QueryOperator, new: QueryOperator) -> Itera
         elif not (pair.key_fits and pair.value_fits):
             answer, why, failure = _retyped(deploy, pair)
             yield Altered("state-variable-retyped", where, before, after, "checkpoint", answer, why, failure)
+
+
+def _other_kinds(deploy: Deploy, held: QueryOperator, new: QueryOperator) -> Iterator[Altered]:
+    before, after = _kinds(held), _kinds(new)
+    for name in before:
+        if name in after and before[name] != after[name]:
+            failure = kind_refused(deploy, new.id, name, before[name], after[name])
+            spot, told = Spot(operator=new.id, store=name), (before[name], after[name])
+            yield Altered("state-variable-retyped", spot, *told, "checkpoint", "refused", failure.why, failure)
+
+
+def _kinds(operator: QueryOperator) -> dict[str, str]:
+    return {one.name: one.kind for one in operator.meaning.variables} if operator.meaning else {}
 
 
 def _retyped(deploy: Deploy, pair: StorePair) -> tuple[Answer, str, Failure | None]:

@@ -7,8 +7,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ckpttool.query.model import BatchFunction, Query, QuerySink, QueryTrigger, SparkSays
-from tests.unit.laws.changes.queries import FILES, QUERY, but, held, judged, only, struct
+from ckpttool import Scene, Start, gather_evidence
+from ckpttool.laws.changes.base import Deploy
+from ckpttool.laws.changes.judge import judge_changes
+from ckpttool.model import Checkpoint, LogNames, Operator, OperatorMetadata
+from ckpttool.query.model import BatchFunction, Query, QueryOperator, QuerySink, QueryTrigger, SparkSays
+from tests.unit.laws.changes.queries import FILES, NEW, QUERY, but, held, judged, only, struct
 
 DELTA = QuerySink("delta", "file:/out")
 OTHER = QuerySink("foreachBatch", function=BatchFunction("upsert", "job.py", 9, "bb"))
@@ -74,3 +78,16 @@ def test_kafka_may_be_read_continuously() -> None:
     (change,) = only(judged(after, before), "mode-changed")
     assert change.answer == "harmless"
     assert held().trigger is None
+
+
+def test_transform_with_state_keeps_its_output_mode() -> None:
+    name, names = "transformWithStateExec", LogNames(ids=(0, 1))
+    kept = Operator(0, name, (), OperatorMetadata(2, 0, name, (), {"outputMode": "Update"}))
+    checkpoint = Checkpoint("/ck", None, offset_names=names, commit_names=names, operators=(kept,))
+    scene = Scene(gather_evidence(checkpoint), Start(NEW))
+    before = but(operators=(QueryOperator(0, name),))
+    assert judge_changes(Deploy(before, held(before), NEW, before, scene)).found == ()
+    after = replace(before, output_mode="append")
+    (change,) = judge_changes(Deploy(after, held(before), NEW, before, scene)).found
+    assert change.spark
+    assert change.spark.condition == "STATE_STORE_INVALID_CONFIG_AFTER_RESTART"

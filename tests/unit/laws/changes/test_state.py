@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from ckpttool.laws.changes.base import Deploy
+from ckpttool.laws.changes.judge import judge_changes
 from ckpttool.model import Json
-from ckpttool.query.model import Query, QueryOperator
-from tests.unit.laws.changes.queries import COUNT, NEW, OLD, QUERY, but, counting, judged, only, store, struct
+from ckpttool.query.model import Meaning, Query, QueryOperator, StateVariable
+from tests.unit.laws.changes.queries import COUNT, NEW, OLD, QUERY, but, counting, held, judged, only, store, struct
 
 KEY, VALUE = struct("k string"), struct("count long!", "sum long")
 
@@ -90,3 +92,15 @@ def test_variables_have_families_of_their_own(encoding: str, now: dict[str, Any]
 def test_what_spark_keeps_beside_a_variable_is_none() -> None:
     with_ttl = kept("avro", seen=SEEN, ttl_seen=struct("n long"))
     assert only(judged(with_ttl, kept("avro", seen=SEEN))) == []
+
+
+def test_a_variable_of_another_kind_is_refused() -> None:
+    def kind(of: str) -> Query:
+        (operator,) = kept("avro", seen=SEEN).operators
+        return but(operators=(replace(operator, meaning=Meaning(variables=(StateVariable("seen", of),))),))
+
+    before = replace(held(kind("ValueState")), operators=kind("ValueState").operators)
+    (change,) = judge_changes(Deploy(kind("ListState"), before, NEW)).found
+    assert (change.id, change.answer) == ("state-variable-retyped", "refused")
+    assert change.spark
+    assert change.spark.condition == "STATE_STORE_INVALID_VARIABLE_TYPE_CHANGE"
