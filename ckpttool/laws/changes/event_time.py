@@ -117,6 +117,10 @@ def _windows(new: QueryOperator, old: Meaning, now: Meaning) -> Iterator[Altered
             yield _unlike(new, "gap-changed", f"key.{place}", before, after)
         elif before.startswith("window(") and (windows or after.startswith("window(")):
             yield _unlike(new, "window-changed", f"key.{place}", before, after)
+        elif after.startswith(f"coalesce({before}, "):
+            why = "only what was kept of null begins anew, under another key"
+            spot = Spot(operator=new.id, field=f"key.{place}")
+            yield Altered("state-meaning-changed", spot, before, after, "was", "harmless", why)
         else:
             why = "all that is kept stays under the old keys, and the new ones begin with nothing"
             yield _unlike(new, "state-meaning-changed", f"key.{place}", before, after, why)

@@ -42,7 +42,7 @@ def look_at_mode(deploy: Deploy) -> Iterator[Altered | Assumption]:
         return
     old = deploy.was.output_mode
     if old != new:
-        answer, why = _mode_answer(old, new, windows)
+        answer, why = _mode_answer(old, new, windows, is_evicted=_is_evicted(deploy))
         if why == _OPEN:
             why = _open_windows(deploy)
         rows = RowsMeant(why) if answer == "rows_differ" else None
@@ -87,9 +87,17 @@ def _open_windows(deploy: Deploy) -> str:
     return f"of {sum(filter(None, counts))} rows of windows that are open each that gets no more rows is never written"
 
 
-def _mode_answer(old: str | None, new: str | None, windows: bool) -> tuple[Answer, str]:
+def _is_evicted(deploy: Deploy) -> bool:
+    """Whether anything was ever removed from the state: without a watermark nothing is."""
+    was = deploy.was
+    return bool(deploy.new.watermarks) or was is None or bool(was.watermarks) or "watermarks" in was.not_told
+
+
+def _mode_answer(old: str | None, new: str | None, windows: bool, *, is_evicted: bool) -> tuple[Answer, str]:
     if not windows:
         return "harmless", "without an aggregation these modes are the same"
+    if new == "complete" and not is_evicted:
+        return "harmless", "from here on all is written that is in the state, of which nothing was removed"
     if new == "complete":
         return "rows_differ", _EVICTED
     if old == "append":

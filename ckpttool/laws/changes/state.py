@@ -20,13 +20,14 @@ from ckpttool.laws.changes.meeting import (
     shaped_otherwise,
 )
 from ckpttool.laws.changes.operators import steps
-from ckpttool.laws.changes.schemas import Unlike, columns, may_be_null, unlike
+from ckpttool.laws.changes.schemas import Unlike, columns, fits, may_be_null, unlike
 from ckpttool.model import Json
 from ckpttool.query.model import QueryOperator
 from ckpttool.releases import since
 from ckpttool.scene.scene import Failure
 from ckpttool.state.tables import JOIN, TRANSFORM
 
+_PLACES = "columns of one type have changed places: what was kept of one is taken for the other"
 _BITS = "rows that are stored are read as what they are not"
 # By the kind of a join, the sides of which Spark filters no nulls.
 _NEVER_FILTERED = {"FULL OUTER": ("left", "right"), "LEFT OUTER": ("left",), "RIGHT OUTER": ("right",)}
@@ -86,6 +87,12 @@ def _columns(deploy: Deploy, new: QueryOperator, pair: StorePair) -> Iterator[Al
     if new.name != DEDUP:
         parts.append(("value", "state-value-changed", held.value_schema, described.value_schema))
     for part, id_, stored, wanted in parts:
+        if places := _places_changed(stored, wanted):
+            spot = Spot(operator=new.id, store=pair.name, field=part)
+            answer: Answer = "unknown" if doubt else "rows_differ"
+            rows = None if doubt else RowsMeant(_PLACES)
+            yield Altered("state-meaning-changed", spot, *places, "checkpoint", answer, doubt or _PLACES, rows=rows)
+            continue
         for one in unlike(stored, wanted):
             where = Spot(operator=new.id, store=pair.name, field=f"{part}.{one.place}")
             if one.fits:
@@ -99,6 +106,14 @@ def _columns(deploy: Deploy, new: QueryOperator, pair: StorePair) -> Iterator[Al
             rows = RowsMeant(why) if answer == "rows_differ" else None
             spark = failure if answer == "refused" else None
             yield Altered(id_, where, one.before, one.after, "checkpoint", answer, why, spark, rows)
+
+
+def _places_changed(stored: Json, wanted: Json) -> tuple[str, str] | None:
+    """The names of all columns, where these are the same in another order: they fit, and are each other's."""
+    before, after = ([column["name"] for column in columns(schema)] for schema in (stored, wanted))
+    if before == after or sorted(before) != sorted(after) or not fits(stored, wanted):
+        return None
+    return ", ".join(before), ", ".join(after)
 
 
 def _renamed(where: Spot, one: Unlike, *, is_function: bool) -> Altered:

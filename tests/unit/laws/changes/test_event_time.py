@@ -29,6 +29,7 @@ def meaning(**changed: Any) -> Any:
     [
         (QUERY, meaning(values=("count(1)", "sum(id)")), "state-meaning-changed", "rows_differ"),
         (QUERY, meaning(keys=("upper(k)",)), "state-meaning-changed", "rows_differ"),
+        (QUERY, meaning(keys=("coalesce(k, )",)), "state-meaning-changed", "harmless"),
         (
             counting(meaning=WINDOWED),
             counting(meaning=replace(WINDOWED, keys=("window(ts, 20000 ms, 20000 ms)",), window_ms=20000)),

@@ -12,9 +12,10 @@ from ckpttool.laws.changes.base import Deploy
 from ckpttool.laws.changes.judge import judge_changes
 from ckpttool.model import Checkpoint, LogNames, Operator, OperatorMetadata
 from ckpttool.query.model import BatchFunction, Query, QueryOperator, QuerySink, QueryTrigger, SparkSays
-from tests.unit.laws.changes.queries import FILES, NEW, QUERY, but, held, judged, only, struct
+from tests.unit.laws.changes.queries import FILES, NEW, QUERY, WATERMARK, but, held, judged, only, struct
 
 DELTA = QuerySink("delta", "file:/out")
+TIMED = but(watermarks=(WATERMARK,))
 OTHER = QuerySink("foreachBatch", function=BatchFunction("upsert", "job.py", 9, "bb"))
 
 
@@ -23,7 +24,8 @@ OTHER = QuerySink("foreachBatch", function=BatchFunction("upsert", "job.py", 9, 
     [
         (but(output_mode="append"), QUERY, "output-mode-changed", "rows_differ"),
         (QUERY, but(output_mode="append"), "output-mode-changed", "rows_differ"),
-        (QUERY, but(output_mode="complete"), "output-mode-changed", "rows_differ"),
+        (QUERY, but(output_mode="complete"), "output-mode-changed", "harmless"),
+        (TIMED, replace(TIMED, output_mode="complete"), "output-mode-changed", "rows_differ"),
         (but(output_mode="complete"), QUERY, "output-mode-changed", "harmless"),
         (but(operators=()), but(operators=(), output_mode="append"), "output-mode-changed", "harmless"),
         (QUERY, but(output_schema=struct("k string", "n double")), "output-schema-changed", "harmless"),

@@ -59,6 +59,17 @@ def test_before_4_0_a_description_does_not_tell_which_columns_of_a_join_are_neve
     assert change.answer == "refused"
 
 
+def test_columns_that_change_places_are_taken_for_each_other() -> None:
+    several = [
+        replace(COUNT, stores=(store(struct(*keys), VALUE),))
+        for keys in (("k string", "g string"), ("g string", "k string"))
+    ]
+    (change,) = only(
+        judged(but(operators=(several[1],)), but(operators=(several[0],)), with_was=False), "state-meaning-changed"
+    )
+    assert (change.before, change.after, change.answer) == ("k, g", "g, k", "rows_differ")
+
+
 # -- variables ---------------------------------------------------------------------------------------------------------
 
 
