@@ -83,7 +83,7 @@ def _query(explained: Explained) -> Query:
         "sources": sources,
         "sources.format": all(one.format for one in sources or () if one.kind == "file") or None,
         "sources.columns": all(one.columns is not None for one in sources or ()) or None,
-        "watermarks": watermarks,
+        "watermarks": watermarks if run is None else None,  # whose sources they are of is not told
         "plan": lines or None,
         "operators.inputs": meanings if run is None else None,
         "operators.meaning": meanings,

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ckpttool.model import Json
 
@@ -176,6 +177,17 @@ def together(descriptions: Sequence[Description]) -> Description:
     return Description(
         DescribedFrom(form, places), version, tuple(query for one in descriptions for query in one.queries)
     )
+
+
+def comparable(query: Query) -> Query:
+    """Only what may be held against another query's. A form may tell of a field a part, or what it is likely to be:
+    people are shown it."""
+    untold = (*query.not_told, *(("sources",) if "sources.shared_with" in query.not_told else ()))
+    operators = query.operators
+    if "operators.meaning" in untold:
+        operators = tuple(replace(one, meaning=None) for one in operators)
+    watermarks = None if "watermarks" in untold else query.watermarks
+    return replace(query, not_told=untold, operators=operators, watermarks=watermarks)
 
 
 def fields_of(value: Any) -> Any:

@@ -13,10 +13,16 @@ import pytest
 from msgspec.structs import replace
 
 from ckpttool.errors import MalformedFile
+from ckpttool.laws.changes.base import Deploy
+from ckpttool.laws.changes.judge import judge_changes
+from ckpttool.query.from_checkpoint import query_of as held_query
 from ckpttool.query.from_explain import describe_explain
 from ckpttool.query.from_progress import describe_progress
 from ckpttool.query.from_spark import query_of
 from ckpttool.query.model import DescribedFrom, DescribedSource, Query, QueryOperator
+from ckpttool.reading.checkpoint import open_checkpoint
+from ckpttool.releases import parse_release
+from ckpttool.scene.evidence import gather_evidence
 from tests.parts.spark import ensure_jars, ensure_java, ensure_python_state, ensure_spark
 
 pytestmark = pytest.mark.spark
@@ -56,7 +62,7 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     assert ran.returncode == 0, ran.stderr[-4000:]
     found = [json.loads(line) for line in (folder / "told").read_text().splitlines()]
     assert not [one for one in found if "failed" in one]
-    return found
+    return [one | {"checkpoint": str(folder / "root" / f"ck-{one['name']}"), "release": release} for one in found]
 
 
 def test_what_a_text_tells_is_what_spark_plans(told: list[dict[str, Any]]) -> None:
@@ -100,6 +106,20 @@ def test_progress_tells_sources_and_operators_in_the_order_of_spark(told: list[d
         assert [name or here for name, here in zip(names, expected, strict=True)] == expected
         kinds = [source.kind for source in planned.sources if source.shared_with is None]
         assert [source.kind for source in progress.sources] == kinds
+
+
+def test_no_text_of_a_query_is_another_than_its_own_checkpoint(told: list[dict[str, Any]]) -> None:
+    """What it does not tell may be unknown."""
+    for one in told:
+        if not one["progress"] or one["name"] == WITHOUT_A_PLAN:
+            continue
+        held = held_query(gather_evidence(open_checkpoint(one["checkpoint"])))
+        forms = {kind: describe_explain(text, ORIGIN).queries[0] for kind, text in one["texts"].items()}
+        forms["progress"] = describe_progress(json.dumps(one["progress"]).encode(), ORIGIN).queries[0]
+        for kind, query in forms.items():
+            changes = judge_changes(Deploy(query, held, parse_release(one["release"]), query_of(one["raw"])))
+            worse = [change for change in changes.found if change.answer not in ("harmless", "unknown")]
+            assert (one["name"], kind, worse) == (one["name"], kind, [])
 
 
 def compared(query: Query, printed: Query) -> dict[str, object]:

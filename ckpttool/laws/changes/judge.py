@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ckpttool.laws.changes import event_time, operators, output, sources, state
 from ckpttool.laws.changes.base import WORST_LAST, Altered, Assumption, ChangeLaw, Deploy, Look
@@ -13,6 +14,7 @@ from ckpttool.laws.changes.output import refusal_of_start
 from ckpttool.laws.file_place import OUT_OF_PLACE
 from ckpttool.laws.restart import Restart, stopped
 from ckpttool.query.from_checkpoint import query_of
+from ckpttool.query.model import comparable
 from ckpttool.scene.scene import PHASES, Failure, Scene
 
 Verdict = Literal["accepted", "rows_differ", "refused", "unknown"]
@@ -60,6 +62,9 @@ def deploy_of(scene: Scene) -> Deploy | None:
 
 
 def judge_changes(deploy: Deploy) -> QueryChanges:
+    """What a description only shows, and does not tell, is compared with nothing."""
+    was = deploy.was and comparable(deploy.was)
+    deploy = replace(deploy, new=comparable(deploy.new), was=was)
     spoken = list(_looked(deploy))
     found = tuple(one for one in spoken if isinstance(one, Altered))
     assumes = dict.fromkeys(one.text for one in spoken if isinstance(one, Assumption))

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from ckpttool.query.model import DescribedFrom, Description, Query, SparkSays, fields_of, named
+from msgspec.structs import replace
+
+from ckpttool.query.model import (
+    DescribedFrom,
+    DescribedSource,
+    Description,
+    Meaning,
+    Query,
+    QueryOperator,
+    QueryWatermark,
+    SparkSays,
+    comparable,
+    fields_of,
+    named,
+)
 
 
 def test_words_that_python_keeps_for_itself_are_spelled_as_json_has_them() -> None:
@@ -14,3 +28,15 @@ def test_words_that_python_keeps_for_itself_are_spelled_as_json_has_them() -> No
 def test_a_query_without_a_name_is_known_by_its_number() -> None:
     queries = [Query(name, None, None, ()) for name in ("orders", None)]
     assert named(queries) == ["orders", "2"]
+
+
+def test_what_is_only_shown_is_compared_with_nothing() -> None:
+    operator = QueryOperator(0, "stateStoreSave", meaning=Meaning(("k",)))
+    sources, watermarks = (DescribedSource(0, None, "kafka"),), (QueryWatermark("ts", 10),)
+    query = Query("a", None, None, (), operators=(operator,), sources=sources, watermarks=watermarks)
+    assert comparable(query) == query
+    shown = replace(query, not_told=("sources.shared_with", "watermarks", "operators.meaning"))
+    found = comparable(shown)
+    assert found.operators[0].meaning is None
+    assert found.watermarks is None
+    assert found.not_told == (*shown.not_told, "sources")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from ckpttool.laws.changes.judge import LAWS, law_of, verdict_on
 from ckpttool.laws.changes.ways import WAYS_OUT
 from ckpttool.laws.restart import Restart
+from ckpttool.query.model import Meaning, Query
 from tests.unit.laws.changes.queries import QUERY, WATERMARK, but, counting, judged, store, struct
 
 
@@ -41,3 +43,16 @@ def test_what_is_not_told_of_the_query_before_is_assumed_by_name() -> None:
         "the output mode was update before",
         "it wrote to foreachBatch upsert before",
     )
+
+
+@pytest.mark.parametrize(
+    ("shown", "told"),
+    [
+        (counting(meaning=Meaning(("k",), ("sum(id)",))), ("operators.meaning",)),
+        (but(watermarks=(replace(WATERMARK, sources=()),)), ("watermarks",)),
+        (but(sources=(*QUERY.sources, *QUERY.sources)), ("sources.shared_with",)),
+    ],
+)
+def test_what_a_form_only_shows_is_no_change(shown: Query, told: tuple[str, ...]) -> None:
+    assert judged(shown).found != ()
+    assert judged(replace(shown, not_told=told)).found == ()
