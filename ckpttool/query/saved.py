@@ -33,7 +33,7 @@ def parse_description(body: bytes) -> Description:
         fields = json.loads(body)
     except (ValueError, RecursionError):
         raise BadDescription("this is no description of a query: it is not JSON, or was cut short") from None
-    schema = fields.get("schema")
+    schema = fields.get("schema") if isinstance(fields, dict) else None
     if not isinstance(schema, str) or not schema.startswith(FAMILY):
         raise BadDescription(f"this is no description of a query: it has no schema {SCHEMA}")
     if schema != SCHEMA:

@@ -26,6 +26,7 @@ def test_what_was_saved_is_read_back() -> None:
         (b"{", "not JSON, or was cut short"),
         (b'{"a": ' + b"[" * 100_000, "not JSON, or was cut short"),
         (b"{}", "no schema ckpt.query/1"),
+        (b"[]", "no schema ckpt.query/1"),
         (b'{"schema": "ckpt.inspect/1"}', "no schema ckpt.query/1"),
         (b'{"schema": "ckpt.query/2"}', "its schema is ckpt.query/2"),
         (json.dumps(SAVED | {"queries": [{"name": 1}]}).encode(), "not as ckpt writes it: Expected `str | null`"),
