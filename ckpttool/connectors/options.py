@@ -154,7 +154,11 @@ def _slips(one: str, other: str, most: int) -> int:
 
 # -- what is shown -----------------------------------------------------------------------------------------------------
 
-_SECRET = re.compile(r"secret|password|token|credential|access.?key|api.?key|jaas|auth|connection|uri$", re.IGNORECASE)
+_SECRET = re.compile(
+    r"secret|password|token|credential|(?:access|api|account|shared|sas).?key|\.key|jaas|auth|connection|uri$",
+    re.IGNORECASE,
+)
+_LOGIN = re.compile(r"(^|[\s,;='\"(])([\w.%+-]+):[^\s/@]+@")  # where no URL begins
 _OF_A_CLIENT = re.compile(
     r"kafka\.|kinesis\.|pulsar\.|eventhubs\.|spark\.mongodb\.|cloudfiles\.|hoodie\.", re.IGNORECASE
 )
@@ -162,4 +166,6 @@ _OF_A_CLIENT = re.compile(
 
 def shown_value(key: str, value: str) -> str:
     """What a client gets may be a secret under any name."""
-    return "***" if _SECRET.search(key) or _OF_A_CLIENT.match(key) else redact_url(value)
+    if _SECRET.search(key) or _OF_A_CLIENT.match(key):
+        return "***"
+    return _LOGIN.sub(r"\1\2:***@", redact_url(value))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ckpttool.connectors.options import Taker, nearest, option_meant, takers
+from ckpttool.connectors.options import Taker, nearest, option_meant, shown_value, takers
 
 KNOWN = {"spark.sql.shuffle.partitions": None, "header": None, "failOnDataLoss": None}
 
@@ -40,3 +40,19 @@ def test_a_known_name_is_no_slip_of_another() -> None:
     assert option_meant("startingOffsets") is None
     assert option_meant("startOffsets") is None
     assert option_meant("startingOfsets") == "startingOffsets"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "shown"),
+    [
+        ("fs.azure.account.key.lake", "tiger", "***"),
+        ("accountKey", "tiger", "***"),
+        ("spark.x.key", "tiger", "***"),
+        ("url", "jdbc:postgresql://scott:tiger@h/db", "jdbc:postgresql://scott:***@h/db"),
+        ("servers", "scott:tiger@one, scott:tiger@two", "scott:***@one, scott:***@two"),
+        ("subscribe", "orders,returns", "orders,returns"),
+        ("startingOffsets", '{"orders":{"0":7}}', '{"orders":{"0":7}}'),
+    ],
+)
+def test_what_may_be_a_secret_is_not_shown(key: str, value: str, shown: str) -> None:
+    assert shown_value(key, value) == shown
