@@ -28,10 +28,13 @@ if TYPE_CHECKING:
     from ckpttool.plan import Plan as Plan
     from ckpttool.plan import Rewind as Rewind
     from ckpttool.plan import Wish as Wish
+    from ckpttool.query.job import JobSettings as JobSettings
     from ckpttool.query.model import Query as Query
     from ckpttool.query.unstarted import describe_query as describe_query
     from ckpttool.reading.checkpoint import load_checkpoint as load_checkpoint
     from ckpttool.reading.checkpoint import open_checkpoint as open_checkpoint
+    from ckpttool.rehearsal.rehearse import Rehearsed as Rehearsed
+    from ckpttool.rehearsal.rehearse import rehearse as rehearse
     from ckpttool.releases import parse_release as parse_release
     from ckpttool.scene.evidence import Evidence as Evidence
     from ckpttool.scene.evidence import gather_evidence as gather_evidence
@@ -66,14 +69,19 @@ _PUBLIC = {
     "Evidence": "ckpttool.scene.evidence",
     "gather_evidence": "ckpttool.scene.evidence",
     "parse_release": "ckpttool.releases",
+    "rehearse": "ckpttool.rehearsal.rehearse",
+    "Rehearsed": "ckpttool.rehearsal.rehearse",
+    "JobSettings": "ckpttool.query.job",
 }
 __all__ = [
     "ChangeRefused",
     "Checked",
     "Diagnosis",
     "Evidence",
+    "JobSettings",
     "Plan",
     "Query",
+    "Rehearsed",
     "Restart",
     "Restarted",
     "Rewind",
@@ -92,6 +100,7 @@ __all__ = [
     "open_store",
     "parse_release",
     "plan_restart",
+    "rehearse",
 ]
 
 

@@ -29,6 +29,7 @@ PURE_OF_QUERY = (
     "started",
     "texts",
 )
+PURE_OF_REHEARSAL = ("clone", "rows")
 PURE_OF_HARNESS = ("fold", "history", "judge", "junit", "reading", "report", "shrink")
 
 LAYERS = (
@@ -43,6 +44,7 @@ LAYERS = (
             "scene",
             *(f"kafka.{name}" for name in PURE_OF_KAFKA),
             *(f"query.{name}" for name in PURE_OF_QUERY),
+            *(f"rehearsal.{name}" for name in PURE_OF_REHEARSAL),
             *(f"state.{name}" for name in PURE_OF_STATE),
         ),
         "values; time is an argument",
@@ -59,7 +61,10 @@ LAYERS = (
     ),
     Layer(("apply",), "the files of a checkpoint and of its sinks, which nobody else changes"),
     Layer(tuple(f"harness.{name}" for name in PURE_OF_HARNESS), "recorded histories", pure=True),
-    Layer(("harness", "query", "spark"), "processes and JVMs; only `spark` and the jobs that ship import pyspark"),
+    Layer(
+        ("harness", "query", "rehearsal", "spark"),
+        "processes and JVMs; only `spark` and the jobs that ship import pyspark",
+    ),
     Layer(("cli", "guarding", "pytest_plugin", ""), "everything; commands import their work inside the command"),
 )
 

@@ -113,8 +113,10 @@ def test_only_the_command_line_prints(path: Path) -> None:
 def test_reading_never_opens_for_writing(path: Path) -> None:
     """Whoever adds a writing method changes this rule to name its only caller. A database is put together in a
     temporary directory of its own; an export is written where nothing is, outside the checkpoint; what this user has
-    begun is written down in the user's own directory."""
-    if name_of(path).startswith(("ckpttool.harness", "ckpttool.spark.", "ckpttool.apply.stores.")):
+    begun is written down in the user's own directory; a clone is one in a scratch directory."""
+    if name_of(path).startswith(
+        ("ckpttool.harness", "ckpttool.rehearsal", "ckpttool.spark.", "ckpttool.apply.stores.")
+    ):
         return
     source = path.read_text(encoding="utf-8")
     if name_of(path) == "ckpttool.state.rocksdb":
@@ -137,8 +139,8 @@ def test_reading_never_opens_for_writing(path: Path) -> None:
 
 
 # Those to whom a user types a URL. Whoever has one from a file goes through `storage.doors`, with another type.
-TYPED_TO = ("api", "apply", "cli", "harness.witness", "reading.checkpoint", "reading.sinks", "spark", "storage.doors",
-            "")  # fmt: skip
+TYPED_TO = ("api", "apply", "cli", "harness.witness", "reading.checkpoint", "reading.sinks", "rehearsal", "spark",
+            "storage.doors", "")  # fmt: skip
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

@@ -107,7 +107,7 @@ def names_in(store: Store, path: str) -> set[str]:
 def files_below(store: Store, path: str) -> Iterator[str]:
     """Every file in a directory and the directories in it."""
     for name in sorted(store.list(path)):
-        below = f"{path}/{name}"
+        below = f"{path}/{name}" if path else name
         found = store.stat(below)
         if found is not None and found.is_directory:
             yield from files_below(store, below)

@@ -42,6 +42,10 @@ COMMANDS = {
         "Say whether a changed query may be started on a checkpoint, and what becomes of the rows.",
     ),
     "query": ("ckpttool.cli.query:query", "Say what a streaming query is, without starting it."),
+    "rehearse": (
+        "ckpttool.cli.rehearse:rehearse",
+        "Run the next batch of new and old code on clones, and compare the rows.",
+    ),
     "kafka": ("ckpttool.cli.kafka:kafka", "Compare the query's Kafka sources with their brokers."),
     "crash-test": ("ckpttool.cli.crash_test:crash_test", "Crash a real query at exact points, and judge its recovery."),
 }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -48,10 +46,10 @@ def job_options(command: Command, timeout: str = "--timeout") -> Command:
 
 
 def job_settings(given: dict[str, Any]) -> JobSettings:
-    from ckpttool.query.job import JobSettings
+    from ckpttool.query.job import JobSettings, python_of
 
     return JobSettings(
-        python=_python(given["python"]),
+        python=python_of(given["python"]),
         arguments=given["arguments"],
         conf=given["session_confs"],
         packages=given["packages"],
@@ -60,15 +58,6 @@ def job_settings(given: dict[str, Any]) -> JobSettings:
         tables=_schemas(given["schemas"]) | given["tables"],
         timeout_s=given["job_timeout"],
     )
-
-
-def _python(given: str | None) -> Path:
-    """That which was named, or is active. Links stay: an environment is known by the path to its Python."""
-    import shutil
-
-    active = os.environ.get("VIRTUAL_ENV")
-    named = given or (os.path.join(active, "bin", "python") if active else "python3")
-    return Path(shutil.which(os.path.expanduser(named)) or named)
 
 
 def _schemas(path: str | None) -> dict[str, Any]:

@@ -180,6 +180,11 @@ def _with_their_own(
         yield named.get(source.key, source), source
 
 
+def ranges_between(scene: Scene, before: int, last: int) -> tuple[SourceRange, ...]:
+    """What the batches after `before`, up to `last`, read of each source: batches whose offsets are there."""
+    return tuple(_replayed_ranges(scene, scene.batch(last), scene.batch(before)))
+
+
 def _replayed_ranges(scene: Scene, newest: Batch | None, before: Batch | None) -> Iterator[SourceRange]:
     for source, start in beside(newest, before):
         kind = scene.kind_of(source)

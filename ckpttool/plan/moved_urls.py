@@ -97,19 +97,22 @@ def files_in(scene: Scene, directories: Iterator[str]) -> Iterator[tuple[str, by
 def follow_checkpoint(scene: Scene, target: str) -> Iterator[Step]:
     """Raises MalformedFile for what cannot be read."""
     there = typed_place(target)
-    written: dict[str, bytes] = {}
-    for path, body in files_in(scene, with_own_urls(scene)):
-        top = layout.SOURCES if layout.is_schema_log(path) else "/".join(path.split("/")[:2])
+    named = files_in(scene, with_own_urls(scene))
+    yield from _written_over(scene, target, {path: with_own_place(path, body, there) for path, body in named})
 
-        def becomes(url: str, top: str = top) -> str:
-            before, within, after = url.rpartition(f"/{top}/")
-            if not within:
-                raise MalformedFile(f"{url[:200]} is no file of the checkpoint", expected=f"`…/{top}/…`")
-            old = kept_place(before)
-            return f"{moved_url(before, old, _spelled_like(old, there))}/{top}/{after}"
 
-        written[path] = with_urls(body, becomes)
-    yield from _written_over(scene, target, written)
+def with_own_place(path: str, body: bytes, there: DirectoryUrl) -> bytes:
+    """A file that names others of the checkpoint itself, as it is where that is `there`."""
+    top = layout.SOURCES if layout.is_schema_log(path) else "/".join(path.split("/")[:2])
+
+    def becomes(url: str) -> str:
+        before, within, after = url.rpartition(f"/{top}/")
+        if not within:
+            raise MalformedFile(f"{url[:200]} is no file of the checkpoint", expected=f"`…/{top}/…`")
+        old = kept_place(before)
+        return f"{moved_url(before, old, _spelled_like(old, there))}/{top}/{after}"
+
+    return with_urls(body, becomes)
 
 
 def follow_maps(scene: Scene, target: str, maps: Maps) -> Iterator[Step]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -53,6 +54,13 @@ class JobSettings(Struct, frozen=True):
     modules: Sequence[str] = ()
     tables: Mapping[str, Json] = {}
     timeout_s: float = 120
+
+
+def python_of(given: str | None) -> Path:
+    """That which was named, or is active. Links stay: an environment is known by the path to its Python."""
+    active = os.environ.get("VIRTUAL_ENV")
+    named = given or (os.path.join(active, "bin", "python") if active else "python3")
+    return Path(shutil.which(os.path.expanduser(named)) or named)
 
 
 def describe_job(job: Path, settings: JobSettings) -> tuple[Description, str | None]:

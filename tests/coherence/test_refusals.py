@@ -37,6 +37,7 @@ PLACES = {
     "files": "PLACE orders.json",
     "check-change": "PLACE --query PLACE",
     "query describe": "PLACE",
+    "rehearse": "PLACE --job PROGRESS",
     "log": "PLACE",
     "scan": "PLACE",
     "diff": "PLACE PLACE",

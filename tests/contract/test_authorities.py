@@ -202,6 +202,7 @@ def commands(root: Path, given: tuple[str, ...]) -> Iterator[list[str]]:
     yield ["files", path, "f.json"]
     yield ["check-change", path, "--query", path]
     yield ["query", "describe", path]
+    yield ["rehearse", path, "--job", str(root / "checkpoint" / "metadata"), "--python", "false"]
     yield from (["undo", path, *more] for more in (["--list"], ["--dry-run"]))
     yield ["unlock", path, "id"]
     for verb, *more in WISHES:

@@ -63,7 +63,7 @@ COMMANDS = [
     (AGGREGATION, ["plan", "relocate", ".", "../elsewhere"]),
 ]
 # What is there to write, or to run what writes.
-WRITES = {"apply", "unlock", "state export", "crash-test run", "crash-test replay"}
+WRITES = {"apply", "unlock", "state export", "crash-test run", "crash-test replay", "rehearse"}
 
 
 @pytest.fixture

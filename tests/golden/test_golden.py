@@ -26,11 +26,12 @@ from tests.conftest import run_ckpt
 from tests.differential.sweep.changes.load import read, unpack
 from tests.history_builders import STEP_OF, Shape, sound_history
 from tests.samples.place import about, place_sample, sample_names
+from tests.unit.rehearsal.acting import python_that_acts
 
 EXPECTED = Path(__file__).parent / "expected"
 KNOWN_BAD = Path(__file__).parents[1] / "known_bad"
 CRASH_TESTS, SCAN = "crash-test-report", "scan"
-APPLY, PLAN, WISHES, MOVED = "apply", "plan.json", "plan", "moved"
+APPLY, PLAN, WISHES, MOVED, REHEARSE = "apply", "plan.json", "plan", "moved", "rehearse"
 CHECKED = "check-change"
 # Their state is in RocksDB's tables alone, which RocksDB reads.
 IN_TABLES = ("3.5.7-dedup-rocksdb-sound", "4.2.0-dedup-rocksdb-sound")
@@ -190,8 +191,38 @@ def test_what_is_carried_out_and_taken_back_is_as_reviewed(form: str, suffix: st
     compare(EXPECTED / f"{APPLY}.{suffix}", actual)
 
 
-# At another place, whose name is another on every machine: of these the text alone.
 WHERE_IT_READ = "/tmp/ckpttool-samples/4.2.0-file-to-parquet-sound"
+_READS = {"reads": f"file:{WHERE_IT_READ}/input"}
+ACTED = {
+    "old.py": {"step": 0} | _READS,
+    "new.py": {"step": 1, "plan": ["Project [id + 1]"]} | _READS,
+    "broken.py": {"step": 0, "fails_in": 5} | _READS,
+}
+REHEARSALS = (
+    ("--job", "new.py", "--was-job", "old.py", "--identity", "id"),
+    ("--job", "old.py", "--was-job", "old.py", "--batches", "2"),
+    ("--job", "broken.py", "--was-job", "old.py"),
+    ("--job", "new.py"),
+)
+
+
+@pytest.mark.parametrize(("form", "suffix"), [("text", "txt"), ("json", "json")])
+def test_what_a_deploy_does_is_told_as_reviewed(form: str, suffix: str, tmp_path: Path) -> None:
+    """With an actor in place of Spark: what it is asked is the same, and its rows are known."""
+    place_sample("4.2.0-file-to-parquet-sound", tmp_path)
+    for name, job in ACTED.items():
+        (tmp_path / name).write_text(json.dumps(job))
+    said = []
+    for words in REHEARSALS:
+        typed = ("rehearse", "checkpoint", *words)
+        outcome = run_ckpt(*typed, "--python", str(python_that_acts(tmp_path)), "--format", form, cwd=tmp_path)
+        said.append(f"$ ckpt {' '.join(typed)}\n{outcome.out}{outcome.err}(exit status {outcome.code})\n")
+    actual = re.sub(r'("seconds": |done +4.2.0.*?|failed +4.2.0.*?)\d+\.\d+(?=[,\n ])', r"\1S", "\n".join(said))
+    actual = re.sub(r'"ckpt_version": "[^"]+"', '"ckpt_version": "X"', actual).replace(str(tmp_path), "/data")
+    compare(EXPECTED / f"{REHEARSE}.{suffix}", actual)
+
+
+# At another place, whose name is another on every machine: of these the text alone.
 MOVES = (
     ("plan", "clone", "checkpoint", "copy", "--new-id", "--sink", "noop", "--out", "clone.json"),
     ("apply", "clone.json", "--dry-run", "--accept", "sink-of-its-own"),
@@ -288,6 +319,7 @@ def test_no_golden_file_outlives_its_sample() -> None:
         *sample_names(),
         CRASH_TESTS,
         SCAN,
+        REHEARSE,
         APPLY,
         WISHES,
         MOVED,

@@ -119,7 +119,7 @@ def restart_fields(restart: Restart) -> Fields:
     return {
         "outcome": restart.outcome,
         "batch_id": restart.batch_id,
-        "sources": [_source_fields(source) for source in restart.sources],
+        "sources": [source_fields(source) for source in restart.sources],
         "watermark_ms": restart.watermark_ms,
         "error": error and failure_fields(error) | {"sink_written_first": error.sink_written_first},
         "why": list(restart.why),
@@ -127,7 +127,7 @@ def restart_fields(restart: Restart) -> Fields:
     }
 
 
-def _source_fields(source: SourceRange) -> Fields:
+def source_fields(source: SourceRange) -> Fields:
     return {
         "index": source.index,
         "name": source.name,

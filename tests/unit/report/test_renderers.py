@@ -52,6 +52,7 @@ REFUSED: dict[str, list[str]] = {
     "files": [NOWHERE, "orders.json"],
     "check-change": [NOWHERE, "--query", NOWHERE],
     "query describe": [NOWHERE],
+    "rehearse": [NOWHERE, "--job", __file__],
     "crash-test run": ["--job", __file__, "--python", NOWHERE],
     "crash-test replay": [NOWHERE],
     "crash-test report": [NOWHERE],

@@ -1,0 +1,101 @@
+"""One code in a Spark of its own (`ckpttool.spark.rehearse`): run as far as the start of the query that is meant, and
+then on clones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+import ckpttool
+from ckpttool.errors import NotFound, Unavailable
+from ckpttool.harness.place import JobPlace
+from ckpttool.harness.scratch import Scratch
+from ckpttool.harness.session import Answer, Died, Late, Session
+from ckpttool.query.job import NEEDS, STARTS, JobSettings, asked_of, died, spell_failure, start_child
+from ckpttool.query.saved import split_pick
+from ckpttool.releases import since
+from ckpttool.words import shown
+
+REHEARSE = Path(ckpttool.__file__).with_name("spark") / "rehearse.py"
+# What a job may have set for its own outputs would hold for the rows that are kept here.
+_OURS = {
+    "spark.sql.sources.commitProtocolClass":
+        "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol",
+    "spark.ui.showConsoleProgress": "false",
+}  # fmt: skip
+
+
+class Code(Struct, frozen=True):
+    """A job, and which of its queries is meant: by name or number."""
+
+    job: Path
+    pick: str | None = None
+
+
+def code_of(given: str) -> Code:
+    job, pick = split_pick(given)
+    return Code(Path(job), pick)
+
+
+class CodeInSpark:
+    def __init__(
+        self,
+        scratch: Scratch,
+        code: Code,
+        settings: JobSettings,
+        name: str,
+        places: Sequence[str],
+        rows: int | None = None,
+    ) -> None:
+        """`places`: how the checkpoint may be spelled in the job. `rows`: how many a batch that it plans may take."""
+        if not code.job.is_file():
+            raise NotFound(f"{code.job} cannot be read: it is not there")
+        self._code, self._settings = code, settings
+        self._asked = asked_of(scratch, code.job, replace(settings, conf=_OURS | dict(settings.conf)))
+        self._asked |= {"pick": code.pick, "places": list(places), "rows": rows, "pinned": sorted(since.PINNED)}
+        self._session: Session = start_child(scratch, settings, REHEARSE, name)
+
+    def reach(self) -> Answer:
+        """The query, as it would be started. Raises for a job that does not come to it."""
+        answer = self._ask(self._asked)
+        if answer["query"] is not None:
+            return answer
+        job, names = self._code.job, answer["queries"]
+        if failed := spell_failure(answer["failed"]):
+            raise NotFound(f"{job} failed {failed}, before it started the query", NEEDS)
+        if not names:
+            raise NotFound(f"{job} ended without starting a query", STARTS)
+        there = ", ".join(map(shown, names))
+        raise NotFound(f"{job}: which of its queries is meant is not known", f"there are: {there}; say {job}::NAME")
+
+    def run(self, place: JobPlace, until: int) -> Answer:
+        """`late`: why it was not waited for any longer. Whoever does not answer, or ended, gets no further request."""
+        given = {"checkpoint": str(place.checkpoint), "rows": str(place.sink), "until": until}
+        told: Answer = {"started": True, "failed": None, "progress": [], "committed": False, "late": None}
+        try:
+            return told | self._session.ask(given, self._settings.timeout_s)
+        except Late:
+            return told | {"late": f"batch {until} was not done after {self._settings.timeout_s:g} s"}
+        except Died as error:
+            last = str(error).strip().splitlines()[-1:]
+            return told | {"failed": [{"class": "ProcessDied", "condition": None, "message": "".join(last), "in": []}]}
+
+    def _ask(self, request: dict[str, Any]) -> Answer:
+        try:
+            return self._session.ask(request, self._settings.timeout_s)
+        except Late:
+            raise Unavailable(f"{self._code.job} had not come to its start() after {self._settings.timeout_s:g} s",
+                              "give it longer: --timeout SECONDS") from None  # fmt: skip
+        except Died as error:
+            raise died(self._code.job, self._settings.python, str(error)) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._session.kill()

@@ -1,0 +1,190 @@
+"""`ckpt rehearse` with real Spark: the next batch of queries that ran, by the code that ran and by others, on clones.
+What the rows must be is told by hand; the production of each case ends after its third file, and the fourth is what the
+batch reads."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import run_ckpt
+from tests.differential.topics import Topics
+from tests.parts.kafka import Broker
+from tests.parts.spark import ensure_jars, ensure_spark
+
+pytestmark = pytest.mark.spark
+
+JOB = Path(__file__).with_name("rehearsing.py")
+SPARKS = ["3.5.7", "4.2.0"]
+# Of each file: (id, k, v, second of ts).
+BEFORE = [[(0, "a", 1, 0), (1, "b", 2, 1)], [(2, "a", 3, 6), (3, "b", 4, 12)], [(4, "a", 5, 14)]]
+NEXT = [(5, "a", 6, 25), (6, "c", 7, 26)]
+AFTER = [(7, "b", 8, 41)]
+# What the sums are after NEXT: a: ids 0, 2, 4, 5.
+NOW = [{"k": "a", "n": 4, "s": 15}, {"k": "c", "n": 1, "s": 7}]
+ANYWAY = ("batches after 3",)
+
+
+def write(folder: Path, number: int, rows: Sequence[tuple[int, str, int, int]]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{number:03}.json"
+    lines = ({"id": one, "k": k, "v": v, "ts": f"2024-01-01T00:00:{second:02}.000Z"} for one, k, v, second in rows)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    os.utime(path, (1_700_000_000 + number,) * 2)
+
+
+def run(root: Path, spark: str, *pairs: str, **more: str) -> None:
+    done = subprocess.run(
+        [ensure_spark(spark), JOB, root, *pairs], capture_output=True, text=True, check=False, env=os.environ | more
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def produced(root: Path, spark: str, *cases: str) -> None:
+    """Each case has run over the first files, and the next ones are there."""
+    for case in cases:
+        for number, rows in enumerate(BEFORE):
+            write(root / case / "in", number, rows)
+            write(root / case / "right", number, rows)
+    run(root, spark, *(word for case in cases for word in (case, "same")))
+    for case in cases:
+        for folder in ("in", "right"):
+            write(root / case / folder, 3, NEXT)
+            write(root / case / folder, 4, AFTER)
+
+
+def code(root: Path, case: str, variant: str) -> str:
+    path = root / f"{case}-{variant}.py"
+    argv = [str(JOB), str(root), case, variant]
+    path.write_text(f"import runpy, sys\nsys.argv = {argv!r}\nrunpy.run_path({str(JOB)!r}, run_name='__main__')\n")
+    return str(path)
+
+
+def rehearsed(root: Path, spark: str, case: str, variant: str, *given: str, exits: int) -> Any:
+    """Held against a production that nobody touches."""
+    before = tree(root / case)
+    words = [
+        "--job",
+        code(root, case, variant),
+        "--was-job",
+        code(root, case, "same"),
+        "--python",
+        str(ensure_spark(spark)),
+    ]
+    outcome = run_ckpt("rehearse", str(root / case / "checkpoint"), *words, "--watch", str(root / case), *given,
+                       "--format", "json")  # fmt: skip
+    assert outcome.code == exits, (outcome.err, outcome.out)
+    assert tree(root / case) == before
+    told = json.loads(outcome.out)
+    assert told["production_untouched"]
+    assert [run["spark_version"] for run in told["runs"]] == [spark] * len(told["runs"])
+    return told
+
+
+def tree(root: Path) -> dict[str, tuple[bytes, int]]:
+    return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in root.rglob("*") if path.is_file()}
+
+
+def test_a_changed_sum_changes_the_rows_of_its_keys(tmp_path: Path) -> None:
+    produced(tmp_path, "4.2.0", "sums")
+    told = rehearsed(tmp_path, "4.2.0", "sums", "changed", "--identity", "k", exits=1)
+    assert told["verdict"] == "rows_differ"
+    # a had 9 of its own before, and gets 5 of the other kind: the id of its new row, not 6.
+    samples = [
+        {"identity": {"k": one["k"]}, "old": one, "new": one | {"s": s}} for one, s in zip(NOW, (14, 6), strict=True)
+    ]
+    assert told["rows"] == {"only_old": 0, "only_new": 0, "changed": 2, "same": 0, "samples": samples}
+    assert told["batch_ids"] == [3]
+    (source,) = told["range"]
+    assert (source["kind"], source["start"], source["end"]) == ("file", {"logOffset": 2}, {"logOffset": 3})
+    for run in told["runs"]:
+        assert (run["outcome"], run["error"], run["rows_in"], run["rows_out"]) == ("done", None, 2, 2)
+        assert run["state_rows"] == [{"operator": 0, "before": 2, "after": 3}]
+    assert told["not_rehearsed"][1:] == list(ANYWAY)
+    assert told["not_rehearsed"][0].startswith("the body of foreachBatch: <lambda> (")
+
+
+def test_the_same_code_gives_the_same_rows_batch_by_batch(tmp_path: Path) -> None:
+    """In append mode rows come when the watermark has moved: the second batch has those of the windows that closed."""
+    produced(tmp_path, "3.5.7", "windows")
+    told = rehearsed(tmp_path, "3.5.7", "windows", "same", "--batches", "2", exits=0)
+    assert told["verdict"] == "same"
+    assert told["batch_ids"] == [4, 5]
+    assert told["rows"]["same"] == told["runs"][0]["rows_out"] > 0
+
+
+# -- at length ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.at_length
+@pytest.mark.parametrize("spark", SPARKS)
+def test_what_spark_refuses_is_told_in_its_words(tmp_path: Path, spark: str) -> None:
+    produced(tmp_path, spark, "sums")
+    told = rehearsed(tmp_path, spark, "sums", "typed", exits=1)
+    assert (told["verdict"], told["rows"]) == ("failed", None)
+    old, new = told["runs"]
+    assert (old["outcome"], new["outcome"], new["error"]["phase"], new["error"]["batch_id"]) == (
+        "done",
+        "failed",
+        "batch",
+        3,
+    )
+    if spark == "4.2.0":
+        assert new["error"]["condition"] == "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE"
+    else:
+        kinds = ("StateSchemaNotCompatible", "InvalidUnsafeRowException")  # whichever comes first
+        assert new["error"]["class"].endswith(kinds)
+
+
+@pytest.mark.at_length
+@pytest.mark.parametrize("spark", SPARKS)
+def test_each_kind_of_state_and_source(tmp_path: Path, spark: str) -> None:
+    """The same code gives the same rows, and changed code other ones, of as many as were counted by hand."""
+    cases = ("dedup", "join", "rate", "rocks", "sums")
+    produced(tmp_path, spark, *cases)
+    time.sleep(1)  # the rate source has a row for each second
+    for case in cases:
+        told = rehearsed(tmp_path, spark, case, "same", exits=0)
+        assert told["verdict"] == "same", case
+    assert rehearsed(tmp_path, spark, "rocks", "changed", "--identity", "k", exits=1)["rows"]["changed"] == 2
+    assert rehearsed(tmp_path, spark, "sums", "filtered", exits=0)["verdict"] == "same"
+    lost = rehearsed(tmp_path, spark, "join", "changed", exits=1)["rows"]
+    # The new rows of each side meet all of the other: the v of a's new row and of its first one come to no more than 7.
+    assert (lost["only_old"], lost["only_new"], lost["changed"]) == (2, 0, 0)
+    told = rehearsed(tmp_path, spark, "rate", "changed", exits=1)
+    assert told["rows"]["only_old"] == told["runs"][0]["rows_out"] - told["rows"]["same"]
+
+
+@pytest.mark.at_length
+@pytest.mark.parametrize("spark", SPARKS)
+def test_records_of_kafka_are_read_by_consumers_of_our_own(tmp_path: Path, spark: str) -> None:
+    """The job would write to the topic each time it runs: rehearsed, it does not."""
+    with Broker() as broker:
+        Topics(broker.address).create("orders")
+        jars = ",".join(map(str, ensure_jars(spark, "kafka")))
+        own = {"BROKER": broker.address, "JARS": jars}
+        given = [word for key, value in own.items() for word in ("--env", f"{key}={value}")]
+        run(tmp_path, spark, "kafka", "feed", "kafka", "same", "kafka", "feed", **own)
+        told = rehearsed(tmp_path, spark, "kafka", "same", *given, "--rows", "3", exits=0)
+        assert (told["runs"][1]["rows_in"], told["rows"]["same"]) == (3, 3)
+        assert told["range"][0]["end"] == {"orders": {"0": 11}}
+        told = rehearsed(tmp_path, spark, "kafka", "changed", *given, "--identity", "offset", exits=1)
+        assert (told["rows"]["changed"], told["range"][0]["end"]) == (4, {"orders": {"0": 12}})
+
+
+@pytest.mark.at_length
+@pytest.mark.parametrize("spark", SPARKS)
+def test_a_table_is_read_and_none_is_written(tmp_path: Path, spark: str) -> None:
+    own = {"JARS": ",".join(map(str, ensure_jars(spark, "delta")))}
+    given = ("--env", f"JARS={own['JARS']}")
+    run(tmp_path, spark, "delta", "feed", "delta", "same", "delta", "feed", **own)
+    assert rehearsed(tmp_path, spark, "delta", "same", *given, exits=0)["rows"]["same"] == 2
+    told = rehearsed(tmp_path, spark, "delta", "changed", *given, "--identity", "odd", exits=1)
+    assert told["rows"]["changed"] == 2

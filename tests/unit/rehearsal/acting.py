@@ -1,0 +1,72 @@
+"""Stands in for the Python that has Spark: `python JOB` acts a query that adds `step` to each number of a batch."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+PROGRAM = """
+import json, os, sys
+from pathlib import Path
+
+asked = json.loads(sys.stdin.readline())
+job = json.loads(Path(asked["job"]).read_text())
+function = {"name": "write", "file": "orders.py", "line": 9, "sha256": None}
+nothing = dict.fromkeys(("where", "checkpoint", "place", "output_schema", "spark_says"))
+none = {key: [] for key in ("watermarks", "operators")} | {"plan": job.get("plan", [])}
+read = {"index": 0, "name": None, "provider": "json", "api": "v1", "schema": None, "shared_with": None}
+sources = [read | {"options": {"path": job.get("reads", "/in")}}]
+query = {"name": "orders", "format": "foreachBatch", "function": function, "output_mode": "append"}
+query |= {"place": job.get("writes"), "options": {}}
+described = query | nothing | none | {"sources": sources, "options": {}, "conf": {}, "files": {}}
+described |= {"trigger": {"given": {}, "interval_ms": None}}
+reached = {"spark_version": "4.2.0", "failed": None, "queries": ["orders"], "query": query, "described": described}
+reached |= job.get("reached", {})
+
+
+def tell(answer, request):
+    print(json.dumps(answer | {"request": request["request"]}), flush=True)
+
+
+runs = 0
+
+
+def run(request):
+    global runs
+    runs += 1
+    if "dies" in job:
+        sys.exit("java.lang.OutOfMemoryError: heap")
+    checkpoint, done = Path(request["checkpoint"]), []
+    last = max(int(one.name) for one in (checkpoint / "commits").glob("[0-9]*"))
+    for batch in range(last + 1, min(request["until"], job.get("ends_with", 99)) + 1):
+        offsets = checkpoint / "offsets" / str(batch)
+        if not offsets.exists():
+            offsets.write_text((checkpoint / "offsets" / str(last)).read_text())
+        if batch == job.get("fails_in"):
+            thrown = {"class": "java.lang.ArithmeticException", "condition": "DIVIDE_BY_ZERO", "message": "by 0"}
+            return {"failed": [thrown | {"in": ["runBatch"]}], "committed": False}
+        rows = Path(request["rows"], str(batch))
+        rows.mkdir(parents=True)
+        lines = [json.dumps({"id": one, "sum": one + job["step"] + ("random" in job) * runs}) for one in (batch, 1)]
+        (rows / "part-0.txt").write_text("\\n".join(lines))
+        commit = json.dumps({"nextBatchWatermarkMs": 1000 * batch + job["step"]})
+        (checkpoint / "commits" / str(batch)).write_text(f"v1\\n{commit}")
+        done.append({"batchId": batch, "numInputRows": 2, "state_rows": []})
+    return {"failed": None, "committed": (checkpoint / "commits" / str(request["until"])).exists(), "progress": done}
+
+
+tell(reached, asked)
+for line in sys.stdin:
+    request = json.loads(line)
+    if "hangs" in job:
+        import threading
+        threading.Event().wait()
+    tell(run(request), request)
+"""
+
+
+def python_that_acts(folder: Path) -> Path:
+    path = folder / "python"
+    path.write_text(f"#!{sys.executable}\n{PROGRAM}")
+    path.chmod(0o700)
+    return path
