@@ -33,7 +33,7 @@ def look(deploy: Deploy) -> Iterator[Altered | Assumption]:
             if stored := _stored(deploy, new, new.meaning):
                 yield stored
             if old is None or old.meaning is None:
-                yield from _assumed(new, new.meaning)
+                yield from _assumed(new, new.meaning) if stored is None else ()
             elif _fits(step.held, new):
                 told = (*_meanings(new, old.meaning, new.meaning), *_shifted(deploy, new, old.meaning))
                 yield from (one for one in told if stored is None or one.id != stored.id)
