@@ -61,6 +61,7 @@ def steps(deploy: Deploy) -> Iterator[Beside]:
 
 def look(deploy: Deploy) -> Iterator[Altered | Assumption]:
     if not deploy.tells_operators:
+        yield from _untold(deploy)
         return
     for step in steps(deploy):
         held, new = step.held, step.new
@@ -72,6 +73,14 @@ def look(deploy: Deploy) -> Iterator[Altered | Assumption]:
             yield _replaced(deploy, held, new)
         elif held is not None and new is not None and held.id != new.id:
             yield _moved(deploy, held, new)
+
+
+def _untold(deploy: Deploy) -> Iterator[Altered]:
+    """The checkpoint shows them, and a query that is planned tells them: else it is not known what meets what."""
+    if "operators" in deploy.new.not_told and "operators" not in deploy.held.not_told and not deploy.new.spark_says:
+        before = ", ".join(map(spelled, deploy.held.operators)) or "no operator with state"
+        why = "the description does not tell the operators, and the checkpoint shows which there were"
+        yield Altered("operator-replaced", Spot(), before, None, "checkpoint", "unknown", why)
 
 
 def _added(deploy: Deploy, new: QueryOperator) -> Altered:

@@ -41,7 +41,11 @@ _NUMBERS = ("byte", "short", "integer", "long", "float", "double")
 
 def look(deploy: Deploy) -> Iterator[Altered | Assumption]:
     held, new = deploy.held.sources, deploy.new.sources
-    if "sources" in deploy.held.not_told or "sources" in deploy.new.not_told or not held:
+    if "sources" in deploy.held.not_told or not held:
+        return
+    if "sources" in deploy.new.not_told:
+        before, why = ", ".join(map(spelled_source, held)), "the description does not tell all sources"
+        yield Altered("source-kind-changed", Spot(), before, None, "checkpoint", "unknown", why)
         return
     if _names_changed(deploy):
         yield from _named(deploy)

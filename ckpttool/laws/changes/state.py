@@ -65,7 +65,7 @@ def _not_described(deploy: Deploy, new: QueryOperator) -> Iterator[Altered]:
     """Before 4.0 the state of functions of one's own is in no plan."""
     if deploy.was is not None and deploy.was.plan_sha256 == deploy.new.plan_sha256 is not None:
         return
-    why = f"state/{new.id} has a schema, and the description has none of {new.name}: this Spark does not tell it"
+    why = f"state/{new.id} has a schema, and the description tells none of {new.name}"
     yield Altered("state-value-changed", Spot(operator=new.id), None, None, "checkpoint", "unknown", why)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ckpttool.query.model import QueryOperator
+from ckpttool.query.model import QueryOperator, SparkSays
 from tests.unit.laws.changes.queries import COUNT, NEW, OLD, QUERY, but, judged, only, store, struct
 
 DEDUP = QueryOperator(
@@ -52,5 +52,11 @@ def test_what_state_is_missing_is_raised_as_the_release_has_it() -> None:
     assert added.spark.class_name == "java.io.FileNotFoundException"
 
 
-def test_a_query_that_is_not_planned_has_no_operators_to_compare() -> None:
-    assert only(judged(but(operators=(), not_told=("operators",)))) == []
+def test_operators_that_are_not_told_are_not_known() -> None:
+    (change,) = only(judged(but(operators=(), not_told=("operators",))), "operator-replaced")
+    assert (change.answer, change.before) == ("unknown", "stateStoreSave")
+
+
+def test_a_query_that_start_refuses_is_not_planned() -> None:
+    said = SparkSays("org.apache.spark.sql.AnalysisException", None, "no")
+    assert only(judged(but(operators=(), not_told=("operators",), spark_says=said))) == []

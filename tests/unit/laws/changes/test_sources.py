@@ -86,3 +86,9 @@ def test_what_files_are_read_as(changed: dict[str, Any], answer: str) -> None:
     (change,) = only(changes, "source-schema-changed")
     assert change.answer == answer
     assert changes.verdict == ("accepted" if answer == "harmless" else "refused" if "refused" in answer else answer)
+
+
+def test_sources_that_are_not_told_are_not_known() -> None:
+    new = replace(reading(), not_told=("sources",))
+    (change,) = only(judged(new, reading(FILES)), "source-kind-changed")
+    assert change.answer == "unknown"
