@@ -43,10 +43,16 @@ def look(deploy: Deploy) -> Iterator[Altered | Assumption]:
     held, new = deploy.held.sources, deploy.new.sources
     if "sources" in deploy.held.not_told or not held:
         return
-    if "sources" in deploy.new.not_told:
-        before, why = ", ".join(map(spelled_source, held)), "the description does not tell all sources"
+    compared = list(_compared(deploy))
+    if "sources" not in deploy.new.not_told:
+        yield from compared
+    elif not new or any(isinstance(one, Altered) and one.answer != "harmless" for one in compared):
+        before, why = ", ".join(map(spelled_source, held)), "the description does not tell its sources for sure"
         yield Altered("source-kind-changed", Spot(), before, None, "checkpoint", "unknown", why)
-        return
+
+
+def _compared(deploy: Deploy) -> Iterator[Altered | Assumption]:
+    held, new = deploy.held.sources, deploy.new.sources
     if _names_changed(deploy):
         yield from _named(deploy)
     elif _by_names(deploy):

@@ -50,9 +50,15 @@ def test_what_is_not_told_of_the_query_before_is_assumed_by_name() -> None:
     [
         (counting(meaning=Meaning(("k",), ("sum(id)",))), ("operators.meaning",)),
         (but(watermarks=(replace(WATERMARK, sources=()),)), ("watermarks",)),
-        (but(sources=(*QUERY.sources, *QUERY.sources)), ("sources.shared_with",)),
     ],
 )
 def test_what_a_form_only_shows_is_no_change(shown: Query, told: tuple[str, ...]) -> None:
     assert judged(shown).found != ()
     assert judged(replace(shown, not_told=told)).found == ()
+
+
+def test_sources_that_a_form_only_shows_are_not_known_where_they_are_others() -> None:
+    others = but(sources=(*QUERY.sources, *QUERY.sources))
+    assert judged(others).verdict == "refused"
+    assert judged(replace(others, not_told=("sources.shared_with",))).verdict == "unknown"
+    assert judged(but(not_told=("sources.shared_with",))).found == ()
