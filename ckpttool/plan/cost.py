@@ -74,8 +74,10 @@ def cost_of(before: Scene, after: Scene) -> Cost:
 
 
 def _is_another_query_from_here(before: Scene, after: Scene) -> bool:
-    """Under an id of its own, its batches are none of these: it begins where this one stands."""
+    """Under an id of its own, its batches are none of these: it begins where this one stands, and no sink is ahead."""
     if after.root == before.root or after.is_replay or before.is_replay:
+        return False
+    if _ever_planned(before, before.reached + 1):
         return False
     metadata, entries = after.checkpoint.metadata, (before.entry(before.planned), after.entry(after.planned))
     is_own = metadata is not None and metadata != before.checkpoint.metadata

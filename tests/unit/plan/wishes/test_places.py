@@ -65,6 +65,8 @@ def test_a_fork_stands_where_this_one_does(tmp_path: Path) -> None:
     assert (option.rows_replayed, option.rows_lost, option.rows_duplicated) == (0, 0, 0)
     same_table = way(wished(tmp_path / "delta", Fork(TARGET), delta(0, 1), story="k0-10 c | k10-30 c"))
     assert [one.id for one in same_table.conditions] == ["sink-of-its-own"]
+    ahead = way(wished(tmp_path / "ahead", Fork(TARGET), delta(0, 1, 2), story="k0-10 c | k10-30 c"))
+    assert [one.id for one in ahead.conditions] == ["sink-of-its-own", "rows-twice"]
     with_files = way(wished(tmp_path / "files", Fork(TARGET)))
     assert told(with_files)[0] == f"sources/0 {TARGET}/sources/0"
 
