@@ -26,6 +26,11 @@ from ckpttool.scene.scene import Doubt, Failure, Scene
 # The newest version that a release reads: first release → version.
 _NEWEST_READ = {OLDEST: 1, since.OFFSETS_2: 2}
 
+_ASK_HOW = (
+    "say how the query runs: with asynchronous progress tracking (--option asyncProgressTrackingEnabled=true) nothing"
+    " is missing"
+)
+
 
 def _newest_offsets(scene: Scene) -> Failure | Doubt | None:
     if scene.is_continuous:
@@ -93,13 +98,14 @@ def check_heads(scene: Scene) -> Iterator[Finding]:
     elif planned > committed + 1 and planned - 1 not in checkpoint.offset_names.ids:
         if scene.is_async:
             return  # both logs have holes then, and the batch begins at the next lower offsets
+        unsure = scene.may_be_async
         yield Finding(
             id="stray-batch-file",
-            severity="warning" if _may_be_async(scene) else "error",
+            severity="warning" if unsure else "error",
             path=layout.offsets(planned),
             message=f"Spark takes it for the newest batch, and the log before it ends near {committed}",
             expected=f"{committed} or {committed + 1} as the highest number",
-            next_step="find out who wrote it; if it was not Spark, set it aside",
+            next_step=_ASK_HOW if unsure else "find out who wrote it; if it was not Spark, set it aside",
         )
     elif planned > committed + 1 and scene.mode == "microbatch":
         yield Finding(
@@ -169,17 +175,6 @@ def _commits_without_offsets(scene: Scene) -> Failure | None:
     )
 
 
-def _may_be_async(scene: Scene) -> bool:
-    """Whether the hole below the newest offsets may be there by design, and nobody has said how the query runs: both
-    logs lack the batch, and what lies above was planned later than what lies below. A copy under another number was
-    not."""
-    planned, lower = scene.batch(scene.planned), scene.batch(scene.previous_on_disk)
-    if planned is None or lower is None or planned.id - 1 in (lower.id, *scene.checkpoint.commit_names.ids):
-        return False
-    unsaid = scene.start.async_progress is None and scene.release >= since.ASYNC_PROGRESS and not scene.is_stateful
-    return unsaid and (planned.planned_ms or 0) > (lower.planned_ms or 0)
-
-
 def _previous_offsets(scene: Scene) -> Failure | Doubt | None:
     """The batch before the newest: its end is where the newest begins."""
     planned = scene.planned
@@ -188,7 +183,7 @@ def _previous_offsets(scene: Scene) -> Failure | Doubt | None:
     if scene.is_async:
         return None if scene.previous is None else _offsets_file(scene, scene.previous)
     if planned - 1 not in scene.checkpoint.offset_names.ids:
-        if _may_be_async(scene):
+        if scene.may_be_async:
             why = f"batch {planned - 1} is in neither log, as with asynchronous progress"
             return Doubt(f"{why} (--option asyncProgressTrackingEnabled= decides)")
         return Failure(
@@ -216,13 +211,14 @@ def check_previous_offset(scene: Scene) -> Iterator[Finding]:
     names = scene.checkpoint.offset_names
     if scene.mode not in ("microbatch", "realtime") or not names.last or names.last - 1 in names.ids:
         return
+    unsure = scene.may_be_async
     yield Finding(
         id="previous-offset-missing",
-        severity="warning" if _may_be_async(scene) else "error",
+        severity="warning" if unsure else "error",
         path=layout.offsets(names.last - 1),
         message=f"Spark needs the offsets of batch {names.last - 1} to start batch {names.last} or the one after",
         expected=layout.offsets(names.last - 1),
-        next_step="restore the file, or set aside what lies above the hole",
+        next_step=_ASK_HOW if unsure else "restore the file, or set aside what lies above the hole",
     )
 
 

@@ -56,7 +56,7 @@ def _repartition(scene: Scene) -> Failure | None:
     planned, committed = scene.planned, scene.committed
     if planned is None or committed is None or planned <= committed:
         return None
-    if scene.is_continuous or scene.is_realtime or scene.is_async:
+    if scene.is_continuous or scene.is_realtime or scene.is_async or scene.may_be_async:
         return None
     if not scene.is_on("spark.sql.streaming.checkUnfinishedRepartitionOnRestart", default=True):
         return None

@@ -11,7 +11,7 @@ from ckpttool.connectors.kafka import has_beginning
 from ckpttool.formats import layout
 from ckpttool.formats.names import parse_long
 from ckpttool.model import Checkpoint, Finding, LogNames, Mode, OffsetLogEntry, Position, SparkError
-from ckpttool.releases import Release
+from ckpttool.releases import Release, since
 from ckpttool.scene.batches import Batch, SourceProgress
 from ckpttool.scene.evidence import Evidence
 from ckpttool.scene.sinks import Logs, SinkEvidence, SinkView
@@ -184,6 +184,19 @@ class Scene(Struct, frozen=True):
     def is_async(self) -> bool:
         given = self.start.async_progress
         return self.evidence.mode == "async" if given is None else given
+
+    @property
+    def may_be_async(self) -> bool:
+        """Whether the hole below the newest offsets may be there by design, and nobody has said how the query runs:
+        both logs lack the batch, and what lies above was planned later than what lies below. A copy under another
+        number was not."""
+        planned, lower = self.batch(self.planned), self.batch(self.previous_on_disk)
+        if self.is_async or planned is None or lower is None:
+            return False
+        if planned.id - 1 in (lower.id, *self.checkpoint.commit_names.ids) or self.is_stateful:
+            return False
+        unsaid = self.start.async_progress is None and self.release >= since.ASYNC_PROGRESS
+        return unsaid and (planned.planned_ms or 0) > (lower.planned_ms or 0)
 
     @property
     def is_continuous(self) -> bool:

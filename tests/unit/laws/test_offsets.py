@@ -56,13 +56,14 @@ def test_a_number_over_a_long_is_no_batch_and_is_told(tmp_path: Path, name: str)
     assert findings(root)["foreign-file"].path == f"offsets/{name}"
 
 
+@pytest.mark.parametrize("release", [(4, 1, 3), (4, 2, 0)])
 @pytest.mark.parametrize("story", ["k0-10 | b5 k20-30", "k0-10 c | k10-20 c | b5 k20-30"])
 @pytest.mark.parametrize(("said", "outcome"), [(None, "unknown"), ("true", "replay"), ("false", "error")])
 def test_whether_progress_is_asynchronous_decides_what_a_hole_in_both_logs_is(
-    tmp_path: Path, story: str, said: str | None, outcome: str
+    tmp_path: Path, release: Release, story: str, said: str | None, outcome: str
 ) -> None:
     root = build(tmp_path, story)
-    start = Start((4, 1, 3), options={} if said is None else {ASYNC_OPTION: said})
+    start = Start(release, options={} if said is None else {ASYNC_OPTION: said})
     found = diagnose(Scene(gather_evidence(open_checkpoint(str(root))), start)).prediction
     assert found.outcome == outcome
     assert said is not None or "--option asyncProgressTrackingEnabled=" in found.why[0]
