@@ -155,6 +155,9 @@ def _value(value: Json) -> str:
 
 
 def _foot(rehearsal: Rehearsal) -> Iterator[Line]:
+    rows = rehearsal.rows
+    if rows and rows.only_old and rows.only_new and not rows.changed:
+        yield "  A row that changed counts as one lost and one added: --identity COLUMN,… says which belong together."
     if rehearsal.agrees_with_check_change is False:
         yield Toned("  ckpt check-change says otherwise.", "notice")
     if rehearsal.not_rehearsed:

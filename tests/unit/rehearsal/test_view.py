@@ -70,6 +70,12 @@ def test_the_first_line_answers(found: Rehearsal, verdict: str, code: int, line:
     assert fields["production_untouched"] is not found.touched
 
 
+def test_rows_that_may_belong_together_are_not_told_as_lost_without_a_hint() -> None:
+    alone = compare(['{"k":"a","s":1}'], ['{"k":"a","s":2}'])
+    texts = ["".join(render(rehearsal_document(replace(FOUND, rows=rows)), "text", plain)) for rows in (alone, CHANGED)]
+    assert ["--identity" in text for text in texts] == [True, False]
+
+
 def test_each_difference_is_shown_with_both_rows() -> None:
     text = "".join(render(rehearsal_document(replace(FOUND, rows=CHANGED)), "text", plain))
     assert [line.split() for line in text.splitlines() if "k=" in line] == [
