@@ -43,7 +43,6 @@ TESTED_ELSEWHERE = {
     "spark/stand_ins": "tests/differential/test_describe_vs_spark.py",
     "spark/over_connect": "tests/differential/test_jobs_vs_spark.py",
     "spark/export": "tests/differential/test_state_source_vs_spark.py",
-    "spark/rehearse": "tests/differential/test_rehearse_vs_spark.py",
     "spark/scan": "tests/differential/test_scan_vs_spark.py",
     "spark/serve": "tests/crash/test_smoke.py",
     "spark/state_source": "tests/differential/test_state_source_vs_spark.py",
