@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -81,8 +82,10 @@ def _known(accept: tuple[str, ...]) -> None:
 
 def _restarted(given: dict[str, Any], described: Description) -> Restarted:
     """On the Spark that described the query, unless another is named."""
+    from ckpttool.errors import NotFound
     from ckpttool.releases import parse_release
 
-    if given["spark_version"] is None and described.spark_version and described.origin.form == "job":
-        given = given | {"spark_version": parse_release(described.spark_version)}
+    if given["spark_version"] is None and described.spark_version and described.origin.form != "checkpoint":
+        with suppress(NotFound):  # a vendor's: then the files say which it may be
+            given = given | {"spark_version": parse_release(described.spark_version)}
     return restarted_by(given, full_listing=given["listing"] == "full")

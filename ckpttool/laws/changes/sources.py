@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ckpttool.connectors import ALL
+from ckpttool import connectors
 from ckpttool.connectors.base import TopicOffset
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE
@@ -202,7 +202,7 @@ def _is_class_of(held: DescribedSource, new: DescribedSource) -> bool:
 
 
 def _other_kind(held: DescribedSource, new: DescribedSource) -> Altered:
-    known = {connector.KIND for connector in ALL} | {SOCKET, *_SAME}
+    known = {connector.KIND for connector in connectors.ALL} | {SOCKET, *_SAME}
     where, before, after = Spot(source=new.index), spelled_source(held), spelled_source(new)
     if new.kind not in known:
         why = f"what {new.kind} makes of offsets of {held.kind} is not known"

@@ -22,8 +22,8 @@ MIXES = (
 )
 
 
-def saved(place: Path, *queries: Query, form: str = "job") -> str:
-    description = Description(DescribedFrom(form, "job.py"), "4.2.0", queries)  # type: ignore[arg-type]
+def saved(place: Path, *queries: Query, form: str = "job", spark: str = "4.2.0") -> str:
+    description = Description(DescribedFrom(form, "job.py"), spark, queries)  # type: ignore[arg-type]
     place.write_text(json.dumps({"schema": "ckpt.query/1", **fields_of(description)}))
     return str(place)
 
@@ -90,3 +90,12 @@ def test_a_description_with_a_schema_that_is_none_is_refused(deployed: str, tmp_
     outcome = run_ckpt("check-change", deployed, "--query", bad)
     assert outcome.code == 6
     assert "no data type" in outcome.err
+
+
+@pytest.mark.parametrize(("spark", "assumed"), [("3.5.7", "3.5.7"), ("3.5.0-amzn-1", "4.3.0")])
+def test_the_spark_that_described_a_query_is_the_one_that_starts_it(
+    spark: str, assumed: str, deployed: str, tmp_path: Path
+) -> None:
+    new = saved(tmp_path / "new.json", QUERY, spark=spark)
+    told = json.loads(run_ckpt("check-change", deployed, "--query", new, "--format", "json").out)
+    assert told["spark_version"]["assumed"] == assumed
