@@ -120,14 +120,9 @@ def test_the_new_one_starts_where_the_old_one_stands(spark: str, born: Born, sta
             assert old.rows() == everything_once(BATCHES + 1)
 
 
-def moved_cases() -> Iterator[Any]:
-    for spark in SPARKS:
-        for sink in ("file", "delta", "windows"):
-            marks = () if (spark, sink) == (SPARKS[-1], "file") else (pytest.mark.at_length,)
-            yield pytest.param(spark, sink, id=f"{spark} {sink}", marks=marks)
-
-
-@pytest.mark.parametrize(("spark", "sink"), list(moved_cases()))
+@pytest.mark.at_length
+@pytest.mark.parametrize("sink", ["file", "delta", "windows"])
+@pytest.mark.parametrize("spark", SPARKS)
 def test_where_it_was_moved_to_it_goes_on_and_where_it_was_nothing_starts(
     spark: str, sink: str, stage: Stage, tmp_path: Path
 ) -> None:
