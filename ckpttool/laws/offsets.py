@@ -267,8 +267,15 @@ def _count_changed(scene: Scene, batch: Batch, older: int, compared: str) -> Fin
         path=layout.offsets(batch.id),
         message=f"{len(batch.sources)} source lines, and {compared}",
         expected="one line per source of the query, the same number in every batch",
-        next_step=_LINES if severity == "error" else _CHANGED_BEFORE,
+        next_step=_LINES if severity == "error" or _is_opened_and_unlike(scene, batch) else _CHANGED_BEFORE,
     )
+
+
+def _is_opened_and_unlike(scene: Scene, batch: Batch) -> bool:
+    """Whether a restart holds it against the newest, which has another number of lines."""
+    newest = scene.evidence.newest
+    is_opened = severity_by_age(scene, batch.id) == "error"
+    return is_opened and newest is not None and len(batch.sources) != len(newest.sources)
 
 
 BOTH = (

@@ -82,3 +82,12 @@ def test_other_holes_stop_the_query(tmp_path: Path, story: str, release: Release
     found = diagnose(Scene(gather_evidence(open_checkpoint(str(root))), Start(release)))
     assert found.prediction.outcome == "error"
     assert {one.severity for one in found.findings if one.id == "previous-offset-missing"} == {"error"}
+
+
+def test_the_batch_that_lost_its_lines_is_no_history_while_a_restart_opens_it(tmp_path: Path) -> None:
+    root = build(tmp_path, "k0-10 c | k10-20 - c | k20-30 c")
+    found = diagnose(Scene(gather_evidence(open_checkpoint(str(root))), Start((4, 1, 3))))
+    steps = {one.path: one.next_step or "" for one in found.findings if one.id == "source-count-changed"}
+    assert found.prediction.outcome == "error"
+    assert steps.keys() == {"offsets/1", "offsets/2"}
+    assert [step for step in steps.values() if step.startswith("nothing")] == []
