@@ -228,7 +228,7 @@ LAWS = (
         look,
         _SILENT,
         "each key is a mixture of both, or begins anew beside the old keys",
-        "recorded restarts: sum to max and count, another column, two sums swapped, `upper(k)` for `k`",
+        "real restarts: sum to max and count, another column, two sums swapped, `upper(k)` for `k`",
         _ANEW,
     ),
     ChangeLaw(
@@ -237,7 +237,7 @@ LAWS = (
         look,
         f"{_SILENT} A window that slides where it did not has another key schema, and is refused.",
         "both kinds live side by side; rows in the old windows are not in the new ones",
-        "recorded restarts: longer, shorter, with an offset, sliding",
+        "real restarts: longer, shorter, with an offset, sliding",
         _FLUSH,
     ),
     ChangeLaw(
@@ -246,7 +246,7 @@ LAWS = (
         look,
         _SILENT,
         "sessions that are stored keep their end",
-        "recorded restarts: longer, shorter",
+        "real restarts: longer, shorter",
         _FLUSH,
     ),
     ChangeLaw(
@@ -255,7 +255,7 @@ LAWS = (
         look,
         f"{_SILENT} Where the sides may be null now, their schema is refused.",
         _BOTH,
-        "recorded restarts: inner to left, full and semi, left to inner",
+        "real restarts: inner to left, full and semi, left to inner",
         _ANEW,
     ),
     ChangeLaw(
@@ -264,7 +264,7 @@ LAWS = (
         look,
         f"{_SILENT} Another number or type of keys is refused.",
         _BOTH,
-        "recorded restarts: a range that is wider, a condition more, another key",
+        "real restarts: a range that is wider, a condition more, another key",
         _ANEW,
     ),
     ChangeLaw(
@@ -273,7 +273,7 @@ LAWS = (
         look,
         "It goes on counting.",
         "as the query means them: a limit that was passed already lets nothing through",
-        "recorded restarts: more, fewer",
+        "real restarts: more, fewer",
     ),
     ChangeLaw(
         "timeout-changed",
@@ -290,7 +290,7 @@ LAWS = (
         look_at_watermarks,
         "It goes on.",
         "as the query means them: rows that come too late are dropped from here on",
-        "recorded restarts: of a count, a dedup, and without state",
+        "real restarts: of a count, a dedup, and without state",
     ),
     ChangeLaw(
         "watermark-removed",
@@ -298,7 +298,7 @@ LAWS = (
         look_at_watermarks,
         "In append mode an aggregation is refused in `start()`; else it goes on without a word.",
         "nothing removes state any more",
-        "recorded restarts: of windows, joins and deduplication",
+        "real restarts: of windows, joins and deduplication",
         ("old-code-first", "keep-old-shape"),
     ),
     ChangeLaw(
@@ -307,7 +307,7 @@ LAWS = (
         look_at_watermarks,
         "It goes on; the watermark never goes back.",
         "as the query means them, as soon as the data is further than the watermark that was reached",
-        "recorded restarts: longer, shorter",
+        "real restarts: longer, shorter",
     ),
     ChangeLaw(
         "watermark-column-changed",
@@ -315,7 +315,7 @@ LAWS = (
         look_at_watermarks,
         _SILENT,
         _ONE_MORE,
-        "recorded restarts: a column an hour later",
+        "real restarts: a column an hour later",
         _FLUSH,
     ),
 )

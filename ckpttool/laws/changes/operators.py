@@ -160,7 +160,7 @@ LAWS = (
         look,
         "From 4.0 on it compares the operators' names with those in `state/`; before, it loads state that never was.",
         "none: no batch runs",
-        "recorded restarts: stateless to count, window, dedup and limit, dedup below a window",
+        "real restarts: stateless to count, window, dedup and limit, dedup below a window",
         (*_BESIDE, "undo-failed-start"),
     ),
     ChangeLaw(
@@ -169,7 +169,7 @@ LAWS = (
         look,
         "From 4.0 on it refuses; before, it goes on without a word, unless the numbers of others change.",
         "what the operator holds, such as windows that are open, is never written",
-        "recorded restarts: count, window, session, dedup, limit and join to none",
+        "real restarts: count, window, session, dedup, limit and join to none",
         ("flush-first", *_BESIDE),
     ),
     ChangeLaw(
@@ -178,7 +178,7 @@ LAWS = (
         look,
         "From 4.0 on it refuses by name; before, only where the schemas of their state differ.",
         "where it goes on, rows are computed from the other operator's state: a dedup drops the keys of a count",
-        "recorded restarts: count to dedup, session and window, dedup to count",
+        "real restarts: count to dedup, session and window, dedup to count",
         _BESIDE,
     ),
     ChangeLaw(
@@ -187,7 +187,7 @@ LAWS = (
         look,
         "Numbers are counted from the sink: it meets the state of whatever had its number before.",
         "none where it is refused; else as with another operator in its place",
-        "recorded restarts: a sum above a window, a window above a dedup removed",
+        "real restarts: a sum above a window, a window above a dedup removed",
         _BESIDE,
     ),
 )

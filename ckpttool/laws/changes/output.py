@@ -228,7 +228,7 @@ LAWS = (
         look_at_mode,
         "It goes on without a word, or refuses in `start()` what no query may have.",
         "of aggregations: windows are never written, or twice, or are missing",
-        "recorded restarts: append, update and complete, of windows and without state",
+        "real restarts: append, update and complete, of windows and without state",
         ("flush-first", "old-code-first"),
     ),
     ChangeLaw(
@@ -237,7 +237,7 @@ LAWS = (
         look_at_schema,
         "It goes on; a table decides for itself.",
         _AS_MEANT,
-        "recorded restarts: columns more and fewer",
+        "real restarts: columns more and fewer",
     ),
     ChangeLaw(
         "sink-kind-changed",
@@ -245,7 +245,7 @@ LAWS = (
         look_at_sink,
         "It goes on without a word; the memory sink refuses a checkpoint, unless its output is complete.",
         "what was written before stays where it was, and batch ids go on",
-        "recorded restarts: functions, files, memory, noop",
+        "real restarts: functions, files, memory, noop",
         ("old-code-first", "new-query-beside"),
     ),
     ChangeLaw(
@@ -254,7 +254,7 @@ LAWS = (
         look_at_sink,
         "It goes on without a word.",
         "what was written before stays where it was; a directory whose log has these batches takes none of them",
-        "recorded restarts: an empty directory, and another query's",
+        "real restarts: an empty directory, and another query's",
         ("old-code-first", "new-query-beside"),
     ),
     ChangeLaw(
@@ -272,16 +272,16 @@ LAWS = (
         look_at_sink,
         _GOES_ON,
         _AS_MEANT,
-        "recorded restarts: the same in other words",
+        "real restarts: the same in other words",
     ),
-    ChangeLaw("trigger-changed", "another trigger", look_at_trigger, _GOES_ON, _AS_MEANT, "recorded restarts"),
+    ChangeLaw("trigger-changed", "another trigger", look_at_trigger, _GOES_ON, _AS_MEANT, "real restarts"),
     ChangeLaw(
         "mode-changed",
         "continuous where it was batches, or the other way round",
         look_at_trigger,
         "Continuous processing refuses files and state in `start()`; else the restart tells of the offsets.",
         "as the restart says",
-        "recorded restarts of continuous queries, and of a file source made continuous",
+        "real restarts of continuous queries, and of a file source made continuous",
         ("old-code-first",),
     ),
     ChangeLaw(
@@ -290,7 +290,7 @@ LAWS = (
         look_at_plan,
         _GOES_ON,
         _AS_MEANT,
-        "recorded restarts: filters, projections, columns",
+        "real restarts: filters, projections, columns",
     ),
-    ChangeLaw("query-renamed", "another name of the query", look_at_name, _GOES_ON, _AS_MEANT, "recorded restarts"),
+    ChangeLaw("query-renamed", "another name of the query", look_at_name, _GOES_ON, _AS_MEANT, "real restarts"),
 )

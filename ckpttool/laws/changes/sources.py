@@ -342,7 +342,7 @@ LAWS = (
         look,
         "By lines it refuses before any batch; by names the new one begins at its beginning.",
         "none where it is refused",
-        "recorded restarts: before and after the others, by lines and by names",
+        "real restarts: before and after the others, by lines and by names",
         ("add-source-line", "new-query-beside", "old-code-first"),
     ),
     ChangeLaw(
@@ -351,7 +351,7 @@ LAWS = (
         look,
         "By lines it refuses before any batch; by names it goes on without a word.",
         "what the removed source had not read yet is never read",
-        "recorded restarts: the first, the last, by lines and by names",
+        "real restarts: the first, the last, by lines and by names",
         ("keep-old-shape", "drop-source-line", "old-code-first"),
     ),
     ChangeLaw(
@@ -360,7 +360,7 @@ LAWS = (
         look,
         "It counts as two sources, and is refused as one more.",
         "none: no batch runs",
-        "recorded restarts: a union of a source with itself",
+        "real restarts: a union of a source with itself",
         ("keep-old-shape", "old-code-first"),
     ),
     ChangeLaw(
@@ -369,7 +369,7 @@ LAWS = (
         look,
         "Each goes on with the other's offsets: files of the last batch are out of place.",
         "none where it is refused; else all files are new",
-        "recorded restarts: of a union and of a join",
+        "real restarts: of a union and of a join",
         _CODE,
     ),
     ChangeLaw(
@@ -378,7 +378,7 @@ LAWS = (
         look,
         "It fails where it reads offsets that are not its own.",
         "none: no batch runs",
-        "recorded restarts: files to rate and rate-micro-batch",
+        "real restarts: files to rate and rate-micro-batch",
         ("start-state-anew", "old-code-first"),
     ),
     ChangeLaw(
@@ -388,7 +388,7 @@ LAWS = (
         "A file source asks for the files of the newest batch below its new path: where there were any it refuses, "
         "else it takes all files there for new.",
         "none where it is refused; else what was read before may come a second time",
-        "recorded restarts: after batches with and without files, a pattern that covers more",
+        "real restarts: after batches with and without files, a pattern that covers more",
         ("old-code-first",),
     ),
     ChangeLaw(
@@ -397,7 +397,7 @@ LAWS = (
         look,
         "It goes on without a word where the new format reads the files.",
         "what does not fit comes as null, or as other columns",
-        "recorded restarts: wider and wrong types, columns more and fewer, JSON as text, CSV and Parquet",
+        "real restarts: wider and wrong types, columns more and fewer, JSON as text, CSV and Parquet",
         ("old-code-first",),
     ),
     ChangeLaw(
@@ -406,7 +406,7 @@ LAWS = (
         look,
         "It refuses: their logs and offsets are kept under other names.",
         "none: no batch runs",
-        "recorded restarts: names put on a checkpoint without",
+        "real restarts: names put on a checkpoint without",
         _CODE,
         since=since.OFFSETS_2,
     ),
@@ -416,7 +416,7 @@ LAWS = (
         look,
         "It goes on without a word, and begins that source at its beginning.",
         "all that it read comes again",
-        "recorded restarts of named sources",
+        "real restarts of named sources",
         _CODE,
         since=since.OFFSETS_2,
     ),

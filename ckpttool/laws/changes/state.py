@@ -259,7 +259,7 @@ LAWS = (
         look,
         _REFUSES,
         _NO_ROWS,
-        "recorded restarts: keys added, removed, retyped, nullable; windows sliding",
+        "real restarts: keys added, removed, retyped, nullable; windows sliding",
         _KEEP,
     ),
     ChangeLaw(
@@ -268,7 +268,7 @@ LAWS = (
         look,
         _REFUSES,
         _NO_ROWS,
-        "recorded restarts: aggregates added, removed, retyped, reordered; columns of joins",
+        "real restarts: aggregates added, removed, retyped, reordered; columns of joins",
         _KEEP,
     ),
     ChangeLaw(
@@ -277,7 +277,7 @@ LAWS = (
         look,
         _REFUSES,
         _NO_ROWS,
-        "recorded restarts: columns added, removed, swapped, retyped",
+        "real restarts: columns added, removed, swapped, retyped",
         _KEEP,
     ),
     ChangeLaw(
@@ -286,7 +286,7 @@ LAWS = (
         look,
         "It goes by places and types.",
         "as the query means them",
-        "recorded restarts: aliases of keys and aggregates, fields of a state of one's own",
+        "real restarts: aliases of keys and aggregates, fields of a state of one's own",
     ),
     ChangeLaw(
         "state-variable-added",
@@ -294,7 +294,7 @@ LAWS = (
         look,
         "It begins empty.",
         "as the query means them",
-        "recorded restarts in both encodings",
+        "real restarts in both encodings",
         since=since.TRANSFORM_WITH_STATE,
     ),
     ChangeLaw(
@@ -303,7 +303,7 @@ LAWS = (
         look,
         "It goes on without a word.",
         "what the variable holds is not read any more",
-        "recorded restarts in both encodings",
+        "real restarts in both encodings",
         ("old-code-first",),
         since=since.TRANSFORM_WITH_STATE,
     ),
@@ -313,7 +313,7 @@ LAWS = (
         look,
         "As rows of Spark's own it refuses; as Avro it takes what Avro reads.",
         "none where it is refused; a field that came is null in old rows",
-        "recorded restarts in both encodings: wider, to a string, a field added",
+        "real restarts in both encodings: wider, to a string, a field added",
         ("keep-old-shape", "old-code-first", "start-state-anew"),
         since=since.TRANSFORM_WITH_STATE,
     ),
@@ -323,7 +323,7 @@ LAWS = (
         look_at_check,
         "It reads stored rows as whatever the query has.",
         "right by their places, or bits of one type read as another",
-        "recorded restarts with the check off: a value removed, a long read as a double",
+        "real restarts with the check off: a value removed, a long read as a double",
         ("old-code-first",),
     ),
 )
