@@ -30,6 +30,6 @@ show "6. What a restart of it would do, and the way out." \
 expected=0
 show "7. What changed between two batches." \
     diff $samples/4.2.0-file-to-parquet-sound/checkpoint:1 $samples/4.2.0-file-to-parquet-sound/checkpoint:3
-python docs/change_demo.py || exit 1
 python docs/live_demo.py || exit 1
+python docs/change_demo.py || exit 1
 printf '\nNext: ckpt --help, README.md\n'
