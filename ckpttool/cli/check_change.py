@@ -10,7 +10,7 @@ import click
 
 from ckpttool.cli.evidence import evidence_options, restarted_by
 from ckpttool.cli.jobs import job_options
-from ckpttool.cli.options import listing_option, storage_options
+from ckpttool.cli.options import listing_option, split_number, storage_options
 from ckpttool.cli.output import Output, output_options
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ Examples:
 @click.option("--was", metavar="SOURCE[::QUERY]", help="The query that wrote the checkpoint.")
 @click.option("--accept", multiple=True, metavar="ID[:WHERE]", help="A change that is meant; repeatable.")
 @click.option("--strict", is_flag=True, help="What has to be assumed is unknown.")
-@evidence_options
+@partial(evidence_options, by_source=True)
 @partial(job_options, timeout="--job-timeout")
 @listing_option
 @output_options("check-change", "github")
@@ -48,6 +48,7 @@ def check_change(path: str, output: Output, storage: dict[str, str], **given: An
     from ckpttool.report.views.check_change import change_document
 
     described, query = _described(given["new"], path, storage, given)
+    query, given["options"] = _with_options(query, given["options"])
     was = _described(given["was"], path, storage, given) if given["was"] else None
     _known(given["accept"])
     restarted = _restarted(given, described)
@@ -70,6 +71,27 @@ def _described(source: str, path: str, storage: dict[str, str], given: dict[str,
         names = enumerated(map(shown, named(description.queries)))
         raise click.UsageError(f"{place} has several queries: pick one with {place}::NAME of {names}")
     return description, query
+
+
+def _with_options(query: Query, options: dict[str, str]) -> tuple[Query, dict[str, str]]:
+    """The query with what its sources are given by number, and what is given to all of them."""
+    from ckpttool.query.started import PLACES, given_to_source
+    from ckpttool.words import counted
+
+    numbered = {key: value for key, value in options.items() if split_number(key)[0] is not None}
+    left = {key: value for key, value in options.items() if key not in numbered}
+    for key, value in numbered.items():
+        index, name = split_number(key)
+        assert index is not None  # it has one
+        if name.lower() in {one.lower() for one in left}:
+            raise click.BadParameter(f"{name} is given to all sources, and to one", param_hint="--option")
+        if index >= len(query.sources):
+            count = counted(len(query.sources), "source")
+            raise click.BadParameter(f"{key!r}: the query has {count}, numbered from 0", param_hint="--option")
+        if name.lower() in PLACES:
+            raise click.BadParameter(f"{key!r}: where a source reads is told by --query", param_hint="--option")
+        query = given_to_source(query, index, name, value)
+    return query, left
 
 
 def _known(accept: tuple[str, ...]) -> None:

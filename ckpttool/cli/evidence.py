@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
     from ckpttool.plan import Wish
 
 
-def evidence_options(command: Command) -> Command:
+def evidence_options(command: Command, *, by_source: bool = False) -> Command:
     """The command gets what `restarted_by` makes a `Restarted` of."""
     options = (
-        restart_options,
+        partial(restart_options, by_source=by_source),
         click.option(
             "--sink",
             "sinks",

@@ -79,8 +79,16 @@ def spark_version_option(meaning: str) -> Callable[[Command], Command]:
     return click.option("--spark-version", metavar="X.Y[.Z]", callback=_release, help=meaning)
 
 
-def restart_options(command: Command) -> Command:
-    """How the query will be started again."""
+def restart_options(command: Command, *, by_source: bool = False) -> Command:
+    """How the query will be started again. `by_source`: options may be given to one of the sources."""
+    of_sources = known_pairs_option(
+        "--option",
+        "options",
+        kind="option",
+        numbered=by_source,
+        help="An option of the restarted query's sources"
+        + (", or of the one with that number alone; 0 is the first." if by_source else "."),
+    )
     options = (
         spark_version_option("The Spark that will start the query; else the newest fitting."),
         click.option(
@@ -89,7 +97,7 @@ def restart_options(command: Command) -> Command:
             help="The trigger of the restarted query; else what the files show.",
         ),
         known_pairs_option("--conf", "confs", kind="conf", help="A setting of the session at the restart."),
-        known_pairs_option("--option", "options", kind="option", help="An option of the restarted query's sources."),
+        of_sources,
     )
     return with_options(options, command)
 
@@ -99,19 +107,29 @@ def pairs_option(*names: str, metavar: str = "K=V", **settings: Any) -> Callable
     return click.option(*names, multiple=True, metavar=metavar, callback=_pairs, **settings)
 
 
-def known_pairs_option(*names: str, kind: Literal["conf", "option"], help: str) -> Callable[[Command], Command]:
-    """Of names that Spark or a connector has. A slip of one is refused: the answer would be about another start."""
+def known_pairs_option(
+    *names: str, kind: Literal["conf", "option"], help: str, numbered: bool = False
+) -> Callable[[Command], Command]:
+    """Of names that Spark or a connector has. A slip of one is refused: the answer would be about another start.
+    `numbered`: a number and a dot may stand before a name."""
 
     def pairs(context: click.Context, option: click.Parameter, given: Iterable[str]) -> dict[str, str]:
         from ckpttool.laws.given import meant
 
         found = _pairs(context, option, given)
         for key in found:
-            if name := meant(kind, key):
+            if name := meant(kind, split_number(key)[1] if numbered else key):
                 raise click.BadParameter(f"{key!r} is unknown: did you mean {name}?", param_hint=option.opts[0])
         return found
 
-    return click.option(*names, multiple=True, metavar="K=V", callback=pairs, help=help)
+    metavar = "[INDEX.]K=V" if numbered else "K=V"
+    return click.option(*names, multiple=True, metavar=metavar, callback=pairs, help=help)
+
+
+def split_number(key: str) -> tuple[int | None, str]:
+    """`1.maxFilesPerTrigger`: the number of a source, and an option of it."""
+    found = re.fullmatch(r"([0-9]{1,4})\.(.+)", key)
+    return (int(found[1]), found[2]) if found else (None, key)
 
 
 def duration_option(name: str, help: str) -> Callable[[Command], Command]:

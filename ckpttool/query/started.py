@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ckpttool.query.model import Query
 from ckpttool.scene.scene import Trigger
 
@@ -14,7 +16,7 @@ _TRIGGERS: dict[str, Trigger] = {
 _HIDDEN = "***"
 _OF_THE_WRITER = "asyncprogresstracking"
 # Whoever types one of them has it looked at; a description is a file, and leads nowhere.
-_PLACES = ("path", "schemalocation", "schematrackinglocation")
+PLACES = ("path", "schemalocation", "schematrackinglocation")
 
 
 def trigger_of(query: Query) -> Trigger | None:
@@ -31,4 +33,12 @@ def options_of(query: Query) -> dict[str, str]:
     options = dict(next(iter(given)) for given in found.values() if len(given) == 1)
     of_sink = query.sink.options if query.sink else {}
     options |= {key: value for key, value in of_sink.items() if key.lower().startswith(_OF_THE_WRITER)}
-    return {key: value for key, value in options.items() if value != _HIDDEN and key.lower() not in _PLACES}
+    return {key: value for key, value in options.items() if value != _HIDDEN and key.lower() not in PLACES}
+
+
+def given_to_source(query: Query, index: int, key: str, value: str) -> Query:
+    """With an option of one of its sources as somebody wants it."""
+    source = query.sources[index]
+    others = {name: old for name, old in source.options.items() if name.lower() != key.lower()}
+    changed = replace(source, options={**others, key: value})
+    return replace(query, sources=(*query.sources[:index], changed, *query.sources[index + 1 :]))

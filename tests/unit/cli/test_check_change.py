@@ -99,3 +99,25 @@ def test_the_spark_that_described_a_query_is_the_one_that_starts_it(
     new = saved(tmp_path / "new.json", QUERY, spark=spark)
     told = json.loads(run_ckpt("check-change", deployed, "--query", new, "--format", "json").out)
     assert told["spark_version"]["assumed"] == assumed
+
+
+def test_an_option_may_be_given_to_one_source(sample: Callable[[str], Path], tmp_path: Path) -> None:
+    place = sample("4.2.0-two-sources-sound") / "checkpoint"
+    new = tmp_path / "new.json"
+    new.write_text(run_ckpt("query", "describe", str(place), "--format", "json").out)
+    given = ("check-change", str(place), "--query", str(new), "--option")
+    told = json.loads(run_ckpt(*given, "1.maxFilesPerTrigger=3", "--format", "json").out)
+    assert [(one["source"], one["key"], one["value"], one["answer"]) for one in told["given"]] == [
+        (1, "maxFilesPerTrigger", "3", "taken")
+    ]
+    for slip, said in (
+        ("9.maxFilesPerTrigger=3", "the query has 2 sources, numbered from 0"),
+        ("1.maxFilesPerTriger=3", "did you mean maxFilesPerTrigger?"),
+        ("1.path=/in", "where a source reads is told by --query"),
+    ):
+        refused = run_ckpt(*given, slip)
+        assert refused.code == 2
+        assert said in refused.err
+    both = run_ckpt(*given, "1.maxFilesPerTrigger=3", "--option", "maxfilespertrigger=4")
+    assert both.code == 2
+    assert "to all sources, and to one" in both.err

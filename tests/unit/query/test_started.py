@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ckpttool.query.model import DescribedSource, QuerySink, QueryTrigger
-from ckpttool.query.started import options_of, trigger_of
+from ckpttool.query.started import given_to_source, options_of, trigger_of
 from tests.unit.laws.changes.queries import QUERY
 
 KAFKA = DescribedSource(0, None, "kafka", options={"subscribe": "a", "failOnDataLoss": "false"})
@@ -28,3 +28,10 @@ def test_an_option_counts_where_no_two_sources_have_it_in_other_words() -> None:
 def test_a_description_leads_nowhere() -> None:
     places = {"path": "s3://somebody/else", "schemaTrackingLocation": "/etc", "maxFilesPerTrigger": "1"}
     assert options_of(replace(QUERY, sources=(replace(KAFKA, options=places),))) == {"maxFilesPerTrigger": "1"}
+
+
+def test_what_one_source_is_given_takes_the_place_of_its_own() -> None:
+    two = replace(QUERY, sources=(KAFKA, replace(KAFKA, index=1)))
+    first, second = given_to_source(two, 1, "FAILONDATALOSS", "true").sources
+    assert first == KAFKA
+    assert second.options == {"subscribe": "a", "FAILONDATALOSS": "true"}
