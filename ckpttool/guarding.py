@@ -88,12 +88,13 @@ class Guard:
     def _look(self) -> Checked | None:
         from ckpttool.api import Restarted
         from ckpttool.deploy import check_change
+        from ckpttool.query.unstarted import session_of
         from ckpttool.releases import parse_release
 
         query: Query = ckpttool.describe_query(self.writer)
         if query.checkpoint is None:
             return None  # it would be a temporary one
-        release = parse_release(self.writer._df.sparkSession.version)
+        release = parse_release(session_of(self.writer).version)
         try:
             return check_change(
                 query.checkpoint,

@@ -30,12 +30,10 @@ _NO_WRITER = "that is no writer of a streaming DataFrame which was not started"
 
 def describe_query(writer: Any) -> Query:
     """The query that `writer.start()` would start. Raises CkptError."""
+    spark = session_of(writer)
     if hasattr(writer, "_write_proto"):
         return connected_query(over_connect.describe(writer, _caller(), sorted(since.PINNED), describe.code_of))
-    if not hasattr(writer, "_jwrite"):
-        raise Refused(_NO_WRITER, "give df.writeStream with what it was given, before start()")
     frame, java = writer._df, writer._jwrite
-    spark = frame.sparkSession
     options = planned.plain_map(_field(java, "extraOptions").originalMap())
     name = next((value for key, value in options.items() if key.lower() == "queryname"), None)
     started = {
@@ -51,6 +49,15 @@ def describe_query(writer: Any) -> Query:
         **_trigger(_field(java, "trigger")),
     }
     return query_of(planned.describe(started, spark, sorted(since.PINNED), {}))
+
+
+def session_of(writer: Any) -> Any:
+    """The Spark that would start it, here or over Connect."""
+    if hasattr(writer, "_write_proto"):
+        return writer._session
+    if not hasattr(writer, "_jwrite"):
+        raise Refused(_NO_WRITER, "give df.writeStream with what it was given, before start()")
+    return writer._df.sparkSession
 
 
 def _field(java: Any, name: str) -> Any:

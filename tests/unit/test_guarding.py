@@ -21,6 +21,7 @@ NAME = "4.2.0-windowed-agg-hdfs-sound"
 class Writer:
     def __init__(self, given: dict[str, Any] | None = None) -> None:
         self.given = given or {}
+        self._jwrite = object()
         self._df = SimpleNamespace(sparkSession=SimpleNamespace(version="4.2.0"))
 
     def option(self, key: str, value: Any) -> Writer:
@@ -34,6 +35,16 @@ class Writer:
 
     def start(self) -> dict[str, Any]:
         return self.given
+
+
+class ConnectWriter:
+    """That of a client of Spark Connect has no DataFrame of a JVM."""
+
+    _write_proto = object()
+    _session = SimpleNamespace(version="4.2.0")
+
+    def start(self) -> None:
+        raise AssertionError
 
 
 @pytest.fixture
@@ -73,6 +84,12 @@ def test_what_spark_would_refuse_is_not_started(described: Any, same: Query, mon
         guard(Writer()).start()
     monkeypatch.setenv("CKPT_GUARD", "off")
     assert guard(Writer()).check() is None
+
+
+def test_a_client_of_spark_connect_is_guarded_alike(described: Any, same: Query) -> None:
+    described(replace(same, operators=()))
+    with pytest.raises(ChangeRefused, match="STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"):
+        guard(ConnectWriter()).start()
 
 
 def test_a_query_that_begins_anew_starts(described: Any, same: Query, tmp_path: Path) -> None:
