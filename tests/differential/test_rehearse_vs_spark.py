@@ -108,6 +108,7 @@ def test_a_changed_sum_changes_the_rows_of_its_keys(tmp_path: Path) -> None:
         assert (run["outcome"], run["error"], run["rows_in"], run["rows_out"]) == ("done", None, 2, 2)
         assert run["state_rows"] == [{"operator": 0, "before": 2, "after": 3}]
     assert told["not_rehearsed"][1:] == list(ANYWAY)
+    assert told["agrees_with_check_change"] is True
     assert told["not_rehearsed"][0].startswith("the body of foreachBatch: <lambda> (")
 
 
@@ -128,7 +129,7 @@ def test_the_same_code_gives_the_same_rows_batch_by_batch(tmp_path: Path) -> Non
 def test_what_spark_refuses_is_told_in_its_words(tmp_path: Path, spark: str) -> None:
     produced(tmp_path, spark, "sums")
     told = rehearsed(tmp_path, spark, "sums", "typed", exits=1)
-    assert (told["verdict"], told["rows"]) == ("failed", None)
+    assert (told["verdict"], told["rows"], told["agrees_with_check_change"]) == ("failed", None, True)
     old, new = told["runs"]
     assert (old["outcome"], new["outcome"], new["error"]["phase"], new["error"]["batch_id"]) == (
         "done",
