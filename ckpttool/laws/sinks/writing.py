@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from ckpttool.laws.sinks.base import SinkLaw, said
 from ckpttool.laws.sinks.horizon import may_hold, writes_per_batch
-from ckpttool.scene.sinks import SinkVerdict, SinkView, SinkWrite
+from ckpttool.scene.sinks import LedgerEntry, SinkVerdict, SinkView, SinkWrite
 from ckpttool.words import counted, listed
 
 
@@ -41,7 +41,7 @@ def _under_other_ids(view: SinkView) -> SinkVerdict | None:
         return doubled
     doubts = [one for one in answers if one.verdict == "unknown"]
     why = f"the table has batches of {listed(str(entry.app_id) for entry in natives)}"
-    return doubts[-1] if doubts else said(view, "written", f"{why}, but no rows of batch {view.logs.batch_id}")
+    return doubts[-1] if doubts else said(view, "written", f"{why}, but no rows of this batch {view.logs.batch_id}")
 
 
 def _under_another_number(view: SinkView) -> SinkVerdict | None:
@@ -59,11 +59,26 @@ def _said_of_other_ids(view: SinkView) -> Iterator[SinkVerdict]:
     for entry in view.sink.ledger:
         if not entry.native or entry.batch_id < batch:
             continue
-        if write := view.sink.write_of(entry.app_id, batch):
+        write = view.sink.write_of(entry.app_id, batch)
+        if write and _goes_on_behind(view, entry):
+            continue
+        if write:
             yield _over(view, write, "checkpoint-deleted-sink-kept")
         else:
             why = f"query {entry.app_id} reached batch {entry.batch_id}; when it wrote {batch} is not known"
             yield said(view, "unknown", why)
+
+
+def _goes_on_behind(view: SinkView, entry: LedgerEntry) -> bool:
+    """A fork counts from 0 again, and its batch 0 has the time of the other query's newest, at whose end it stands:
+    that was written since, and nothing else. Of one query under two ids both the batch itself and the next were."""
+    logs, newest = view.logs, view.sink.write_of(entry.app_id, entry.batch_id)
+    forked_ms = logs.planned_at.get(logs.batch_id - 1) if logs.committed == logs.batch_id - 1 else None
+    if forked_ms is None or view.sink.seen_from_ms is None or view.sink.seen_from_ms > forked_ms:
+        return False
+    others = [one for one in view.sink.writes if one.app_id == entry.app_id]
+    since = [one for one in others if one.timestamp_ms is None or one.timestamp_ms >= forked_ms]
+    return since == [newest]
 
 
 def _unnumbered(view: SinkView) -> SinkVerdict | None:

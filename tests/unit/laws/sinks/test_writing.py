@@ -49,6 +49,23 @@ def test_another_id_of_the_same_query() -> None:
     assert said(replace(mine, writes=(write(app_id="other", at=49_000),)))[0] == "written"
 
 
+def test_a_fork_goes_on_where_the_other_query_stands() -> None:
+    """Its only batch has the time of the newest of the other, which wrote this number long before."""
+    old = [write(batch, at, app_id="other") for batch, at in enumerate((11_000, 21_000, 31_000, 41_000))]
+    there, fork = table(None, *old, ledger=other(3)), replace(FRESH, batch_id=1, planned=0, committed=0, query_id=Q)
+    alarm = ("duplicated", ["checkpoint-deleted-sink-kept error"])
+    assert said(there, replace(fork, planned_at={0: 40_000})) == ("written", [])
+    assert said(there, replace(fork, planned_at={0: 30_000})) == alarm  # the other one has gone on
+    assert said(there, replace(fork, planned_at={0: 42_000})) == alarm  # it begins anew behind all of it
+    assert said(there, fork) == alarm
+    under_another_id = replace(fork, batch_id=3, planned=2, committed=2, planned_at={2: 30_000})
+    assert said(there, under_another_id) == alarm
+    two = replace(there, writes=tuple(old[:2]), ledger=other(1))
+    assert said(two, replace(fork, planned_at={0: 20_000})) == ("written", [])
+    assert said(two, replace(fork, planned_at={0: 10_000})) == alarm
+    assert said(replace(two, seen_from_ms=20_001, writes=(old[1],)), replace(fork, planned_at={0: 20_000})) == alarm
+
+
 def test_numbers_of_ordinary_writes_are_listed() -> None:
     evidence = table(None, write(app_id="other"), ledger=other(5, native=False))
     verdict = judge_sink(SinkView(evidence, REPLAY))

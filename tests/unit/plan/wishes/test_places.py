@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from ckpttool.diagnosis import diagnose
 from ckpttool.plan import Copy, Plan, WayOut, Write
 from ckpttool.plan.fence import within_fence
 from ckpttool.plan.wishes import Clone, Fork, Wish
 from ckpttool.scene.sinks import SinkEvidence
-from tests.builders import QUERY_ID, build
+from tests.builders import EPOCH_MS, MINUTE_MS, QUERY_ID, build
 from tests.unit.plan.plans import delta, file_sink, look, state_of
 
 STORY = "f0 k0-10 c | f1 k10-30 c"
@@ -31,6 +32,12 @@ def way(plan: Plan) -> WayOut:
 def told(option: WayOut) -> list[str]:
     steps = within_fence(option.after.checkpoint, option.steps)
     return [f"{step.path} {step.to}" if isinstance(step, Copy) else f"+{getattr(step, 'path', '')}" for step in steps]
+
+
+def in_time(table: SinkEvidence) -> SinkEvidence:
+    """Each batch was written when it had been planned."""
+    writes = [replace(one, timestamp_ms=EPOCH_MS + (one.batch_id or 0) * MINUTE_MS + 1) for one in table.writes]
+    return replace(table, writes=tuple(writes))
 
 
 def test_a_clone_has_all_and_an_id_of_its_own(tmp_path: Path) -> None:
@@ -63,8 +70,9 @@ def test_a_fork_stands_where_this_one_does(tmp_path: Path) -> None:
     assert told(option) == ["+offsets/0", "+commits/0", "+metadata"]
     assert (option.after.planned, option.after.committed, option.after.next_id) == (0, 0, 1)
     assert (option.rows_replayed, option.rows_lost, option.rows_duplicated) == (0, 0, 0)
-    same_table = way(wished(tmp_path / "delta", Fork(TARGET), delta(0, 1), story="k0-10 c | k10-30 c"))
+    same_table = way(wished(tmp_path / "delta", Fork(TARGET), in_time(delta(0, 1)), story="k0-10 c | k10-30 c"))
     assert [one.id for one in same_table.conditions] == ["sink-of-its-own"]
+    assert [(one.verdict, one.findings) for one in diagnose(same_table.after).sinks] == [("written", ())]
     ahead = way(wished(tmp_path / "ahead", Fork(TARGET), delta(0, 1, 2), story="k0-10 c | k10-30 c"))
     assert [one.id for one in ahead.conditions] == ["sink-of-its-own", "rows-twice"]
     with_files = way(wished(tmp_path / "files", Fork(TARGET)))
