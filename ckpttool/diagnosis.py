@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 STATE_NOT_READ = "state bodies not read"
 KAFKA_NOT_ASKED = "Kafka still has what the query reads next"
 ICEBERG_NOT_ASKED = "the Iceberg table still has the snapshots that the query reads next (--option path= looks)"
-ICEBERG_FILES = "the data files of the Iceberg table are there: its manifests were not read"
+ICEBERG_FILES = "the data files of the Iceberg table are there: not all of its manifests were read"
 # Sources whose servers nobody asks here, and the calls that would tell.
 NOT_ASKED = {
     "kinesis": "Kinesis still has what the query reads next (GetShardIterator of each position, ListShards)",
@@ -355,7 +355,7 @@ def _more_assumed(scene: Scene) -> Iterator[str]:
         yield TABLES_UNREAD
     kinds = scene.kinds
     yield from (said for kind, said in NOT_ASKED.items() if kind in kinds)
-    if ICEBERG in kinds:
+    if ICEBERG in kinds or scene.inputs:
         yield from _assumed_of_iceberg(scene)
     if HUDI in kinds:
         yield HUDI_FILES if scene.inputs else HUDI_NOT_ASKED
@@ -373,7 +373,8 @@ def _assumed_of_iceberg(scene: Scene) -> Iterator[str]:
         return
     from ckpttool.scene.iceberg import IcebergInput
 
-    if not any(one.files for one in scene.inputs if isinstance(one, IcebergInput)):
+    tables = [one for one in scene.inputs if isinstance(one, IcebergInput)]
+    if not all(one.files_known for one in tables) or (not tables and ICEBERG in scene.kinds):
         yield ICEBERG_FILES
 
 

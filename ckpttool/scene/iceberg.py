@@ -57,7 +57,8 @@ class IcebergInput(Struct, frozen=True):
     """An Iceberg table. `history`: of its current metadata; `error`: why that is not known.
 
     `files`: by snapshot the data files that it added, in the order of its positions, as far as manifests were read;
-    `data`: which of them were looked for."""
+    `unread`: of the other snapshots, where others' manifests lie, the one that is gone or damaged; `files_known`: none
+    ahead was left out. `data`: which of the files were looked for."""
 
     stand: Stand
     path: str
@@ -65,6 +66,8 @@ class IcebergInput(Struct, frozen=True):
     exists: bool = True
     error: CkptError | None = None
     files: Mapping[int, tuple[IcebergFile, ...]] = {}
+    unread: Mapping[int, str] = {}
+    files_known: bool = False
     data: Lookup = Lookup()
 
     @property

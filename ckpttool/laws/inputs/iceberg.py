@@ -31,17 +31,19 @@ _SKIPS = {"delete": "streaming-skip-delete-snapshots", "overwrite": "streaming-s
 _BEGINNING_STEP = "start it with another trigger, or put the newest committed offset in the place of {path}"
 _START = IcebergOffset("certain", 1, NO_SNAPSHOT, -1, False)
 _FOREVER = -(2**63)
+_LIMITED = "whether the next batch gets there depends on the limit that is given"
+_UNREAD = "which data files the batch reads, and whether they are there, only that file tells"
 
 
 class Obstacle(Struct, frozen=True):
-    """What the source trips over on its way. `limited`: whether in this batch is not known, for a limit of its size."""
+    """What the source trips over on its way. `open`: why it is not known whether it does in this batch."""
 
     told_as: str
     why: str
     class_name: str
     message: str
     next_step: str
-    limited: bool = False
+    open: str | None = None
     condition: str | None = None
 
 
@@ -132,7 +134,7 @@ class Way(Struct, frozen=True, dict=True):
             if following is None:
                 return _at(at, _files(at) or 0)
             if isinstance(following, Obstacle):
-                return replace(following, limited=limit.is_unsure)
+                return replace(following, open=_LIMITED) if limit.is_unsure else following
             at, position = following, 0
         return at
 
@@ -169,6 +171,8 @@ class Way(Struct, frozen=True, dict=True):
                 step = "restore the line from a backup"
                 message = f"{which} is unexpectedly smaller than 0"
                 return Obstacle(_POSITION, f"the range has a negative position: {message}", REQUIREMENT, message, step)
+            if taken and (unread := self._unread(snapshot)):
+                return unread
             gone = gone or (self._gone(offset, end.position if last else None) if taken else None)
             if last:
                 return gone
@@ -217,6 +221,14 @@ class Way(Struct, frozen=True, dict=True):
         return Obstacle(
             _DATA, f"{gone} of snapshot {offset.snapshot_id} is gone", FILE_NOT_FOUND, "does not exist", step
         )
+
+    def _unread(self, snapshot: IcebergSnapshot) -> Obstacle | None:
+        """Iceberg reads the manifests of each snapshot that it takes when it plans the batch."""
+        path = self.input.unread.get(snapshot.id)
+        if path is None:
+            return None
+        why, step = f"{path}, a manifest of snapshot {snapshot.id}, is gone or damaged", f"bring {path} back"
+        return Obstacle(_DATA, why, FILE_NOT_FOUND, "", step, open=_UNREAD)
 
     # -- the options ---------------------------------------------------------------------------------------------------
 
@@ -360,8 +372,8 @@ def _no_table(input: IcebergInput) -> Trouble:
 def _trouble(way: Way, stop: Obstacle, phase: Phase) -> Trouble:
     batch = way.scene.next_id if phase == "batch" else None
     told = Finding(stop.told_as, "error", way.input.path, stop.why, next_step=stop.next_step or None)
-    if stop.limited:
-        why = f"{stop.why}; whether the next batch gets there depends on the limit that is given"
+    if stop.open:
+        why = f"{stop.why}; {stop.open}"
         return Trouble(phase, Doubt(why), replace(told, severity="warning", message=why))
     failure = Failure(phase, stop.class_name, stop.condition, stop.message, stop.why, batch, path=_path(way))
     return Trouble(phase, failure, replace(told, spark=failure.spark))

@@ -23,23 +23,26 @@ _TAKE_OUT = ("overwrite", "delete")  # of the operations of a snapshot
 
 def is_iceberg(store: Store) -> bool:
     try:
-        return any(map(is_metadata_name, store.list(METADATA)))
+        return holds_table(store.list(METADATA))
     except NotFound:
         return False
 
 
-def load_history(store: Store) -> IcebergHistory:
-    return _history(store, store.list(METADATA))
+def holds_table(names: Collection[str]) -> bool:
+    """By the names in `metadata`."""
+    return any(map(is_metadata_name, names))
 
 
-def _history(store: Store, names: Collection[str]) -> IcebergHistory:
+def load_history(store: Store, names: Collection[str] | None = None) -> IcebergHistory:
+    """`names`: those in `metadata`, if they are known already."""
+    names = store.list(METADATA) if names is None else names
     hint = store.read(f"{METADATA}/{HINT}") if HINT in names else None
     return parse_history(store.read(f"{METADATA}/{current_metadata(names, hint)}"))
 
 
 def load_iceberg(store: Store, path: str, query_id: str | None) -> SinkEvidence:
     names = store.list(METADATA)
-    history = _history(store, names)
+    history = load_history(store, names)
     return SinkEvidence(
         kind="iceberg",
         path=path,

@@ -58,9 +58,10 @@ KNOWN_WRONGLY_FINE = {
 }
 
 
-# The same of queries that read Iceberg, by the table: its metadata names data files only through manifests, which are
-# not recorded.
-ICEBERG_WRONGLY_FINE = ("data-lost",)
+# The same of queries that read Iceberg, by the table. With the manifests beside the same metadata each is predicted.
+ICEBERG_WRONGLY_FINE = {
+    "data-lost": "which data files there have to be stands in the manifests, which are not recorded"
+}
 
 
 @cache

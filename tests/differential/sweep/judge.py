@@ -204,21 +204,28 @@ def judge_iceberg(version: str) -> Iterator[Verdict]:
     tables = json.loads(tables_file(version).read_text())
     with tempfile.TemporaryDirectory() as folder:
         for case in read_cases(version, "iceberg"):
-            path = Path(folder) / case["id"].replace("/", "-")
-            lay(case["files"], path)
             table = Path(folder) / "tables" / case["table"]
-            lay({f"metadata/{name}": text for name, text in tables[case["table"]]["files"].items()}, table)
-            given = case["restart"]
-            named = {"path": str(table)} | given["options"]
-            evidence = gather_evidence(load_checkpoint(open_store(str(path)), any_place=True))
-            scene = Scene(
-                evidence, Start(parse_release(version), given["trigger"], given["conf"], named), now_ms=NOW_MS
-            )
-            outlook = diagnose(replace(scene, inputs=load_inputs(scene, Doors([str(path)], look_at=[folder]))))
-            said = outlook.prediction
-            if case["truth"]["outcome"] == "nothing" and said.outcome in GOES_ON:
-                case["truth"] |= {"outcome": said.outcome, "batch_id": said.batch_id}
-            yield Verdict(case, outlook)
+            lay_table(tables[case["table"]], table)
+            yield judge_iceberg_case(version, case, table)
+
+
+def lay_table(kept: dict[str, Any], table: Path) -> None:
+    lay({f"metadata/{name}": text for name, text in kept["files"].items()}, table)
+
+
+def judge_iceberg_case(version: str, case: dict[str, Any], table: Path) -> Verdict:
+    root = table.parents[1]
+    path = root / case["id"].replace("/", "-")
+    lay(case["files"], path)
+    given = case["restart"]
+    named = {"path": str(table)} | given["options"]
+    evidence = gather_evidence(load_checkpoint(open_store(str(path)), any_place=True))
+    scene = Scene(evidence, Start(parse_release(version), given["trigger"], given["conf"], named), now_ms=NOW_MS)
+    outlook = diagnose(replace(scene, inputs=load_inputs(scene, Doors([str(path)], look_at=[str(root)]))))
+    said = outlook.prediction
+    if case["truth"]["outcome"] == "nothing" and said.outcome in GOES_ON:
+        case["truth"] |= {"outcome": said.outcome, "batch_id": said.batch_id}
+    return Verdict(case, outlook)
 
 
 def topics_of(cases: Iterable[dict[str, Any]]) -> dict[str, TopicAnswer]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,17 @@ MANIFEST: dict[str, Any] = {
 }
 
 
+def write_manifests(table: Path, snapshot: Mapping[str, Any], added: Sequence[Path]) -> None:
+    """The list that a snapshot names, with a manifest of these files and one of the snapshot before."""
+    number, metadata = snapshot["snapshot-id"], table / "metadata"
+    others = long(0) + long(1) + long(99) + text("file:/gone") + long(9)
+    entries = [long(1) + long(0) + text(str(file)) + long(4) for file in added]
+    (metadata / f"m{number}.avro").write_bytes(avro_file(MANIFEST, [*entries, others]))
+    older = text(f"/elsewhere/metadata/m{number - 1}.avro") + long(0) + long(number - 1)
+    listed = text(f"/elsewhere/metadata/m{number}.avro") + long(0) + long(number)
+    (metadata / Path(snapshot["manifest-list"]).name).write_bytes(avro_file(MANIFESTS, [listed, older]))
+
+
 class Lake:
     """Snapshots 1 to 4, each of one file that was appended to the one before."""
 
@@ -83,16 +94,11 @@ class Lake:
         """Each snapshot's data file, and the manifests that name it."""
         (self.table / "data").mkdir()
         for one in self.snapshots:
-            number, metadata = one["snapshot-id"], self.table / "metadata"
+            number = one["snapshot-id"]
             file = self.table / "data" / f"{number}.parquet"
             file.touch()
-            others = long(0) + long(1) + long(99) + text("file:/gone") + long(9)
-            entry = long(1) + long(0) + text(str(file)) + long(4)
-            (metadata / f"m{number}.avro").write_bytes(avro_file(MANIFEST, [entry, others]))
-            older = text(f"/elsewhere/metadata/m{number - 1}.avro") + long(0) + long(number - 1)
-            listed = text(f"/elsewhere/metadata/m{number}.avro") + long(0) + long(number)
-            (metadata / f"snap-{number}.avro").write_bytes(avro_file(MANIFESTS, [listed, older]))
             one["manifest-list"] = f"/elsewhere/metadata/snap-{number}.avro"
+            write_manifests(self.table, one, [file])
         self.is_now(self.snapshots[-1]["snapshot-id"])
 
     def lose(self, number: int) -> None:

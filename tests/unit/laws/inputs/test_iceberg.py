@@ -173,9 +173,44 @@ def test_within_a_snapshot_the_position_counts(tmp_path: Path) -> None:
 
 
 def test_without_manifests_that_is_assumed(lake: Lake) -> None:
+    """Somebody has a copy of the metadata."""
     lake.write_files()
-    (lake.table / "metadata" / "snap-2.avro").write_bytes(b"x")
+    for manifest in (lake.table / "metadata").glob("*.avro"):
+        manifest.unlink()
+    prediction = lake.judge().prediction
+    assert (prediction.outcome, ICEBERG_FILES in prediction.assumes) == ("new_batch", True)
+
+
+def test_that_is_assumed_before_the_first_batch_too(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
     assert ICEBERG_FILES in lake.judge().prediction.assumes
+    lake.write_files()
+    assert ICEBERG_FILES not in lake.judge().prediction.assumes
+
+
+@pytest.mark.parametrize("manifest", ["snap-3.avro", "m3.avro"])
+@pytest.mark.parametrize("body", [None, b"x"])
+def test_a_manifest_that_is_gone_or_damaged_beside_others_leaves_open_what_the_batch_finds(
+    lake: Lake, manifest: str, body: bytes | None
+) -> None:
+    lake.write_files()
+    path = lake.table / "metadata" / manifest
+    kept = path.read_bytes()
+    path.unlink() if body is None else path.write_bytes(body)
+    diagnosis = lake.judge()
+    assert told(diagnosis) == ("unknown", None, None, [DATA])
+    assert f"metadata/{manifest}" in " ".join(diagnosis.prediction.why)
+    path.write_bytes(kept)
+    assert told(lake.judge()) == ("new_batch", None, None, [])
+
+
+@pytest.mark.parametrize("manifest", ["snap-1.avro", "m1.avro"])
+def test_a_manifest_that_is_behind_is_not_read(lake: Lake, manifest: str) -> None:
+    lake.write_files()
+    (lake.table / "metadata" / manifest).unlink()
+    diagnosis = lake.judge()
+    assert told(diagnosis) == ("new_batch", None, None, [])
+    assert ICEBERG_FILES not in diagnosis.prediction.assumes
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------
