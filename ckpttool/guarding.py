@@ -44,6 +44,7 @@ class Guard:
     ) -> None:
         self.writer, self.accept, self.was = writer, tuple(accept), was
         self.strict, self.storage_options = strict, storage_options
+        self.table: str | None = None
 
     def start(self, path: str | None = None, **given: Any) -> Any:
         """As the writer's own `start`."""
@@ -55,6 +56,7 @@ class Guard:
 
     def toTable(self, tableName: str, **given: Any) -> Any:
         self._take(given)
+        self.table = tableName
         self.check()
         return self.writer.toTable(tableName)
 
@@ -91,7 +93,7 @@ class Guard:
         from ckpttool.query.unstarted import session_of
         from ckpttool.releases import parse_release
 
-        query: Query = ckpttool.describe_query(self.writer)
+        query: Query = ckpttool.describe_query(self.writer, table=self.table)
         if query.checkpoint is None:
             return None  # it would be a temporary one
         release = parse_release(session_of(self.writer).version)

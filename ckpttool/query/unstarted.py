@@ -28,13 +28,14 @@ _TRIGGERS = {
 _NO_WRITER = "that is no writer of a streaming DataFrame which was not started"
 
 
-def describe_query(writer: Any) -> Query:
-    """The query that `writer.start()` would start. Raises CkptError."""
+def describe_query(writer: Any, *, table: str | None = None) -> Query:
+    """The query that `writer.start()` would start, or `writer.toTable(table)`. Raises CkptError."""
     spark = session_of(writer)
     if hasattr(writer, "_write_proto"):
-        return connected_query(over_connect.describe(writer, _caller(), sorted(since.PINNED), describe.code_of))
+        return connected_query(over_connect.describe(writer, _caller(), sorted(since.PINNED), describe.code_of, table))
     frame, java = writer._df, writer._jwrite
     options = planned.plain_map(_field(java, "extraOptions").originalMap())
+    default = spark.conf.get("spark.sql.sources.default")
     name = next((value for key, value in options.items() if key.lower() == "queryname"), None)
     started = {
         "frame": frame,
@@ -42,8 +43,8 @@ def describe_query(writer: Any) -> Query:
         "where": _caller(),
         "checkpoint": describe.location(options, name, spark),
         "output_mode": str(_field(java, "outputMode").toString()).lower(),
-        "format": _field(java, "source"),
-        "place": None,
+        "format": describe.written_as(_field(java, "source"), table is not None, default),
+        "place": table,
         "options": {key: value for key, value in options.items() if key.lower() != "queryname"},
         "function": _function(writer, java),
         **_trigger(_field(java, "trigger")),

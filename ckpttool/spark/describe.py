@@ -153,7 +153,6 @@ class Writers:
         given["output_mode"] = str(mode).lower() if mode else given["output_mode"]
         spark = given["frame"].sparkSession
         name = name or given.get("queryName")
-        unnamed = "table" if is_table else spark.conf.get("spark.sql.sources.default")
         started = {
             "frame": given["frame"],
             "name": name,
@@ -161,7 +160,7 @@ class Writers:
             "checkpoint": location(given["options"], name, spark),
             "output_mode": given["output_mode"],
             "trigger": given["trigger"],
-            "format": format_ or given.get("format") or unnamed,
+            "format": written_as(format_ or given.get("format"), is_table, spark.conf.get("spark.sql.sources.default")),
             "place": place,
             "options": given["options"],
             "function": given.get("function"),
@@ -198,6 +197,11 @@ def beside(name: str) -> Any:
 
 def text_of(value: Any) -> str | None:
     return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)
+
+
+def written_as(format_: str | None, is_table: bool, default: str) -> str:
+    """A writer that was given Spark's default cannot be told from one that was given nothing: the table decides."""
+    return "table" if is_table and format_ in (None, default) else format_ or default
 
 
 def location(options: Json, name: str | None, spark: Any) -> str | None:

@@ -22,11 +22,14 @@ _TRIGGERS = {
 }
 
 
-def describe(writer: Any, where: str | None, pinned: list[str], code_of: Callable[[Any], Json]) -> Json:
-    """Asks the server to plan, and nothing else."""
+def describe(
+    writer: Any, where: str | None, pinned: list[str], code_of: Callable[[Any], Json], table: str | None = None
+) -> Json:
+    """Asks the server to plan, and nothing else. `table`: what `toTable` will be given."""
     message, session = writer._write_proto, writer._session
     plan = writer._write_stream._child.to_proto(session.client)
     options = dict(message.options)
+    table = table or message.table_name or None
     trigger = message.WhichOneof("trigger")
     return {
         "name": message.query_name or None,
@@ -34,8 +37,8 @@ def describe(writer: Any, where: str | None, pinned: list[str], code_of: Callabl
         "checkpoint": {key.lower(): value for key, value in options.items()}.get("checkpointlocation"),
         "output_mode": message.output_mode.lower() or "append",
         "trigger": {_TRIGGERS[trigger]: getattr(message, trigger)} if trigger in _TRIGGERS else {},
-        "format": _sink(message) or setting(session, "spark.sql.sources.default"),
-        "place": message.path or message.table_name or None,
+        "format": _sink(message, table, setting(session, "spark.sql.sources.default")),
+        "place": message.path or table,
         "options": options,
         "function": _function(message, code_of),
         "reads": list(_reads(plan.root)),
@@ -53,12 +56,12 @@ def setting(session: Any, key: str) -> str | None:
     return None
 
 
-def _sink(message: Any) -> str:
+def _sink(message: Any, table: str | None, default: str | None) -> str | None:
     if message.HasField("foreach_batch"):
         return "foreachBatch"
-    return (
-        "foreach" if message.HasField("foreach_writer") else message.format or ("table" if message.table_name else "")
-    )
+    if message.HasField("foreach_writer"):
+        return "foreach"
+    return "table" if table and message.format in ("", default) else message.format or default
 
 
 def _function(message: Any, code_of: Callable[[Any], Json]) -> Json | None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 import ckpttool
 from ckpttool import ChangeRefused, gather_evidence, guard, open_checkpoint
 from ckpttool.query.from_checkpoint import query_of
-from ckpttool.query.model import Query
+from ckpttool.query.model import Query, QuerySink
 
 NAME = "4.2.0-windowed-agg-hdfs-sound"
 
@@ -36,6 +36,9 @@ class Writer:
     def start(self) -> dict[str, Any]:
         return self.given
 
+    def toTable(self, name: str) -> str:
+        return name
+
 
 class ConnectWriter:
     """That of a client of Spark Connect has no DataFrame of a JVM."""
@@ -52,10 +55,10 @@ def described(monkeypatch: pytest.MonkeyPatch) -> Callable[[Query | Exception], 
     """What the writer is described as: Spark does that."""
 
     def stand_in(query: Query | Exception) -> None:
-        def describe(_: Any) -> Query:
+        def describe(_: Any, *, table: str | None) -> Query:
             if isinstance(query, Exception):
                 raise query
-            return query
+            return replace(query, sink=QuerySink("table", table)) if table else query
 
         monkeypatch.setitem(ckpttool.__dict__, "describe_query", describe)
 
@@ -72,6 +75,14 @@ def test_the_query_that_wrote_it_starts(described: Any, same: Query) -> None:
     described(same)
     started = guard(Writer()).start("/out", outputMode="append", checkpointLocation="/ck", partitionBy=None)
     assert started == {"mode": "append", "checkpointLocation": "/ck", "path": "/out"}
+
+
+def test_a_table_is_what_the_query_wrote_to_before(described: Any, same: Query) -> None:
+    was = replace(same, sink=QuerySink("table", "lake.orders"), not_told=())
+    described(replace(was, sink=QuerySink("parquet", None)))
+    assert guard(Writer(), was=was).toTable("lake.orders") == "lake.orders"
+    with pytest.raises(ChangeRefused, match=r"lake\.other"):
+        guard(Writer(), was=was).toTable("lake.other")
 
 
 def test_what_spark_would_refuse_is_not_started(described: Any, same: Query, monkeypatch: pytest.MonkeyPatch) -> None:
