@@ -15,7 +15,7 @@ from ckpttool.apply import applies, by_hand, fence, places
 from ckpttool.apply.fingerprints import differences
 from ckpttool.apply.journal import Journal
 from ckpttool.apply.lock import locked
-from ckpttool.apply.look import differences_at_origin, look, look_around
+from ckpttool.apply.look import differences_at_origin, look, look_around, sinks_otherwise
 from ckpttool.apply.outcome import NotApplied, StepResult, StoppedFenced, StoppedOutOfReach, WhyNot
 from ckpttool.apply.sinks import delta
 from ckpttool.apply.stores.base import Bearing, together
@@ -44,7 +44,7 @@ def carry_out(work: Work, *, resumes: bool = False) -> None:
             work.back_up(directories)  # 3
             work.fence_up(fence.APPLYING, [old_metadata(work)])  # 4
             work.wires_up(work.plan.wires, wire_text(work))  # 5
-            _look_again(work)  # 6
+            _look_again(work, is_begun=is_begun)  # 6
         except CkptError as error:
             if is_begun:
                 raise stopped(error) from None
@@ -64,12 +64,13 @@ def _keep(work: Work) -> None:
     work.journal.write("locked")
 
 
-def _look_again(work: Work) -> None:
+def _look_again(work: Work, *, is_begun: bool) -> None:
     """What differs now was written by a query that runs."""
     work.settle()
     reasons = _otherwise(work)
     reasons += [delta.changed(table) for table in work.tables if delta.state_of(table) == "other"]
     reasons += [by_hand.changed(one) for one in work.by_hand if work.seen(one) == "other"]
+    reasons += sinks_otherwise(work, is_begun=is_begun)
     if reasons:
         raise NotApplied(*reasons)
     work.journal.write("looked")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ckpttool.api import plan_restart
 from ckpttool.apply import applies, by_hand, places
@@ -12,16 +12,18 @@ from ckpttool.apply.fingerprints import Mismatch, differences, mark_sink
 from ckpttool.apply.journal import Journal
 from ckpttool.apply.make_plan import choose, planned_steps, promise_of, what_it_does
 from ckpttool.apply.outcome import NotApplied, WhyNot
-from ckpttool.apply.plan_file import PlanFile, SinkMark, restarted_of
+from ckpttool.apply.plan_file import SinkMark, restarted_of
 from ckpttool.apply.sinks import delta
 from ckpttool.apply.stores.base import WritableStore
 from ckpttool.apply.verify import AsItWillBe, broken
 from ckpttool.apply.work import Work, does_not_fit, like_siblings
-from ckpttool.diagnosis import Diagnosis, diagnose
+from ckpttool.diagnosis import diagnose
 from ckpttool.errors import CkptError, Refused
 from ckpttool.formats import layout
 from ckpttool.plan.conditions import QUERY_STOPPED
+from ckpttool.reading.sinks import load_sink
 from ckpttool.releases import parse_release
+from ckpttool.scene.sinks import SinkEvidence
 
 _QUIET_S = 60  # since anything was written to the logs
 _ROOM = 16 * 2**20  # beside the copies
@@ -164,7 +166,7 @@ def _predicted_otherwise(work: Work) -> Iterator[WhyNot]:
     except CkptError as error:
         yield WhyNot("not-writable", error.message, next_step=error.next_step)
         return
-    if changed := [*_sinks_changed(plan, diagnosis), *broker_changes(plan, diagnosis)]:
+    if changed := [*_sinks_changed(plan.relies_on.sinks, diagnosis.scene.sinks), *broker_changes(plan, diagnosis)]:
         yield from changed
         return
     try:
@@ -183,9 +185,23 @@ def _predicted_otherwise(work: Work) -> Iterator[WhyNot]:
         )
 
 
-def _sinks_changed(plan: PlanFile, diagnosis: Diagnosis) -> Iterator[WhyNot]:
-    found = [mark_sink(sink) for sink in diagnosis.scene.sinks]
-    for mark, now in zip(plan.relies_on.sinks, found, strict=False):
+def sinks_otherwise(work: Work, *, is_begun: bool) -> Iterator[WhyNot]:
+    """By their own records; but for tables that are told by our marks or asked for by hand, and for files of which some
+    are changed already. Where nothing tells what was done by hand, it may have been this."""
+    if not all(one.is_seen for one in work.by_hand):
+        return
+    asked = restarted_of(work.plan, work.settings.given)
+    told = {*(table.table for table in work.tables), *(one.sink for one in work.by_hand)}
+    told |= {*work.changes.roots} if is_begun else set()
+    for mark, sink, app_id in zip(work.plan.relies_on.sinks, asked.sinks, asked.app_ids, strict=False):
+        if mark.path not in told:
+            opened = work.sinks.get(mark.path)
+            now = load_sink(sink, work.settings.storage, query_id=None, txn_app_id=app_id, opened=opened)
+            yield from _sinks_changed([mark], [now])
+
+
+def _sinks_changed(marks: Iterable[SinkMark], found: Iterable[SinkEvidence]) -> Iterator[WhyNot]:
+    for mark, now in zip(marks, map(mark_sink, found), strict=False):
         if mark != now:
             yield WhyNot("sink-changed", f"{mark.path} is not as it was when this was planned",
                          _spell(mark), _spell(now), "plan anew")  # fmt: skip

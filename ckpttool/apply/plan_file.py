@@ -330,7 +330,7 @@ _OPEN_OPTIONS = re.compile(
     r"|failondataloss|path|host|port|(min|max)[a-z]*per(trigger|partition)|(min|num)partitions|rowsper(second|batch)"
     r"|rampuptime|ignore[a-z]+|excluderegex|skipchangecommits|readchange(feed|data)|schema(tracking)?location"
     r"|streamingsourcetrackingid|stream(ing)?-[a-z-]+|asyncprogress[a-z]+|kafka\.isolation\.level|kafka\.group\.id"
-    r"|latestfirst|maxfileage",
+    r"|latestfirst|maxfileage|fetchoffset\.[a-z]+",
     re.IGNORECASE,
 )
 _OPEN_CONFS = re.compile(r"spark\.(sql\.(streaming|shuffle|files|optimizer|adaptive)|databricks\.delta)\.[\w.]+")

@@ -141,13 +141,13 @@ def woken(scene: Scene, wake: Callable[[], None], ends: str) -> set[str]:
     died: list[Told | None] = []
     real, before, touched = carrying_out._look_again, scene.files(), set[str]()
 
-    def meanwhile(*given: Any) -> None:
+    def meanwhile(*given: Any, **named: Any) -> None:
         wake()
         there = scene.files()
         died.append(scene.ask("end", BATCHES + 1))
         touched.update(path for path, body in scene.files().items() if there.get(path) != body)
         assert there.keys() <= scene.files().keys()
-        real(*given)
+        real(*given, **named)
 
     with patch.object(carrying_out, "_look_again", meanwhile), on(System()):
         done = carry_out(scene.plan())

@@ -28,6 +28,7 @@ from tests.apply.stages import FENCES, bodies, bury, sampled, tree_of
 from tests.apply.test_plans import without
 from tests.builders import build
 from tests.conftest import run_ckpt
+from tests.samples.place import place_sample
 
 QUIET = ("--yes", "--settle", "0s", "--format", "json")
 FILES = "f0 c | f1 c | f2 c | f3 c"
@@ -335,6 +336,27 @@ def test_a_query_that_was_faster_than_the_wires_keeps_what_it_has(stage: Stage) 
     with patch.object(Work, "fence_up", overtaken):
         is_refused(stage.apply(), "tripped")
     assert bodies(tree_of(stage.root)) == old | {"offsets/4": b"v1"}
+
+
+@pytest.mark.parametrize(
+    "wish", [("--take", "rewind-to-batch", "--to-batch", "2"), ("--take", "new-query-id")], ids=["rewind", "new-id"]
+)
+def test_a_sink_that_gets_a_batch_between_the_two_looks_ends_it(wish: tuple[str, ...], tmp_path: Path) -> None:
+    """Whether a step changes it or not. The query dies at the wire, and its batch is not committed."""
+    place_sample("4.2.0-file-to-parquet-sound", tmp_path / "sample")
+    root, log = tmp_path / "sample" / "checkpoint", tmp_path / "sample" / "output" / "_spark_metadata"
+    (root / "metadata").write_text("torn" if "new-query-id" in wish else (root / "metadata").read_text())
+    newest = max((path for path in log.iterdir() if path.name.isdecimal()), key=lambda path: int(path.name))
+    old, fence_up = bodies(tree_of(root)), Work.fence_up
+
+    def overtaken(work: Work, *given: Any) -> None:
+        fence_up(work, *given)
+        shutil.copy(newest, log / str(int(newest.name) + 1))
+
+    words = ("apply", str(root), "--sink", str(log.parent), "--accept", "query-stopped", *wish)
+    with patch.object(Work, "fence_up", overtaken):
+        is_refused(said(*words), "sink-changed")
+    assert bodies(tree_of(root)) == old
 
 
 def test_what_cannot_be_seen_is_out_of_reach_and_no_broken_promise(stage: Stage) -> None:
