@@ -156,7 +156,7 @@ def woken(scene: Scene, wake: Callable[[], None], ends: str) -> set[str]:
     assert error is not None
     assert any(words in error["message"] for words in WRITTEN_BY_ANOTHER), error
     if ends == "refused":
-        assert {reason.id for reason in done.reasons} <= {"plan-does-not-fit", "tripped"}
+        assert {reason.id for reason in done.reasons} <= {"plan-does-not-fit", "sink-changed", "tripped"}
         after = scene.files()
         assert touched == {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
     return touched
@@ -190,7 +190,7 @@ def test_one_that_was_started_between_the_look_and_the_fence_keeps_what_it_wrote
     with patch.object(Work, "back_up", late), on(System()):
         done = carry_out(scene.plan())
     assert (done.state, done.fenced, done.changed) == ("refused", False, False)
-    assert {reason.id for reason in done.reasons} <= {"plan-does-not-fit", "tripped"}
+    assert {reason.id for reason in done.reasons} <= {"plan-does-not-fit", "sink-changed", "tripped"}
     assert scene.ask("stop", BATCHES + 2) is None
     assert scene.rows() == everything_once(BATCHES + 2)
     assert scene.ask("run", BATCHES + 3, **CAUGHT_UP) is None

@@ -20,7 +20,7 @@ from tests.differential.sweep.judge_applied import (
 )
 from tests.differential.sweep.load import recorded_versions
 from tests.differential.sweep.restarts import Restarter
-from tests.differential.sweep.run import read, verdict
+from tests.differential.sweep.run import in_one_process, read, verdict
 
 VERSIONS = recorded_versions(SUITE)
 AGAIN = 10
@@ -68,8 +68,7 @@ def again(version: str, keys: list[str]) -> dict[str, tuple[Json, Json]]:
         Restarter(version, Sparks(version, Path(folder))) as restarter,
     ):
         applier = Applier(version, restarter)
-        for key in keys:
-            case = kept[key]
+        for key, case in in_one_process([(key, kept[key]) for key in keys], made):
             found = applier.record(made[case["base"]], task_of(case, recorded[case["of"]]), with_twin=False)
             told = verdict(found) if "truth" in found else found
             if told != verdict(case):

@@ -37,7 +37,7 @@ from tests.differential.sweep.bases import Base, Sparks, bases
 from tests.differential.sweep.judge import WITH_A_RECORD, options, trigger_of
 from tests.differential.sweep.load import cases_file, damage, lay_again, read_cases, unpacked
 from tests.differential.sweep.restarts import Inapplicable, Restarter
-from tests.differential.sweep.run import flatten, read, verdict, write
+from tests.differential.sweep.run import flatten, read, turn, verdict, write
 
 SUITE = "applied"
 FROM = ("cases", "tables")  # the suites whose checkpoints are mended
@@ -230,7 +230,7 @@ def _tasks(spark: str, made: Mapping[str, Base], seed: int, folder: Path) -> Ite
     every = [case for suite in FROM if cases_file(spark, suite).exists() for case in read_cases(spark, suite)]
     random.Random(seed).shuffle(every)
     able = (one for one in every if one["base"] in made.keys() - SLOW)
-    for case in sorted(able, key=lambda one: made[one["base"]].needs):
+    for case in sorted(able, key=lambda one: turn(made[one["base"]])):
         if case["truth"]["outcome"] == "error" or case["kind"][0] == "nothing":
             checkpoint = lay_again(spark, case["base"], case["surgery"], folder / case["base"])
             yield from tasks_of(case, spark, checkpoint)

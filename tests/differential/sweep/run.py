@@ -106,14 +106,14 @@ def sweep(spark: str, sparks: Sparks, only: str, suite: str, limit: int, seed: i
 
 
 def _by_connector(cases: Iterable[tuple[Base, Surgery, Json | None]]) -> list[tuple[Base, Surgery, Json | None]]:
-    return sorted(cases, key=lambda case: _turn(case[0]))
+    return sorted(cases, key=lambda case: turn(case[0]))
 
 
 def in_one_process(cases: Iterable[tuple[str, Json]], made: dict[str, Base]) -> list[tuple[str, Json]]:
-    return sorted(cases, key=lambda case: (_turn(made[case[1]["base"]]), case[0]))
+    return sorted(cases, key=lambda case: (turn(made[case[1]["base"]]), case[0]))
 
 
-def _turn(base: Base) -> tuple[tuple[str, ...], bool]:
+def turn(base: Base) -> tuple[tuple[str, ...], bool]:
     """State with ids last: a process of 4.0 keeps for RocksDB the checkpoint format of the first store it opened."""
     return tuple(base.needs), "ids" in base.name
 
