@@ -10,11 +10,13 @@ import shutil
 import signal
 from collections.abc import Callable
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pytest
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from ckpttool.apply.plan_file import PlannedStep, encode_plan, parse_plan
@@ -168,6 +170,34 @@ def test_what_auto_loader_keeps_is_not_touched(tmp_path: Path) -> None:
         refused = said("apply", str(root), "--take", "rewind-to-batch", *BACK)
     is_refused(refused, "not-writable")
     assert "Auto Loader" in refused["reasons"][0]["text"]
+    assert bodies(tree_of(root)) == before
+
+
+@pytest.mark.parametrize(
+    ("pinned", "other"),
+    [
+        ("spark.sql.shuffle.partitions", "7"),
+        ("spark.sql.streaming.stateStore.providerClass", "org.apache.spark.RocksDBStateStoreProvider"),
+    ],
+)
+def test_what_a_query_with_state_has_pinned_stays(pinned: str, other: str, tmp_path: Path) -> None:
+    """No way out and no wish has such a step, and one that somebody puts into a plan, and seals, is not carried out."""
+    root, saved = sampled("3.5.7-dedup-hdfs-sound")(tmp_path), tmp_path / "plan.json"
+    words = ("--sink", "noop", "--to-batch", "2", "--out", str(saved))
+    assert run_ckpt("plan-recovery", str(root), *words).code == 0
+    plan, path = parse_plan(saved.read_bytes()), "offsets/2"
+    version, conf, *sources = (root / path).read_text().splitlines()
+    changed = json.loads(conf)
+    assert pinned in changed["conf"]
+    changed["conf"][pinned] = other
+    content = "\n".join([version, json.dumps(changed), *sources])
+    digest = sha256(content.encode()).hexdigest()
+    step = PlannedStep(len(plan.steps) + 1, "write", "logs", "why", True, path=path, content=content, sha256=digest)
+    saved.write_bytes(without(plan, steps=to_builtins([*plan.steps, step])))
+    before = bodies(tree_of(root))
+    refused = said("apply", str(saved), "--accept", "query-stopped")
+    is_refused(refused, "plan-does-not-fit")
+    assert refused["reasons"][0]["text"].startswith("what has to be done")
     assert bodies(tree_of(root)) == before
 
 
