@@ -15,9 +15,10 @@ from ckpttool.errors import CkptError, Refused, exit_code
 from ckpttool.formats.limits import PIECE_BYTES
 from ckpttool.laws.changes.base import Altered, Deploy
 from ckpttool.laws.changes.judge import QueryChanges, Verdict, judge_changes, verdict_on
+from ckpttool.laws.changes.planner import PlannerSays, disagreement
 from ckpttool.laws.given import Given, answers_of_query
 from ckpttool.laws.restart import Restart
-from ckpttool.model import Checkpoint
+from ckpttool.model import Checkpoint, Finding
 from ckpttool.plan import Plan
 from ckpttool.plan.deploys import ways_out_of
 from ckpttool.query.model import Query
@@ -33,7 +34,7 @@ _FIRST = (2, 6, 1, 5, 3, 0)
 class Checked(Struct, frozen=True):
     """`diagnosis`, `plan`: of the checkpoint under the new query; None where a description of it is all there is.
     `accept`: changes that are meant, by id, and by where if only one of them is. `strict`: nothing may be assumed.
-    `typed`: options that were given besides."""
+    `typed`: options that were given besides. `planner`: what Spark's own planner says, where it was asked."""
 
     judged: QueryChanges
     diagnosis: Diagnosis | None = None
@@ -41,9 +42,12 @@ class Checked(Struct, frozen=True):
     accept: Sequence[str] = ()
     strict: bool = False
     typed: Mapping[str, str] = {}
+    planner: PlannerSays | None = None
 
     @property
     def verdict(self) -> Verdict:
+        if self.planner and self.planner.outcome == "refused":
+            return "refused"
         return verdict_on(self.judged, self.diagnosis.prediction) if self.diagnosis else self.judged.verdict
 
     @property
@@ -53,6 +57,12 @@ class Checked(Struct, frozen=True):
     @property
     def restart(self) -> Restart | None:
         return self.diagnosis.prediction if self.diagnosis else None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        found = tuple(self.diagnosis.findings) if self.diagnosis else ()
+        other = disagreement(self.judged, self.planner) if self.planner else None
+        return (*found, other) if other else found
 
     @property
     def given(self) -> tuple[Given, ...]:

@@ -38,6 +38,7 @@ TESTED_ELSEWHERE = {
     "harness/lost_executors": "tests/crash/test_kills.py",
     "cli/rehearse": "tests/differential/test_rehearse_vs_spark.py",
     "rehearsal/child": "tests/differential/test_rehearse_vs_spark.py",
+    "rehearsal/planner": "tests/differential/test_planner_vs_spark.py",
     "rehearsal/stage": "tests/differential/test_rehearse_vs_spark.py",
     "spark/describe": "tests/differential/test_describe_vs_spark.py",
     "spark/stand_ins": "tests/differential/test_describe_vs_spark.py",

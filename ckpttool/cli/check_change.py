@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -9,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckpttool.cli.evidence import evidence_options, restarted_by
-from ckpttool.cli.jobs import job_options
+from ckpttool.cli.jobs import job_options, job_settings
 from ckpttool.cli.options import listing_option, split_number, storage_options
 from ckpttool.cli.output import Output, output_options
 
 if TYPE_CHECKING:
     from ckpttool.api import Restarted
+    from ckpttool.laws.changes.planner import PlannerSays
     from ckpttool.query.model import Description, Query
 
 
@@ -31,6 +33,7 @@ Examples:
 @click.option("--was", metavar="SOURCE[::QUERY]", help="The query that wrote the checkpoint.")
 @click.option("--accept", multiple=True, metavar="ID[:WHERE]", help="A change that is meant; repeatable.")
 @click.option("--strict", is_flag=True, help="What has to be assumed is unknown.")
+@click.option("--by-spark", is_flag=True, help="Ask the planner of the job's own Spark too, 4.0 or later.")
 @partial(evidence_options, by_source=True)
 @partial(job_options, timeout="--job-timeout")
 @listing_option
@@ -44,9 +47,15 @@ def check_change(path: str, output: Output, storage: dict[str, str], **given: An
     a sum summed, is compared with --was; without it, it is assumed to be as it was, and named.
     Exit status 0: Spark goes on with what the new code means. 1: it refuses, or rows differ. 3: it cannot be told.
     """
+    from msgspec.structs import replace
+
+    from ckpttool.cli.query import is_job
     from ckpttool.deploy import check_change
+    from ckpttool.query.saved import split_pick
     from ckpttool.report.views.check_change import change_document
 
+    if given["by_spark"] and (os.path.isfile(path) or not is_job(split_pick(given["new"])[0])):
+        raise click.UsageError("--by-spark plans the query of a job, on a checkpoint: it takes no description")
     described, query = _described(given["new"], path, storage, given)
     query, given["options"] = _with_options(query, given["options"])
     was = _described(given["was"], path, storage, given) if given["was"] else None
@@ -54,6 +63,8 @@ def check_change(path: str, output: Output, storage: dict[str, str], **given: An
     restarted = _restarted(given, described)
     meant = {"accept": given["accept"], "strict": given["strict"]}
     checked = check_change(path, query, was and was[1], restarted=restarted, storage_options=storage, **meant)
+    if given["by_spark"]:
+        checked = replace(checked, planner=_planned(given["new"], path, storage, given))
     output.show(change_document(path, checked, described.origin, was and was[0].origin))
     return checked.exit_code
 
@@ -92,6 +103,13 @@ def _with_options(query: Query, options: dict[str, str]) -> tuple[Query, dict[st
             raise click.BadParameter(f"{key!r}: where a source reads is told by --query", param_hint="--option")
         query = given_to_source(query, index, name, value)
     return query, left
+
+
+def _planned(source: str, path: str, storage: dict[str, str], given: dict[str, Any]) -> PlannerSays:
+    from ckpttool.rehearsal.child import code_of
+    from ckpttool.rehearsal.planner import ask_planner
+
+    return ask_planner(path, code_of(source), job_settings(given), given["confs"], storage)
 
 
 def _known(accept: tuple[str, ...]) -> None:

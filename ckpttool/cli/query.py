@@ -75,6 +75,14 @@ def describe_given(place: str, storage: dict[str, str], given: dict[str, Any]) -
     return _job(place, given) if is_function(place) else _checkpoint(place, storage)
 
 
+def is_job(place: str) -> bool:
+    """Whether it is a file that Python has to run."""
+    from ckpttool.query.texts import describe_text
+
+    body = None if place == "-" else _file(place)
+    return body is not None and describe_text(body, place) is None
+
+
 def _file(place: str) -> bytes | None:
     from ckpttool.errors import Refused, Unavailable
     from ckpttool.formats.limits import PIECE_BYTES

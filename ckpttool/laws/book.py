@@ -82,6 +82,7 @@ OF_THE_PREDICTION = (
         "another release that may have written this would do something else",
         severities=("warning",),
     ),
+    Law("planner-disagrees", "Spark's own planner says otherwise of a changed query", severities=("warning",)),
 )
 
 

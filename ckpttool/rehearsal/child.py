@@ -3,7 +3,7 @@ then on clones."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -51,13 +51,17 @@ class CodeInSpark:
         name: str,
         places: Sequence[str],
         rows: int | None = None,
+        *,
+        is_planned: bool = False,
     ) -> None:
-        """`places`: how the checkpoint may be spelled in the job. `rows`: how many a batch that it plans may take."""
+        """`places`: how the checkpoint may be spelled in the job. `rows`: how many a batch that it plans may take.
+        `is_planned`: that is all, and what is not there is stood in for."""
         if not code.job.is_file():
             raise NotFound(f"{code.job} cannot be read: it is not there")
         self._code, self._settings = code, settings
         self._asked = asked_of(scratch, code.job, replace(settings, conf=_OURS | dict(settings.conf)))
         self._asked |= {"pick": code.pick, "places": list(places), "rows": rows, "pinned": sorted(since.PINNED)}
+        self._asked |= {"is_planned": is_planned}
         self._session: Session = start_child(scratch, settings, REHEARSE, name)
 
     def reach(self) -> Answer:
@@ -84,6 +88,10 @@ class CodeInSpark:
         except Died as error:
             last = str(error).strip().splitlines()[-1:]
             return told | {"failed": [{"class": "ProcessDied", "condition": None, "message": "".join(last), "in": []}]}
+
+    def plan(self, checkpoint: Path, batch_id: int, conf: Mapping[str, str]) -> Answer:
+        """Its next batch there, which is not run."""
+        return self._ask({"checkpoint": str(checkpoint), "batch_id": batch_id, "conf": dict(conf)})
 
     def _ask(self, request: dict[str, Any]) -> Answer:
         try:

@@ -16,9 +16,19 @@ def needed_directories(scene: Scene) -> Iterator[str]:
     if layout.SOURCES in roots:
         yield layout.SOURCES
     yield from (name for name in roots if layout.is_schema_log(name))
+    yield from operator_directories(scene)
+
+
+def operator_directories(scene: Scene) -> Iterator[str]:
+    """Those that describe the operators."""
     for operator in scene.checkpoint.operators:
         yield layout.operator_metadata(operator.id)
         yield f"{layout.operator(operator.id)}/{layout.SCHEMAS}"
+
+
+def operator_files(scene: Scene) -> Iterator[str]:
+    for operator in scene.checkpoint.operators:
+        yield from (layout.schema_file(operator.id, store.name) for store in operator.stores)
 
 
 def needed_files(scene: Scene) -> Iterator[str]:
@@ -30,8 +40,7 @@ def needed_files(scene: Scene) -> Iterator[str]:
     yield from map(layout.commits, commits_since(checkpoint.commit_names, newest))
     for directory, names in ((layout.OFFSETS, checkpoint.offset_names), (layout.COMMITS, checkpoint.commit_names)):
         yield from (f"{directory}/{name}" for name in (*names.non_canonical, *names.temporary, *names.orphan_crcs))
-    for operator in checkpoint.operators:
-        yield from (layout.schema_file(operator.id, store.name) for store in operator.stores)
+    yield from operator_files(scene)
     needed = scene.needed_state
     for store in needed.stores if needed else ():
         yield from (f"{store.path}/{name}" for name in _names_in(store, needed.version if needed else 0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from ckpttool.errors import MalformedFile, NotFound
 from ckpttool.formats import layout
 from ckpttool.formats.whole_urls import typed_place, with_urls
 from ckpttool.plan.moved_urls import Known, with_own_place
-from ckpttool.rehearsal.clone import needed_directories, needed_files
+from ckpttool.rehearsal.clone import needed_directories, needed_files, operator_directories, operator_files
 from ckpttool.scene.scene import Scene
 from ckpttool.storage.store import Store, read_pieces, read_whole
 
@@ -29,10 +29,22 @@ class CheckpointClone(Struct, frozen=True):
 
 def make_clone(store: Store, scene: Scene, root: Path) -> CheckpointClone:
     """`root` is a new directory. What is missing in the checkpoint is missing there, for Spark to say so."""
+    return _copied(store, (*needed_files(scene), *_in_directories(store, needed_directories(scene))), root)
+
+
+def clone_operators(store: Store, scene: Scene, root: Path) -> CheckpointClone:
+    """Of what describes the operators and their stores, without any state."""
+    clone = _copied(store, (*operator_files(scene), *_in_directories(store, operator_directories(scene))), root)
+    for operator in scene.checkpoint.operators:
+        (root / layout.operator(operator.id)).mkdir(parents=True, exist_ok=True)
+    return clone
+
+
+def _copied(store: Store, paths: Iterable[str], root: Path) -> CheckpointClone:
     began, becomes = time.monotonic(), Known([(absolute_place(store.url), str(root))]).becomes
     root.mkdir(parents=True)
     files = size = 0
-    for path in dict.fromkeys(_present(store, scene)):
+    for path in dict.fromkeys(_present(store, paths)):
         target = root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("wb") as file:
@@ -43,9 +55,9 @@ def make_clone(store: Store, scene: Scene, root: Path) -> CheckpointClone:
     return CheckpointClone(root, files, size, time.monotonic() - began)
 
 
-def _present(store: Store, scene: Scene) -> Iterator[str]:
+def _present(store: Store, paths: Iterable[str]) -> Iterator[str]:
     """With the checksums beside them, by which Hadoop and Spark judge what they read."""
-    for path in (*needed_files(scene), *_in_directories(store, scene)):
+    for path in paths:
         found = store.stat(path)
         if found is None or found.is_directory or found.leads_out:
             continue
@@ -54,8 +66,8 @@ def _present(store: Store, scene: Scene) -> Iterator[str]:
         yield from (one for one in beside if store.stat(one) is not None)
 
 
-def _in_directories(store: Store, scene: Scene) -> Iterator[str]:
-    for folder in needed_directories(scene):
+def _in_directories(store: Store, folders: Iterable[str]) -> Iterator[str]:
+    for folder in folders:
         with suppress(NotFound):
             yield from (path for path in files_below(store, folder) if not layout.is_hadoop_crc(path.split("/")[-1]))
 

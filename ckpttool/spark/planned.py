@@ -48,14 +48,14 @@ class Planner:
         self.runtime = _STREAMING + ("runtime." if self.release >= (4, 1) else "")
         self.checkpointing = _STREAMING + ("checkpointing." if self.release >= (4, 1) else "")
 
-    def executed(self, frame: Any, mode: Any, where: str) -> Any:
-        """The physical plan of batch 0, as a release of Spark makes it."""
+    def executed(self, frame: Any, mode: Any, where: str, batch_id: int = 0) -> Any:
+        """The physical plan of the first batch after a start, as a release of Spark makes it."""
         id_ = self.jvm.java.util.UUID.randomUUID()
         plan = frame._jdf.queryExecution().analyzed()
         partitions = self.spark.conf.get("spark.sql.shuffle.partitions")
         logged = {"batchWatermarkMs": 0, "batchTimestampMs": 0, "conf": {"spark.sql.shuffle.partitions": partitions}}
         metadata = self._object(f"{self.checkpointing}OffsetSeqMetadata").apply(json.dumps(logged))
-        given = [frame._jdf.sparkSession(), plan, mode, where, id_, id_, 0]
+        given = [frame._jdf.sparkSession(), plan, mode, where, id_, id_, batch_id]
         given += [self.jvm.scala.Option.empty()] if self.release >= (3, 4) else []
         given += [metadata]
         given += [self._object(f"{self.runtime}WatermarkPropagator").noop()] if self.release >= (3, 5) else []
@@ -203,6 +203,20 @@ def describe(started: Json, spark: Any, pinned: list[str], stood_in_for: dict[st
             query["operators"] = list(operators_of(executed, plan, columns, leaves))
             query["files"] = files_below(state)
     return query
+
+
+def refusal_on(started: Json, spark: Any, checkpoint: Path, batch_id: int, conf: dict[str, str]) -> Json | None:
+    """What planning a batch has against the operators of a checkpoint, whose schemas it may write anew."""
+    planner = Planner(spark)
+    for key, value in conf.items():
+        with suppress(Exception):  # a static one stays as the session has it
+            spark.conf.set(key, value)
+    mode = planner.mode(started["output_mode"])
+    try:
+        planner.executed(started["frame"], mode, str(checkpoint / "state"), batch_id)
+    except Exception as error:
+        return said(error)
+    return None
 
 
 def setting(spark: Any, key: str) -> str | None:

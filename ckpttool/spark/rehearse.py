@@ -108,6 +108,11 @@ class Runner:
                 query.stop()
         return answer | {"committed": committed.exists(), "seconds": round(time.monotonic() - began, 3)}
 
+    def plan(self, request: Json) -> Json:
+        """What Spark has against the query's next batch on a clone; nothing is run."""
+        clone, batch_id, conf = Path(request["checkpoint"]), request["batch_id"], request["conf"]
+        return {"said": beside("planned").refusal_on(self.started, self.spark, clone, batch_id, conf)}
+
     def start(self, request: Json) -> Any:
         writer = self.frame.writeStream.outputMode(self.started["output_mode"]).trigger(availableNow=True)
         if self.started["name"]:
@@ -257,7 +262,10 @@ def reached(asked: Json) -> tuple[Json, Runner | None]:
         "foreachBatch": DataStreamWriter.foreachBatch,
         "text": DataFrameWriter.text,
     }
-    patch_readers(asked["rows"])
+    if asked["is_planned"]:  # nothing is read
+        beside("stand_ins").patch_readers(asked["tables"], {})
+    else:
+        patch_readers(asked["rows"])
     failed = describe.run_job(asked, starts.take)
     meant = starts.meant()
     names = [one["name"] or str(number) for number, one in enumerate(starts.seen, 1)]
@@ -295,7 +303,7 @@ def main() -> NoReturn:
     for line in requests:
         request = json.loads(line)
         if runner is not None:
-            tell(runner.run(request), request)
+            tell(runner.plan(request) if "batch_id" in request else runner.run(request), request)
     leave(0)  # threads that the job left behind must not keep it
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ckpttool import gather_evidence, open_checkpoint
 from ckpttool.api import Restarted
 from ckpttool.deploy import check_change
+from ckpttool.laws.changes.planner import PlannerSays
 from ckpttool.query.from_checkpoint import query_of
 from tests.unit.laws.changes.queries import QUERY, but, counting, held, store, struct
 
@@ -64,3 +65,15 @@ def test_the_restart_is_that_of_the_changed_query(sample: Callable[[str], Path])
     error = checked.diagnosis.prediction.error
     assert error
     assert error.condition == "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"
+
+
+def test_what_sparks_planner_refuses_is_refused() -> None:
+    checked = check_change(held(), QUERY)
+    assert (checked.verdict, checked.exit_code, checked.findings) == ("accepted", 0, ())
+    said = PlannerSays("refused", "java.lang.Exception", "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE", "it does not fit")
+    checked = replace(checked, planner=said, accept=("state-key-changed",))
+    assert (checked.verdict, checked.exit_code) == ("refused", 1)
+    assert [one.id for one in checked.findings] == ["planner-disagrees"]
+    assert checked.text.startswith(
+        "Spark 4.3.0 will refuse this query while it plans the batch: STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE.\n"
+    )

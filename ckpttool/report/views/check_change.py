@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ckpttool.deploy import Checked
 from ckpttool.laws.changes.base import WORST_LAST, Altered
 from ckpttool.laws.changes.judge import law_of
+from ckpttool.laws.changes.planner import PlannerSays
 from ckpttool.laws.changes.ways import spelled_way
 from ckpttool.laws.given import Given, meant
 from ckpttool.query.model import DescribedFrom, fields_of
@@ -17,6 +18,7 @@ from ckpttool.report.renderers import render
 from ckpttool.report.style import plain
 from ckpttool.report.views.findings import failure_fields, findings_fields
 from ckpttool.report.views.plan_recovery import option_fields, option_lines, restart_fields, spark_fields
+from ckpttool.words import shown
 
 _TONES: dict[str, Tone] = {"accepted": "good", "harmless": "good", "unknown": "notice"}
 
@@ -72,9 +74,15 @@ def _fields(checked: Checked, described: DescribedFrom | None, was: DescribedFro
         "given": [_given_fields(one) for one in checked.given],
         "assumes": list(changes.assumes),
         "not_told": list(changes.not_told),
-        "findings": findings_fields(diagnosis.findings) if diagnosis else [],
+        "spark_planner": checked.planner and _planner_fields(checked.planner),
+        "findings": findings_fields(checked.findings),
         "options": [option_fields(option) for option in plan.options] if plan else [],
     }
+
+
+def _planner_fields(said: PlannerSays) -> Fields:
+    error = {"class": said.class_name, "condition": said.condition, "message": said.message}
+    return {"outcome": said.outcome, "error": None if said.outcome == "accepted" else error}
 
 
 def _change_fields(checked: Checked, change: Altered) -> Fields:
@@ -116,7 +124,10 @@ def _sections(checked: Checked) -> Iterator[Section]:
         yield list(_table(checked))
     if diagnosis:
         yield list(_given(checked))
-        yield [Findings(diagnosis.findings)]
+    if checked.planner:
+        yield [_planner(checked.planner)]
+    if diagnosis or checked.findings:
+        yield [Findings(checked.findings)]
     if plan:
         yield option_lines(plan)
     yield list(_ways_out(checked))
@@ -150,6 +161,8 @@ def _refusal(checked: Checked) -> str:
     """Where, and with what; the restart may fail for reasons of its own."""
     error = checked.diagnosis.prediction.error if checked.diagnosis else None
     error = error or checked.judged.refusal
+    if error is None and checked.planner and checked.planner.outcome == "refused":
+        return f" while it plans the batch: {checked.planner.condition or checked.planner.class_name}"
     if error is None:
         worst = _worst(checked)
         return f": {worst.why}" if worst else ""
@@ -168,6 +181,8 @@ def _to_do(checked: Checked) -> Line:
     if worst is not None:
         ways = law_of(worst).ways_out
         return f"  {spelled_way(ways[0], worst.id)}." if ways else f"  {worst.why}."
+    if checked.planner and checked.planner.outcome == "refused":
+        return "  Roll the old code back, or start the new one on a new checkpoint."
     if checked.verdict == "refused":
         return "  The checkpoint would stop the old query as well: see ckpt plan-recovery."
     if checked.judged.assumes:
@@ -189,6 +204,14 @@ def _table(checked: Checked) -> Iterator[Block]:
     yield Table(["Change", "Where", "Before", "After", "Answer"], rows)
     for why in dict.fromkeys((change.id, change.why) for change in checked.judged.found):
         yield f"  {why[0]}: {why[1]}"
+
+
+def _planner(said: PlannerSays) -> Line:
+    if said.outcome == "accepted":
+        return "Spark's own planner ", Toned("takes the query", "good"), " on the operators of the checkpoint."
+    if said.outcome == "refused":
+        return "Spark's own planner ", Toned("refuses the query", "error"), f": {said.condition or said.class_name}."
+    return "Spark's own planner ", Toned("came to no answer", "notice"), f": {shown(said.message or '', 200)}."
 
 
 def _given(checked: Checked) -> Iterator[Line]:

@@ -121,3 +121,12 @@ def test_an_option_may_be_given_to_one_source(sample: Callable[[str], Path], tmp
     both = run_ckpt(*given, "1.maxFilesPerTrigger=3", "--option", "maxfilespertrigger=4")
     assert both.code == 2
     assert "to all sources, and to one" in both.err
+
+
+def test_the_planner_needs_a_job_and_a_checkpoint(deployed: str, sample: Callable[[str], Path], tmp_path: Path) -> None:
+    new, job = saved(tmp_path / "new.json", QUERY), tmp_path / "job.py"
+    job.write_text("raise SystemExit\n")
+    for path, query in ((deployed, str(job)), (str(sample("4.2.0-two-sources-sound") / "checkpoint"), new)):
+        refused = run_ckpt("check-change", path, "--query", query, "--by-spark")
+        assert refused.code == 2
+        assert "it takes no description" in refused.err

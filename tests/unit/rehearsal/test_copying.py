@@ -11,7 +11,7 @@ import pytest
 
 from ckpttool.api import Restarted, plan_restart
 from ckpttool.errors import Refused
-from ckpttool.rehearsal.copying import make_clone
+from ckpttool.rehearsal.copying import clone_operators, make_clone
 from ckpttool.rehearsal.rehearse import look
 from ckpttool.storage.store import open_store
 from tests.samples.place import about, sample_names
@@ -68,3 +68,13 @@ def test_what_has_no_plain_batches_is_refused(sample: Sample, mode: str) -> None
     name = next(one for one in sample_names() if mode in one)
     with pytest.raises(Refused, match=r"not rehearsed|no batches"):
         look(open_store(str(sample(name) / about(name)["checkpoint"])))
+
+
+def test_what_describes_the_operators_is_cloned_without_their_state(sample: Sample, tmp_path: Path) -> None:
+    original = sample("4.2.0-join-hdfs-sound") / "checkpoint"
+    store = open_store(str(original))
+    clone = clone_operators(store, look(store), tmp_path / "clone").root
+    there = {str(path.relative_to(clone)) for path in clone.rglob("*") if path.is_file()}
+    described = {str(path.relative_to(original)) for path in original.glob("state/*/**/_metadata/*") if path.is_file()}
+    assert there == described
+    assert len(there) > 4
