@@ -24,13 +24,16 @@ def trigger_of(query: Query) -> Trigger | None:
 
 
 def options_of(query: Query) -> dict[str, str]:
-    """Of the sources, those that no two of them have in different values, and that name no place; and of the writer
-    what changes the mode."""
-    found: dict[str, set[tuple[str, str]]] = {}
-    for source in query.sources:
-        for key, value in source.options.items():
-            found.setdefault(key.lower(), set()).add((key, value))
-    options = dict(next(iter(given)) for given in found.values() if len(given) == 1)
+    """Of the sources, those that all of one kind have alike, no two kinds have in different values, and that name no
+    place; and of the writer what changes the mode."""
+    given = [(source.kind, {key.lower(): value for key, value in source.options.items()}) for source in query.sources]
+    spelled = {key.lower(): key for source in query.sources for key in source.options}
+    options = {}
+    for key, name in spelled.items():
+        kinds = {kind for kind, of_one in given if key in of_one}
+        values = {of_one.get(key) for kind, of_one in given if kind in kinds}
+        if len(values) == 1:
+            options[name] = str(values.pop())
     of_sink = query.sink.options if query.sink else {}
     options |= {key: value for key, value in of_sink.items() if key.lower().startswith(_OF_THE_WRITER)}
     return {key: value for key, value in options.items() if value != _HIDDEN and key.lower() not in PLACES}

@@ -87,7 +87,9 @@ COMMANDS: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
     ),
     ("log {}", (*FORMS, "--format jsonl"), ("--batches all", "--batches 2")),
     ("files {} 0.json", (*FORMS, "--format jsonl"), ()),
-    ("check-change {} --query {}", FORMS, ("--was {}", "--strict", "--spark-version 3.5.7", "--state quick")),
+    ("check-change {} --query {}", FORMS, (
+        "--was {}", "--strict", "--spark-version 3.5.7", "--state quick", "--option 0.failOnDataLoss=false",
+    )),
     ("query describe {}", FORMS, ()),
     ("rehearse {} --job {}/metadata --python false", FORMS, ("--batches 2", "--was-job {}/metadata", "--identity id")),
     ("scan {}/..", (*FORMS, "--format jsonl"), ("--depth 1",)),

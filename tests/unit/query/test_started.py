@@ -17,12 +17,19 @@ def test_triggers_are_those_that_change_how_it_runs() -> None:
     assert trigger_of(replace(QUERY, trigger=None)) is None
 
 
-def test_an_option_counts_where_no_two_sources_have_it_in_other_words() -> None:
-    other = replace(KAFKA, index=1, options={"subscribe": "b", "FAILONDATALOSS": "false", "kafka.ssl.key": "***"})
+def test_an_option_counts_where_no_two_sources_have_another_value() -> None:
+    other = replace(KAFKA, index=1, options={"subscribe": "b", "FAILONDATALOSS": "true", "kafka.ssl.key": "***"})
     sink = QuerySink("kafka", options={"asyncProgressTrackingEnabled": "true", "topic": "t"})
     assert options_of(replace(QUERY, sources=(KAFKA,))) == {"subscribe": "a", "failOnDataLoss": "false"}
     found = options_of(replace(QUERY, sources=(KAFKA, other), sink=sink))
     assert {key.lower() for key in found} == {"asyncprogresstrackingenabled"}
+
+
+def test_what_one_of_two_alike_has_is_not_said_of_both() -> None:
+    """Kafka that lost records stops the one that does not have it."""
+    other, file = replace(KAFKA, index=1, options={"subscribe": "a"}), replace(KAFKA, kind="file", options={})
+    assert options_of(replace(QUERY, sources=(KAFKA, other))) == {"subscribe": "a"}
+    assert options_of(replace(QUERY, sources=(KAFKA, file))) == {"subscribe": "a", "failOnDataLoss": "false"}
 
 
 def test_a_description_leads_nowhere() -> None:
