@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from contextlib import suppress
 from typing import Any
 
@@ -37,6 +38,15 @@ def writes(spark: SparkSession) -> None:
         spark.read.parquet("/nowhere/at/all")
 
 
+def time_is_over() -> None:
+    """Now, for whoever waits for the end of it: however slow this machine is, all that is to be described has been."""
+    for timer in threading.enumerate():
+        if isinstance(timer, threading.Timer):
+            waiting: Any = timer.finished
+            with waiting._cond:
+                waiting._cond.notify_all()
+
+
 def main() -> None:
     spark = SparkSession.builder.master("spark://nowhere:7077").config("spark.ui.enabled", "true").getOrCreate()
     assert spark.sparkContext.master == "local[1]"
@@ -52,6 +62,7 @@ def main() -> None:
     except EOFError:
         print("nobody is there")
     if "--for-ever" in sys.argv:
+        time_is_over()
         while True:
             spark.sparkContext.setLogLevel("ERROR")
     os._exit(3)

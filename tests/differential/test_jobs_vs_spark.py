@@ -23,6 +23,7 @@ from tests.parts.spark import ensure_connect, ensure_java, ensure_spark
 pytestmark = pytest.mark.spark
 
 HERE = Path(__file__).parent
+TIMEOUT = "600"  # seconds: no test waits for them
 JOB = HERE / "describing_hard.py"
 RELEASES = [
     "3.5.7",
@@ -45,7 +46,8 @@ def schemas(tmp_path: Path) -> Path:
 
 def described(release: str, source: str, *given: str) -> tuple[list[Query], str]:
     python = str(ensure_spark(release))
-    outcome = run_ckpt("query", "describe", source, "--python", python, "--format", "json", *given)
+    asked = ("--python", python, "--timeout", TIMEOUT, "--format", "json", *given)
+    outcome = run_ckpt("query", "describe", source, *asked)
     assert outcome.code == 0, outcome.err
     return list(parse_description(outcome.out.encode()).queries), outcome.err
 
@@ -64,10 +66,9 @@ def test_a_job_that_writes_waits_asks_and_leaves_is_described(release: str, sche
 
 
 def test_a_job_without_an_end_is_described_when_its_time_is_over(schemas: Path) -> None:
-    given = ("--tables", str(schemas), "--job-arg", "--for-ever", "--timeout", "80")
-    queries, told = described("3.5.7", str(JOB), *given)
+    queries, told = described("3.5.7", str(JOB), "--tables", str(schemas), "--job-arg", "--for-ever")
     assert [query.name for query in queries] == ["priced", "second"]
-    assert "it ran for 80 s" in told
+    assert f"it ran for {TIMEOUT} s" in told
 
 
 @pytest.mark.parametrize("release", RELEASES)

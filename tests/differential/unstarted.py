@@ -42,6 +42,10 @@ def main() -> None:
     with answers.open("w") as out:
         for writer in made.values():
             out.write(describe_query(writer).to_json().replace("\n", "") + "\n")
+    ticks = spark.readStream.format("rate").load().writeStream
+    into = describe_query(ticks, table="lake.ticks").sink
+    assert into is not None
+    assert (into.kind, into.place) == ("table", "lake.ticks")
     assert sorted(path.name for path in root.iterdir()) == before
     assert not spark.streams.active
     for writer in made.values():
