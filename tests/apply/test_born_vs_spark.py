@@ -72,6 +72,9 @@ def planned(born: Born, old: Scene, new: Scene, spark: str, plan: Path) -> dict[
     found = told("plan", verb, *words, "--spark-version", spark, "--out", str(plan))
     assert found["exit"] in (0, 1), found["refused"]  # 1: what is told of the sink besides stays an error
     assert [one["id"] for one in found["option"]["conditions"] if one["who"] == "you"] == [*born.accepts]
+    if verb == "fork" and born.into == "sink":
+        assert [one["verdict"] for one in found["sinks"]] == ["written"]
+        assert [one["id"] for one in found["findings"] if one["severity"] == "error"] == []
     restart: dict[str, Any] = found["restart"]
     return restart
 
