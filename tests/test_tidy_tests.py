@@ -42,6 +42,7 @@ TESTED_ELSEWHERE = {
     "rehearsal/stage": "tests/differential/test_rehearse_vs_spark.py",
     "spark/describe": "tests/differential/test_describe_vs_spark.py",
     "spark/stand_ins": "tests/differential/test_describe_vs_spark.py",
+    "spark/by_batch": "tests/differential/test_jobs_vs_spark.py",
     "spark/over_connect": "tests/differential/test_jobs_vs_spark.py",
     "spark/export": "tests/differential/test_state_source_vs_spark.py",
     "spark/scan": "tests/differential/test_scan_vs_spark.py",

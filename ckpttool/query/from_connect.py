@@ -1,10 +1,12 @@
-"""What a Spark Connect client told of its queries (`ckpttool.spark.over_connect`), as descriptions. Pure.
+"""What was told of queries whose plan nobody could be asked for but as a text: by a client of Spark Connect
+(`ckpttool.spark.over_connect`), and by a Spark whose planner is another (`ckpttool.spark.by_batch`). Pure.
 
-Types of state are not among it, since they are in no text that a server prints.
+Types of state are in no text: they are told where a batch has left its files.
 """
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +14,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ckpttool.query.from_explain import describe_explain
-from ckpttool.query.from_spark import kind_of, place_of, query_of, shown_options
+from ckpttool.query.from_spark import kind_of, place_of, query_of, shown_options, stores_in
 from ckpttool.query.model import DescribedFrom, DescribedSource, Query
 
 _TOLD = ("name", "checkpoint", "output_mode", "trigger", "sink", "output_schema", "conf")
@@ -36,14 +38,18 @@ def connected_query(raw: Mapping[str, Any]) -> Query:
         "spark_says": None,
     }
     trigger = {"given": raw["trigger"], "interval_ms": _interval_ms(raw["trigger"])}
-    given = query_of({**nothing, **raw, "trigger": trigger})
-    reads = raw["reads"] if len(raw["reads"]) == len(printed.sources) else None
+    given = query_of({**nothing, **raw, "trigger": trigger, "files": {}})
+    found = raw.get("reads", ())
+    reads = found if len(found) == len(printed.sources) else None
+    files = {path: base64.b64decode(body) for path, body in raw.get("files", {}).items()}
+    stores = {one.id: tuple(stores_in(files, one.id, given.conf)) for one in printed.operators}
+    told = {*_TOLD, *(_OF_SOURCES if reads else ()), *(("operators.stores",) if all(stores.values()) else ())}
     return replace(
         given,
-        not_told=tuple(name for name in printed.not_told if name not in _TOLD and not (reads and name in _OF_SOURCES)),
+        not_told=tuple(name for name in printed.not_told if name not in told),
         sources=tuple(map(_with_options, printed.sources, reads)) if reads else printed.sources,
         watermarks=printed.watermarks,
-        operators=printed.operators,
+        operators=tuple(replace(one, stores=stores[one.id]) for one in printed.operators),
         plan=printed.plan,
         plan_sha256=printed.plan_sha256,
     )

@@ -154,6 +154,17 @@ def _metadata(files: Mapping[str, bytes], operator: int) -> OperatorMetadata | N
     return next((parse_operator_metadata(files[place]) for place in places if place in files), None)
 
 
+def stores_in(files: Mapping[str, bytes], operator: int, conf: Mapping[str, str]) -> Iterator[StoreSchema]:
+    """Of the state of a batch. Before 4.0 no metadata names its stores, but their directories do."""
+    if metadata := _metadata(files, operator):
+        yield from _stores(files, operator, metadata, conf)
+        return
+    for path in files:
+        store = path.split("/")[3] if path.count("/") == 5 else layout.DEFAULT_STORE
+        if path == layout.schema_file(operator, store):
+            yield from stores_of(store, parse_state_schema(files[path]), conf)
+
+
 def _stores(
     files: Mapping[str, bytes], operator: int, metadata: OperatorMetadata, conf: Mapping[str, str]
 ) -> Iterator[StoreSchema]:

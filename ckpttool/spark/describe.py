@@ -221,32 +221,69 @@ def code_of(function: Any) -> Json:
     return found | {"sha256": None}
 
 
+class Descriptions:
+    """Of what one run of a job would start; and where Spark's planner could not be asked, of a second run too."""
+
+    def __init__(self, asked: Json) -> None:
+        from pyspark.sql.streaming import DataStreamWriter
+
+        self.asked, self.start = asked, DataStreamWriter.start
+        self.planned, self.by_batch = beside("planned"), beside("by_batch")
+        self.queries: list[Json] = []
+        self.files: list[Json] | None = None  # of the second run
+        self.stood_in_for: dict[str, Json] = {}  # by the number that marks an empty stand-in
+
+    def take(self, started: Json) -> None:
+        if self.files is not None:
+            self.files.append(self.by_batch.files_of_a_batch(started, self.start, self.planned.files_below))
+        elif "frame" in started:
+            self.queries.append(self._described(started))
+        else:  # by a client of Spark Connect
+            self.queries.append(started)
+
+    def _described(self, started: Json) -> Json:
+        spark, pinned = started["frame"].sparkSession, self.asked["pinned"]
+        try:
+            return dict(self.planned.describe(started, spark, pinned, self.stood_in_for))
+        except Exception as error:
+            if not self.by_batch.is_broken(error):
+                raise
+            return dict(self.by_batch.told(started, functools.partial(self.planned.setting, spark), pinned))
+
+    def read(self, spark: Any, found: Any) -> Any:
+        """What a job gets for a stream that it reads."""
+        return found if self.files is None else self.by_batch.without_rows(spark, found.schema)
+
+    def run_again(self) -> None:
+        """What it throws is passed over: of the queries that it does not come to no state is told."""
+        self.files = []
+        run_file(self.asked)
+        for query, files in zip(self.queries, self.files, strict=False):
+            query["files"] = files
+
+
 def run(asked: Json, tell: Callable[[Json], None]) -> None:
     import pyspark
 
-    planned, queries, made = beside("planned"), list[Json](), list[str | None]()
-    stood_in_for: dict[str, Json] = {}  # by the number that marks an empty stand-in
-    told = threading.Lock()
-
-    def take(started: Json) -> None:
-        if "frame" in started:  # else a client of Spark Connect told it
-            started = planned.describe(started, started["frame"].sparkSession, asked["pinned"], stood_in_for)
-        queries.append(started)
+    made, found, told = list[str | None](), Descriptions(asked), threading.Lock()
 
     def end(failed: Json | None) -> None:
         told.acquire()  # for ever: one answer is enough
-        tell({"spark_version": pyspark.__version__, "queries": queries, "failed": failed, "made": made})
+        tell({"spark_version": pyspark.__version__, "queries": found.queries, "failed": failed, "made": made})
 
     def end_late() -> None:
         """A job that goes on for ever has described what it started until then."""
-        if queries:
+        if found.queries:
             end({"class": "TimeoutError", "message": f"it ran for {asked['seconds']:g} s", "where": None})
 
     late = threading.Timer(asked["seconds"] * 0.9, end_late)
     late.daemon = True
     late.start()
-    beside("stand_ins").patch_readers(asked["tables"], stood_in_for)
-    end(run_job(asked, take, made))
+    beside("stand_ins").patch_readers(asked["tables"], found.stood_in_for, found.read)
+    failed = run_job(asked, found.take, made)
+    if any(found.by_batch.TOLD in query for query in found.queries):
+        found.run_again()
+    end(failed)
 
 
 def run_job(asked: Json, take: Callable[[Json], None], made: list[str | None] | None = None) -> Json | None:
@@ -255,6 +292,11 @@ def run_job(asked: Json, take: Callable[[Json], None], made: list[str | None] | 
     writers = Writers(asked, job, take, [] if made is None else made)
     writers.patch()
     ours_last(asked["conf"], functools.cache(writers.patch_clients))
+    return run_file(asked)
+
+
+def run_file(asked: Json) -> Json | None:
+    job = os.path.realpath(asked["job"])
     os._exit = sys.exit  # type: ignore[assignment]
     sys.stdin = open(os.devnull)  # noqa: SIM115
     sys.argv = [job, *asked["arguments"]]

@@ -24,9 +24,9 @@ _MISSING = re.compile(
 _FORMATS = ("json", "orc", "parquet", "text", "csv", "xml")
 
 
-def patch_readers(tables: Json, stood_in_for: dict[str, Json]) -> None:
+def patch_readers(tables: Json, stood_in_for: dict[str, Json], read: Callable[[Any, Any], Any]) -> None:
     """`tables`: the schemas of what is not there, by name or path. `stood_in_for`: what each stand-in is to be told as,
-    filled as they are made."""
+    filled as they are made. `read`: what a job gets for a stream that it reads."""
     from pyspark.sql import SparkSession
     from pyspark.sql.readwriter import DataFrameReader
     from pyspark.sql.streaming import DataStreamReader
@@ -41,6 +41,9 @@ def patch_readers(tables: Json, stood_in_for: dict[str, Json]) -> None:
         return reader._session.createDataFrame([], schema)
 
     _patch(DataStreamReader, tables, stream)
+    for name in ("load", "table", *_FORMATS):
+        if hasattr(DataStreamReader, name):
+            setattr(DataStreamReader, name, _given_as(getattr(DataStreamReader, name), read))
     _patch(DataFrameReader, tables, batch)
     SparkSession.table = lambda spark, name: spark.read.table(name)
     SparkSession.sql = _of_views(SparkSession.sql, tables)
@@ -60,6 +63,15 @@ def _patch(kind: Any, tables: Json, empty: Callable[..., Any]) -> None:
     for name in ("load", "table", *_FORMATS):
         if hasattr(kind, name):
             setattr(kind, name, _standing_in(name, getattr(kind, name), tables, empty))
+
+
+def _given_as(method: Callable[..., Any], read: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def reads(reader: Any, *given: Any, **named: Any) -> Any:
+        return read(reader._session, method(reader, *given, **named))
+
+    reads.__wrapped__ = method.__wrapped__  # type: ignore[attr-defined]
+    return reads
 
 
 def _of_views(sql: Callable[..., Any], tables: Json) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from ckpttool.query.from_checkpoint import query_of
-from ckpttool.query.model import Query, QueryTrigger
+from ckpttool.query.model import Query, QueryOperator, QueryTrigger
 from ckpttool.query.saved import parse_description
 from ckpttool.reading.checkpoint import open_checkpoint
 from ckpttool.scene.evidence import gather_evidence
@@ -118,6 +118,27 @@ def test_a_writer_that_somebody_made_is_described_where_it_is(release: str, tmp_
     for name, query in by_name.items():
         shown = query_of(gather_evidence(open_checkpoint(str(tmp_path / "root" / f"ck-{name}"))))
         assert kept(query) == kept(shown)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_where_the_planner_cannot_be_asked_a_batch_without_rows_tells_the_same(release: str) -> None:
+    job = str(HERE / "describing_vendor.py")
+    planned, _ = described(release, job)
+    by_batch, _ = described(release, job, "--job-arg", "--vendor")
+    assert [query.name for query in by_batch] == ["windows", "sessions", "unique", "joined", "copies"]
+    for one, other in zip(planned, by_batch, strict=True):
+        assert {"sources.options", "sources.schema"} <= set(other.not_told)
+        assert "operators.stores" not in other.not_told
+        assert other.watermarks == one.watermarks
+        assert [as_told(operator) for operator in other.operators] == [as_told(operator) for operator in one.operators]
+
+
+def as_told(operator: QueryOperator) -> object:
+    """Whether a joined side's columns may be null depends on the batch."""
+    if operator.name != "symmetricHashJoin":
+        return operator
+    stores = [(one.name, one.key_schema) for one in operator.stores]
+    return msgspec.structs.replace(operator, stores=()), stores
 
 
 @pytest.mark.at_length
