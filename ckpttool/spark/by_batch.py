@@ -43,7 +43,7 @@ def told(started: Json, setting: Callable[[str], str | None], pinned: list[str])
 
 
 def without_rows(spark: Any, schema: Any) -> Any:
-    """A stream of these columns that has no rows."""
+    """A stream of these columns, which may be null, that has no rows."""
     from pyspark.sql.functions import lit
 
     reader = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1)
@@ -55,5 +55,5 @@ def files_of_a_batch(started: Json, start: Callable[[Any], Any], files_below: Ca
     """`start`: that of Spark."""
     with tempfile.TemporaryDirectory() as where:
         writer = started["frame"].writeStream.format("noop").outputMode(started["output_mode"])
-        start(writer.option("checkpointLocation", where).trigger(once=True)).awaitTermination()
+        start(writer.option("checkpointLocation", Path(where).as_uri()).trigger(once=True)).awaitTermination()
         return files_below(Path(where) / "state")

@@ -16,7 +16,7 @@ import os
 import runpy
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -230,12 +230,13 @@ class Descriptions:
         self.asked, self.start = asked, DataStreamWriter.start
         self.planned, self.by_batch = beside("planned"), beside("by_batch")
         self.queries: list[Json] = []
-        self.files: list[Json] | None = None  # of the second run
+        self.again: Iterator[Json] | None = None  # the same, in a second run
+        self.required = False  # whether a source has columns that are never null
         self.stood_in_for: dict[str, Json] = {}  # by the number that marks an empty stand-in
 
     def take(self, started: Json) -> None:
-        if self.files is not None:
-            self.files.append(self.by_batch.files_of_a_batch(started, self.start, self.planned.files_below))
+        if self.again is not None:
+            self._complete(next(self.again, {}), started)
         elif "frame" in started:
             self.queries.append(self._described(started))
         else:  # by a client of Spark Connect
@@ -252,14 +253,22 @@ class Descriptions:
 
     def read(self, spark: Any, found: Any) -> Any:
         """What a job gets for a stream that it reads."""
-        return found if self.files is None else self.by_batch.without_rows(spark, found.schema)
+        if self.again is not None:
+            return self.by_batch.without_rows(spark, found.schema)
+        self.required |= not all(field.nullable for field in found.schema.fields)
+        return found
 
     def run_again(self) -> None:
-        """What it throws is passed over: of the queries that it does not come to no state is told."""
-        self.files = []
-        run_file(self.asked)
-        for query, files in zip(self.queries, self.files, strict=False):
-            query["files"] = files
+        """What it throws is passed over: of the queries that it does not come to no state is told. Nor is it where the
+        sources without rows would have other columns."""
+        if any(self.by_batch.TOLD in query for query in self.queries) and not self.required:
+            self.again = iter(self.queries)
+            run_file(self.asked)
+
+    def _complete(self, query: Json, started: Json) -> None:
+        """The job may start others than it did the first time."""
+        if self.by_batch.TOLD in query and all(query[key] == started[key] for key in ("name", "where")):
+            query["files"] = self.by_batch.files_of_a_batch(started, self.start, self.planned.files_below)
 
 
 def run(asked: Json, tell: Callable[[Json], None]) -> None:
@@ -281,8 +290,7 @@ def run(asked: Json, tell: Callable[[Json], None]) -> None:
     late.start()
     beside("stand_ins").patch_readers(asked["tables"], found.stood_in_for, found.read)
     failed = run_job(asked, found.take, made)
-    if any(found.by_batch.TOLD in query for query in found.queries):
-        found.run_again()
+    found.run_again()
     end(failed)
 
 

@@ -6,8 +6,11 @@ import sys
 from importlib import import_module
 from typing import Any
 
+import pyspark
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+
+SINCE_3_4 = not pyspark.__version__.startswith("3.3")
 
 
 def as_a_vendor_has_it() -> None:
@@ -27,17 +30,22 @@ def main() -> None:
         as_a_vendor_has_it()
     spark = SparkSession.builder.getOrCreate()
     spark.conf.set("spark.sql.shuffle.partitions", "2")
-    rows = spark.readStream.schema("id bigint, k string, v double, ts timestamp").json("/nowhere/in")
+    spark.conf.set("spark.sql.streaming.fileSource.schema.forceNullable", "false")
+    key = "k string NOT NULL" if "--required" in sys.argv else "k string"
+    rows = spark.readStream.schema(f"id bigint, {key}, v double, ts timestamp").json("/nowhere/in")
     late = rows.withWatermark("ts", "5 seconds")
     right = late.select(F.col("id").alias("b"), F.col("ts").alias("bt"), "v")
     near = F.expr("id = b AND bt BETWEEN ts AND ts + INTERVAL 5 SECONDS")
-    for name, made in {
+    queries = {
         "windows": late.groupBy(F.window("ts", "10 seconds"), "k").agg(F.sum("v"), F.count("*")),
         "sessions": late.groupBy(F.session_window("ts", "10 seconds"), "k").count(),
-        "unique": late.dropDuplicates(["k", "ts"]).groupBy(F.window("ts", "10 seconds")).count(),
+        "unique": late.dropDuplicates(["k", "ts"]),
         "joined": late.join(right, near).select("k", "b"),
         "copies": rows,
-    }.items():
+    }
+    if SINCE_3_4:  # an operator after another
+        queries["counted"] = queries["unique"].groupBy(F.window("ts", "10 seconds")).count()
+    for name, made in queries.items():
         made.writeStream.queryName(name).format("noop").start()
 
 

@@ -125,12 +125,19 @@ def test_where_the_planner_cannot_be_asked_a_batch_without_rows_tells_the_same(r
     job = str(HERE / "describing_vendor.py")
     planned, _ = described(release, job)
     by_batch, _ = described(release, job, "--job-arg", "--vendor")
-    assert [query.name for query in by_batch] == ["windows", "sessions", "unique", "joined", "copies"]
+    assert [query.name for query in by_batch] == [query.name for query in planned]
     for one, other in zip(planned, by_batch, strict=True):
         assert {"sources.options", "sources.schema"} <= set(other.not_told)
         assert "operators.stores" not in other.not_told
         assert other.watermarks == one.watermarks
         assert [as_told(operator) for operator in other.operators] == [as_told(operator) for operator in one.operators]
+
+
+def test_a_column_that_is_never_null_is_none_of_a_batch_without_rows() -> None:
+    queries, _ = described(
+        "4.2.0", str(HERE / "describing_vendor.py"), "--job-arg", "--vendor", "--job-arg", "--required"
+    )
+    assert [query.name for query in queries if "operators.stores" not in query.not_told] == ["copies"]
 
 
 def as_told(operator: QueryOperator) -> object:
