@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from ckpttool.laws.changes.base import Altered, Answer, Assumption, ChangeLaw, Deploy, RowsMeant, Spot
 from ckpttool.laws.changes.meeting import DEDUP, WITHIN, pairs_of
 from ckpttool.laws.changes.operators import steps
@@ -133,6 +135,7 @@ def _windows(new: QueryOperator, old: Meaning, now: Meaning) -> Iterator[Altered
         yield _unlike(new, "state-meaning-changed", "value", before, after, why)
 
 
+_UNTOLD_BEGIN = "the text of a running query does not tell where its windows begin"
 _ARITHMETIC = re.compile(r"LongType\) - (\d{1,18})\) % \d")
 
 
@@ -143,7 +146,8 @@ def _shifted(deploy: Deploy, new: QueryOperator, old: Meaning) -> Iterator[Alter
     starts = [sorted(set(_ARITHMETIC.findall("\n".join(one.plan)))) for one in (deploy.was, deploy.new)]
     if starts[0] != starts[1]:
         before, after = (f"windows that begin at {_named(several)} µs" for several in starts)
-        yield _unlike(new, "window-changed", "key", before, after)
+        found = _unlike(new, "window-changed", "key", before, after)
+        yield found if all(starts) else replace(found, answer="unknown", why=_UNTOLD_BEGIN, rows=None)
 
 
 def _named(several: Sequence[str]) -> str:
