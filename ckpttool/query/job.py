@@ -115,7 +115,7 @@ def spell_failure(failed: Answer | None) -> str | None:
 
 def _ask(scratch: Scratch, job: Path, settings: JobSettings, function: str | None = None) -> Answer:
     asked = (
-        asked_of(scratch, job, settings)
+        asked_of(scratch, job, settings, "describe")
         | {"function": function}
         | {"pinned": sorted(since.PINNED), "seconds": settings.timeout_s}
     )
@@ -130,13 +130,13 @@ def _ask(scratch: Scratch, job: Path, settings: JobSettings, function: str | Non
         raise died(job, settings.python, str(error)) from None
 
 
-def asked_of(scratch: Scratch, job: Path, settings: JobSettings) -> dict[str, Any]:
-    """What each child that runs a job is told of it."""
+def asked_of(scratch: Scratch, job: Path, settings: JobSettings, name: str) -> dict[str, Any]:
+    """What each child that runs a job is told of it. `name`: its own, where others run beside it."""
     return {
         "job": str(job.resolve()),
         "named": str(job),
         "arguments": list(settings.arguments),
-        "conf": _conf(scratch) | dict(settings.conf) | _packages(settings),
+        "conf": _conf(scratch, name) | dict(settings.conf) | _packages(settings),
         "tables": dict(settings.tables),
     }
 
@@ -167,15 +167,15 @@ def died(job: Path, python: Path, log: str) -> Refused:
     return Refused(f"the Spark that {job} runs in ended: {last.strip()}", "start the job by hand with the same Python")
 
 
-def _conf(scratch: Scratch) -> dict[str, str]:
+def _conf(scratch: Scratch, name: str) -> dict[str, str]:
     """One thread plans, and whatever Spark writes lies among ours."""
-    local = scratch.folder("local")
+    local = scratch.folder("local", name)
     return {
         "spark.master": "local[1]",
         "spark.ui.enabled": "false",
         "spark.local.dir": str(local),
-        "spark.jars.ivy": str(scratch.folder("ivy")),
-        "spark.sql.warehouse.dir": str(scratch.folder("warehouse")),
+        "spark.jars.ivy": str(scratch.folder("ivy", name)),
+        "spark.sql.warehouse.dir": str(scratch.folder("warehouse", name)),
         "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={local} -Dderby.system.home={local}",
         "spark.sql.debug.maxToStringFields": "10000",  # of a plan everything is told, not its first 25 columns
     }

@@ -3,10 +3,11 @@ then on clones."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -59,14 +60,15 @@ class CodeInSpark:
         if not code.job.is_file():
             raise NotFound(f"{code.job} cannot be read: it is not there")
         self._code, self._settings = code, settings
-        self._asked = asked_of(scratch, code.job, replace(settings, conf=_OURS | dict(settings.conf)))
+        self._asked = asked_of(scratch, code.job, replace(settings, conf=_OURS | dict(settings.conf)), name)
         self._asked |= {"pick": code.pick, "places": list(places), "rows": rows, "pinned": sorted(since.PINNED)}
         self._asked |= {"is_planned": is_planned}
         self._session: Session = start_child(scratch, settings, REHEARSE, name)
 
     def reach(self) -> Answer:
         """The query, as it would be started. Raises for a job that does not come to it."""
-        answer = self._ask(self._asked)
+        with self._reaching():
+            answer = self._session.answer(self._settings.timeout_s)
         if answer["query"] is not None:
             return answer
         job, names = self._code.job, answer["queries"]
@@ -91,11 +93,14 @@ class CodeInSpark:
 
     def plan(self, checkpoint: Path, batch_id: int, conf: Mapping[str, str]) -> Answer:
         """Its next batch there, which is not run."""
-        return self._ask({"checkpoint": str(checkpoint), "batch_id": batch_id, "conf": dict(conf)})
+        with self._reaching():
+            asked = {"checkpoint": str(checkpoint), "batch_id": batch_id, "conf": dict(conf)}
+            return self._session.ask(asked, self._settings.timeout_s)
 
-    def _ask(self, request: dict[str, Any]) -> Answer:
+    @contextmanager
+    def _reaching(self) -> Iterator[None]:
         try:
-            return self._session.ask(request, self._settings.timeout_s)
+            yield
         except Late:
             raise Unavailable(f"{self._code.job} had not come to its start() after {self._settings.timeout_s:g} s",
                               "give it longer: --timeout SECONDS") from None  # fmt: skip
@@ -103,6 +108,13 @@ class CodeInSpark:
             raise died(self._code.job, self._settings.python, str(error)) from None
 
     def __enter__(self) -> Self:
+        """It is told, and nobody waits yet: a Spark that starts leaves time for another one."""
+        try:
+            with self._reaching():
+                self._session.send(self._asked)
+        except BaseException:
+            self._session.kill()
+            raise
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:

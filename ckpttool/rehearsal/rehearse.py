@@ -17,7 +17,7 @@ from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
 from ckpttool.reading.needed_state import asks_for_state, load_state_at
 from ckpttool.rehearsal.agreement import agrees
 from ckpttool.rehearsal.child import code_of
-from ckpttool.rehearsal.model import CodeRun, Rehearsal
+from ckpttool.rehearsal.model import CodeRun, Rehearsal, Which
 from ckpttool.rehearsal.rows import compare
 from ckpttool.rehearsal.stage import Stage
 from ckpttool.rehearsal.watch import Watch
@@ -61,11 +61,14 @@ def rehearse(
         watch.add(one)
     with Scratch(how.work, how.keep) as scratch, ExitStack() as children:
         stage = Stage(scratch, store, scene, children, watch, how.rows)
-        runs = [stage.run("old", code_of(was_job), settings, how.batches)] if was_job else []
+        codes: dict[Which, str] = {"old": was_job, "new": job} if was_job else {"new": job}
+        for which, code in codes.items():
+            stage.start(which, code_of(code), settings)
+        runs = [stage.run("old", how.batches)] if was_job else []
         if runs and runs[0].outcome != "done":
             runs.append(CodeRun("new", "not_reached", why="the old code came to no batch that could be replayed"))
         else:
-            runs.append(stage.run("new", code_of(job), settings, how.batches))
+            runs.append(stage.run("new", how.batches))
         both_done = len(runs) == 2 and all(run.outcome == "done" for run in runs)
         rows = compare(stage.rows("old"), stage.rows("new"), how.identity) if both_done else None
         steady = rows is None or rows.is_same or compare(stage.rows("old"), stage.again()).is_same

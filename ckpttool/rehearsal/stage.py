@@ -59,13 +59,17 @@ class Stage:
         self.not_rehearsed: dict[str, None] = {}  # each once
         self.clone = CheckpointClone(scratch.root, 0, 0, 0.0)
 
-    def run(self, which: Which, code: Code, settings: JobSettings, batches: int) -> CodeRun:
+    def start(self, which: Which, code: Code, settings: JobSettings) -> None:
+        """The Sparks of both codes start side by side; then one code runs after the other."""
+        spark = CodeInSpark(self.scratch, code, settings, which, self._places, self._rows)
+        self._spark[which] = self.children.enter_context(spark)
+
+    def run(self, which: Which, batches: int) -> CodeRun:
         """`batches`: how many, if they are not planned yet."""
-        place = self.place(which)
+        place, spark = self.place(which), self._spark[which]
         self.clone = make_clone(self.store, self.scene, place.checkpoint)
-        before, began = _rows_of_state(place), time.monotonic()
-        spark = self.children.enter_context(CodeInSpark(self.scratch, code, settings, which, self._places, self._rows))
-        reached, self._spark[which] = spark.reach(), spark
+        before = _rows_of_state(place)
+        reached, began = spark.reach(), time.monotonic()
         if reached["described"] is not None:
             self.queries[which] = query_of(reached["described"])
         self._note(which, reached["query"])

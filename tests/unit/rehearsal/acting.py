@@ -1,4 +1,5 @@
-"""Stands in for the Python that has Spark: `python JOB` acts a query that adds `step` to each number of a batch."""
+"""Stands in for the Python that has Spark: `python JOB` acts a query that adds `step` to each number of a batch.
+`tells` and `waits_for` are pipes that it opens to read, as it starts and before it runs: both wait for who writes."""
 
 from __future__ import annotations
 
@@ -22,6 +23,8 @@ described = query | nothing | none | {"sources": sources, "options": {}, "conf":
 described |= {"trigger": {"given": {}, "interval_ms": None}}
 reached = {"spark_version": "4.2.0", "failed": None, "queries": ["orders"], "query": query, "described": described}
 reached |= job.get("reached", {})
+if "tells" in job:
+    open(job["tells"]).close()
 
 
 def tell(answer, request):
@@ -34,6 +37,8 @@ runs = 0
 def run(request):
     global runs
     runs += 1
+    if "waits_for" in job:
+        open(job["waits_for"]).close()
     if "dies" in job:
         sys.exit("java.lang.OutOfMemoryError: heap")
     checkpoint, done = Path(request["checkpoint"]), []

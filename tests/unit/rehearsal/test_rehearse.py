@@ -4,7 +4,9 @@ of codes that come to no end. Real ones are in tests/differential/test_rehearse_
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -56,6 +58,21 @@ def test_both_codes_get_the_same_batches_and_their_rows_are_held_against_each_ot
         assert (run.outcome, run.rows_in, run.rows_out) == ("done", 4, 4)
     assert [run.watermark_ms for run in found.runs] == [6000, 6001]
     assert not (tmp_path / "work").exists()
+
+
+def test_both_start_before_the_first_runs(checkpoint: Path, how: Rehearsed, tmp_path: Path) -> None:
+    started, may_run = str(tmp_path / "started"), str(tmp_path / "may-run")
+    os.mkfifo(started)
+    os.mkfifo(may_run)
+
+    def let_it_run_then() -> None:
+        for pipe in (started, may_run):
+            with open(pipe, "w"):
+                pass
+
+    threading.Thread(target=let_it_run_then, daemon=True).start()
+    found = rehearse(str(checkpoint), code(tmp_path, tells=started), code(tmp_path, waits_for=may_run), how)
+    assert [run.outcome for run in found.runs] == ["done", "done"]
 
 
 def test_what_differs_each_time_is_not_laid_to_the_new_code(checkpoint: Path, how: Rehearsed, tmp_path: Path) -> None:
