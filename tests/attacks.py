@@ -110,17 +110,14 @@ def _pinned(root: Path, state: dict[str, bytes], partitions: int) -> Path:
 
 
 def _state(provider: str, files: dict[str, Callable[[], bytes]], batch: int = 0) -> Callable[[Path], Path]:
-    """Of one store whose rows are `bigint`s, and a source that leaves nothing open."""
+    """Of one store whose rows are `bigint`s."""
 
     def build(root: Path) -> Path:
         from benchmarks.state_files import schema_file
 
         state = {"0/0/_metadata/schema": schema_file("bigint")}
         state |= {f"0/0/{name}": make() for name, make in files.items()}
-        made = state_builders.checkpoint(root / "checkpoint", state, batch=batch, provider=provider)
-        (made / "sources" / "0").mkdir(parents=True)
-        (made / "sources" / "0" / "0").write_text("v1\n1")  # so that its offsets are those of a rate source
-        return made
+        return state_builders.checkpoint(root / "checkpoint", state, batch=batch, provider=provider)
 
     return build
 

@@ -106,7 +106,8 @@ def checkpoint(
     unique_ids: Sequence[str] = (),
     conf: Mapping[str, str] | None = None,
 ) -> Path:
-    """A checkpoint whose batch is committed, so that version `batch + 1` is needed, and these files below `state/`."""
+    """A checkpoint whose batch is committed, so that version `batch + 1` is needed, and these files below `state/`. Its
+    source is one of rates, which leaves nothing open."""
     conf = {
         "spark.sql.streaming.stateStore.providerClass": provider,
         "spark.sql.shuffle.partitions": str(partitions),
@@ -118,6 +119,7 @@ def checkpoint(
         "metadata": b'{"id":"4c3ea7c6-9a0b-4f53-8c2e-2f1d9a6f0e11"}',
         f"commits/{batch}": f"{'v2' if ids else 'v1'}\n{json.dumps({'nextBatchWatermarkMs': 0} | ids)}".encode(),
         **{f"offsets/{one}": f"v1\n{head}\n0".encode() for one in (batch - 1, batch) if one >= 0},
+        "sources/0/0": b"v1\n1",
         **{f"state/{name}": data for name, data in state.items()},
     }
     for name, data in files.items():
