@@ -263,7 +263,7 @@ def reached(asked: Json) -> tuple[Json, Runner | None]:
         "text": DataFrameWriter.text,
     }
     if asked["is_planned"]:  # nothing is read
-        beside("stand_ins").patch_readers(asked["tables"], {})
+        beside("stand_ins").patch_readers(asked["tables"], {}, lambda _session, frame: frame)
     else:
         patch_readers(asked["rows"])
     failed = describe.run_job(asked, starts.take)
