@@ -17,7 +17,7 @@ from ckpttool.laws.changes.base import Altered, Answer, Assumption, ChangeLaw, D
 from ckpttool.laws.changes.schemas import columns, fits, spelled
 from ckpttool.laws.file_place import is_elsewhere, readings, refused
 from ckpttool.laws.kafka.base import loss
-from ckpttool.query.model import DescribedSource
+from ckpttool.query.model import DescribedSource, Query
 from ckpttool.releases import since
 from ckpttool.scene.scene import SOCKET, Failure
 
@@ -53,6 +53,7 @@ def look(deploy: Deploy) -> Iterator[Altered | Assumption]:
 
 def _compared(deploy: Deploy) -> Iterator[Altered | Assumption]:
     held, new = deploy.held.sources, deploy.new.sources
+    yield from _names_assumed(deploy)
     if _names_changed(deploy):
         yield from _named(deploy)
     elif _by_names(deploy):
@@ -84,15 +85,12 @@ def _counted(deploy: Deploy) -> Iterator[Altered]:
     came, went = _unpaired(held, new), _unpaired(new, held)
     if len(new) > len(held):
         for source in came[: len(new) - len(held)] or new[len(held) :]:
-            id_ = "source-added" if source.shared_with is None else "source-shared"
-            where = Spot(source=source.index)
+            id_, where = "source-added" if source.shared_with is None else "source-shared", Spot(source=source.index)
             yield Altered(id_, where, None, spelled_source(source), "checkpoint", "refused", failure.why, failure)
         return
     for source in went[: len(held) - len(new)] or held[len(new) :]:
-        where = Spot(source=source.index)
-        yield Altered(
-            "source-removed", where, spelled_source(source), None, "checkpoint", "refused", failure.why, failure
-        )
+        where, before = Spot(source=source.index), spelled_source(source)
+        yield Altered("source-removed", where, before, None, "checkpoint", "refused", failure.why, failure)
 
 
 def _refused_by_number(held: int, new: int) -> Failure:
@@ -149,22 +147,42 @@ def _matched_by_name(deploy: Deploy) -> Iterator[Altered | Assumption]:
 
 
 def _names_changed(deploy: Deploy) -> bool:
-    had = any(source.name for source in deploy.held.sources)
-    return had != any(source.name for source in deploy.new.sources)
+    had = _names(deploy.held) or _pins_names(deploy)
+    return bool(had) != bool(_names(deploy.new))
+
+
+def _names(query: Query) -> list[str]:
+    return [source.name for source in query.sources if source.name]
+
+
+def _pins_names(deploy: Deploy) -> bool:
+    """Offsets of version 1 are those of sources with names too, and only the setting tells."""
+    return deploy.held.conf.get("spark.sql.streaming.queryEvolution.enableSourceEvolution") == "true"
+
+
+def _names_assumed(deploy: Deploy) -> Iterator[Assumption]:
+    names = _names(deploy.new)
+    was = _names(deploy.was) if deploy.was and deploy.compares("sources") else _names(deploy.held)
+    if names and _pins_names(deploy) and was != names and not _names(deploy.held):
+        yield Assumption(f"the sources had the same names before: {', '.join(names)}")
 
 
 def _named(deploy: Deploy) -> Iterator[Altered]:
     """A source with a name keeps its log under it, and the setting that allows names is pinned."""
-    to_names = any(source.name for source in deploy.new.sources)
-    names = ", ".join(_key(source) for source in (deploy.new if to_names else deploy.held).sources)
-    if to_names:
-        message, why = "doesn't exist", "their logs are looked for under the names, where there are none"
+    if _names(deploy.new):
+        after, message = ", ".join(map(_key, deploy.new.sources)), "doesn't exist"
+        why = "their logs are looked for under the names, where there are none"
         failure = Failure("init", ILLEGAL_STATE, None, message, why, path=layout.SOURCES)
-    else:
-        message, why = "All sources should be named at this point", "the offsets have names, and the query has none"
-        failure = Failure("init", ASSERTION, None, message, why, path=layout.OFFSETS)
-    before, after = (None, names) if to_names else (names, None)
-    yield Altered("source-named", Spot(), before, after, "checkpoint", "refused", why, failure)
+        yield Altered("source-named", Spot(), None, after, "checkpoint", "refused", why, failure)
+        return
+    before = ", ".join(map(_key, deploy.held.sources)) if _names(deploy.held) else "names"
+    if "plan" in deploy.new.not_told or not _names(deploy.held):
+        why = "the sources of the checkpoint have names, and whether those of the query have the same is not told"
+        yield Altered("source-named", Spot(), before, None, "checkpoint", "unknown", why)
+        return
+    message, why = "All sources should be named at this point", "the offsets have names, and the query has none"
+    failure = Failure("init", ASSERTION, None, message, why, path=layout.OFFSETS)
+    yield Altered("source-named", Spot(), before, None, "checkpoint", "refused", why, failure)
 
 
 # -- one and the same line ---------------------------------------------------------------------------------------------

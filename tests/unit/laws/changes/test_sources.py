@@ -44,6 +44,25 @@ def test_sources_are_known_by_their_lines_or_names(before: Any, after: Any, ids:
         assert {change.answer for change in changes} == {answer}
 
 
+def test_lines_do_not_tell_which_names_sources_had() -> None:
+    """Version 1 of the offset log knows sources with names by their lines too."""
+    conf = {"spark.sql.streaming.queryEvolution.enableSourceEvolution": "true"}
+    before = replace(reading(FILES), conf=conf)
+    new = reading(named(FILES, "left"))
+    changes = judged(new, before, with_was=False)
+    assert only(changes) == []
+    assert "the sources had the same names before: left" in changes.assumes
+    assert "the sources had the same names before: left" not in judged(new, replace(new, conf=conf)).assumes
+    (change,) = only(judged(reading(FILES), before, with_was=False), "source-named")
+    assert change.answer == "unknown"
+
+
+def test_a_text_that_tells_no_plan_tells_no_names() -> None:
+    new = replace(reading(FILES), not_told=("plan",))
+    (change,) = only(judged(new, reading(named(FILES, "left"))), "source-named")
+    assert change.answer == "unknown"
+
+
 def test_it_is_told_which_source_is_gone() -> None:
     (change,) = only(judged(reading(replace(SECOND, index=0)), reading(FILES, SECOND)), "source-removed")
     assert (change.where.source, change.before) == (0, "file json file:/in") or change.before == "file file:/in"
