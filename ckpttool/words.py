@@ -40,6 +40,14 @@ def spell_gaps(gaps: Sequence[range]) -> str:
     return f"{', '.join(shown)}{more} {'is' if sum(map(len, gaps)) == 1 else 'are'}"
 
 
+def spell_span(ms: int) -> str:
+    """A length of time in the largest unit of which there are two: `3 days`, `47 hours`, `90 s`."""
+    for noun, unit in (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000)):
+        if ms >= 2 * unit:
+            return counted(ms // unit, noun)
+    return f"{ms // 1000} s"
+
+
 def spell_batches(batches: Sequence[int]) -> str:
     if len(batches) == 1:
         return f"batch {batches[0]}"

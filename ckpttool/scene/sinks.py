@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -23,6 +24,7 @@ Verdict = Literal["written", "skipped_already_written", "skipped_rows_lost", "du
 Has = Literal["rows", "recorded", "nothing", "rows-taken-out", "other-rows", "perhaps-rows", "not-known"]
 # Before a plan's id: the application of a commit to a Delta table that carried the plan out, or took it back.
 MARK_OF_APPLY, MARK_OF_UNDO = MARKS = ("ckpt-apply:", "ckpt-undo:")
+_MANY = 10_000  # numbers that lie between two batches in a row: no more of them are looked at
 _TAKE_SINGLE_ROWS = ("DELETE", "MERGE", "UPDATE")
 HARMFUL: tuple[Verdict, ...] = ("skipped_rows_lost", "duplicated")
 
@@ -223,6 +225,17 @@ class SinkView(Struct, frozen=True):
     def has_written(self, batch_id: int) -> bool:
         """Whether the sink's log shows that it got this batch, whatever became of the rows."""
         return self.sink.exists and self.latest_write(batch_id) is not None
+
+    @property
+    def holes(self) -> tuple[int, ...]:
+        """Batches that a streaming sink never wrote, though it wrote ones before and after: it writes each, also those
+        without rows. Where the checkpoint has commits below and above, and none of the batch, it was left out."""
+        entry, commits = self.sink.entry(self.sink.key), self.logs.commits
+        if self.sink.kind != "delta" or entry is None or entry.native is not True or self.sink.incomplete:
+            return ()
+        own = {one.batch_id for one in self.sink.writes if one.app_id == self.sink.key and one.batch_id is not None}
+        between = (batch for one, after in pairwise(sorted(own)) for batch in range(one + 1, min(after, one + _MANY)))
+        return tuple(batch for batch in between if batch in commits or batch < min(commits, default=0))
 
     def ends_before_reading(self, batch_id: int) -> bool:
         """Most look at their record before they ask for a row; Iceberg only when it commits."""

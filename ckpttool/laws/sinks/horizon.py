@@ -35,8 +35,9 @@ from ckpttool.words import counted, spell_batches
 
 AHEAD = 10
 INTERVAL = "spark.sql.streaming.fileSink.log.compactInterval"
-_ADDS_NO_ROWS = ("OPTIMIZE", "RESTORE", "DELETE", "REORG", "CLUSTER BY", "VACUUM START", "VACUUM END")
+ADDS_NO_ROWS = ("OPTIMIZE", "RESTORE", "DELETE", "REORG", "CLUSTER BY", "VACUUM START", "VACUUM END")
 _DELIBERATE = ("DELETE", "MERGE", "UPDATE")
+HOLE = "the table's record has batches before and after"
 
 
 def interval_set(scene: Scene) -> int:
@@ -232,6 +233,8 @@ def _why_missing(view: SinkView, batch: int) -> str | None:
 def _why_never_there(view: SinkView, batch: int) -> str | None:
     """A streaming sink records every batch, also those without rows; a function leaves out what it likes."""
     sink, entry = view.sink, view.sink.entry(view.sink.key)
+    if entry is not None and batch < entry.batch_id and batch in view.holes:
+        return HOLE
     if entry is not None and entry.native is not False and not sink.key_given and entry.batch_id < batch:
         return f"the sink's record ends at batch {entry.batch_id}"
     if entry is not None or any(one.native for one in sink.ledger):
@@ -270,7 +273,7 @@ def writes_per_batch(view: SinkView) -> int | None:
 
 
 def may_hold(write: SinkWrite, planned_ms: int) -> bool:
-    gone = write.empty or write.rows_lost or write.operation in _ADDS_NO_ROWS
+    gone = write.empty or write.rows_lost or write.operation in ADDS_NO_ROWS
     return not gone and (write.timestamp_ms is None or write.timestamp_ms >= planned_ms)
 
 

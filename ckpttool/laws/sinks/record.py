@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ckpttool.errors import LeftUnread, MalformedFile, Unavailable
+from ckpttool.laws.base import Law
 from ckpttool.laws.sinks.base import REFILL, SinkLaw, said
-from ckpttool.laws.sinks.horizon import spell_missing, spell_unreadable, writes_per_batch
+from ckpttool.laws.sinks.horizon import HOLE, spell_missing, spell_unreadable, writes_per_batch
 from ckpttool.model import Finding
 from ckpttool.releases import since
 from ckpttool.scene.horizon import Horizon
@@ -48,7 +49,7 @@ def _damaged(scene: Scene) -> Failure | Doubt | None:
 
 def _behind(view: SinkView, _: SinkVerdict, seen: Horizon) -> Iterator[Finding]:
     """Committed batches that the sink never got: the checkpoint will not go back for them."""
-    for missing in (one for one in seen.missing if not view.has_written(one.batches[0])):
+    for missing in (one for one in seen.missing if one.why != HOLE and not view.has_written(one.batches[0])):
         also = f"; if a file sink writes here, {_of_files(seen)}" if seen.if_files and seen.failure else ""
         message = f"{spell_missing(missing)}{also}"
         yield Finding("sink-behind-checkpoint", "error", view.sink.path, message, next_step=_IS_IT_THE_SINK)
@@ -107,6 +108,19 @@ def _behind_or_left_out(view: SinkView, verdict: SinkVerdict, seen: Horizon) -> 
     yield from _left_out(view, verdict, seen)
 
 
+def _not_named(scene: Scene) -> Iterator[Finding]:
+    if scene.sinks or scene.planned is None:
+        return
+    yield Finding(
+        "sink-not-named",
+        "info",
+        ".",
+        "no sink was named: whether batches are skipped there, missing or in it twice is not looked at",
+        next_step="--sink with the URL of its output, or foreachBatch, kafka, jdbc, memory, noop",
+    )
+
+
+HEALTH = (Law("sink-not-named", "nobody has said where the query writes", look=_not_named, severities=("info",)),)
 UNREAD = (
     SinkLaw("sink-unreachable", "the sink could not be reached", severities=("warning",), decides=_unreachable),
     SinkLaw(

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ckpttool.laws.base import Law
 from ckpttool.laws.restart import GOES_ON, Restart
-from ckpttool.laws.sinks import file_log, record, skipped, skipping, writing
+from ckpttool.laws.sinks import file_log, history, record, skipped, skipping, writing
 from ckpttool.laws.sinks.base import SinkLaw, said
 from ckpttool.laws.sinks.horizon import horizon, interval_set, nothing_there
 from ckpttool.releases import NEWEST, Release
@@ -21,7 +21,15 @@ from ckpttool.scene.sinks import SinkVerdict, SinkView
 
 # What a restart comes to at its sinks, in the order of time.
 STOPPING = (*record.UNREAD, *file_log.LAWS, *skipped.LAWS)
-LAWS: tuple[Law, ...] = (*record.UNREAD, *skipping.LAWS, *writing.LAWS, *file_log.LAWS, *record.LAWS, *skipped.LAWS)
+LAWS: tuple[Law, ...] = (
+    *record.UNREAD,
+    *skipping.LAWS,
+    *writing.LAWS,
+    *file_log.LAWS,
+    *record.LAWS,
+    *history.LAWS,
+    *skipped.LAWS,
+)
 KEEP_NOTHING = {
     "noop": "a noop sink writes nothing",
     "memory": "the memory sink's table is new in every process",

@@ -1,0 +1,19 @@
+"""What no restart tells: it goes on today, and something will end that, or hides what went wrong. Asked besides the
+rest of the book by whoever wants to know how a query is, not by those who want to know what a restart does. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ckpttool.laws.base import Law
+from ckpttool.laws.sinks import history, record
+from ckpttool.model import Finding
+from ckpttool.scene.scene import Scene
+
+LAWS: tuple[Law, ...] = (*record.HEALTH, *history.HEALTH)
+
+
+def told_of_health(scene: Scene) -> Iterator[Finding]:
+    """Each look is asked once, for however many laws it answers."""
+    for look in dict.fromkeys(law.look for law in LAWS if law.look):
+        yield from look(scene)
