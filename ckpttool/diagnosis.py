@@ -6,19 +6,18 @@ of its repairs would leave.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ckpttool.connectors.hudi import KIND as HUDI
-from ckpttool.connectors.iceberg import KIND as ICEBERG
 from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.errors import Refused, exit_code
 from ckpttool.laws.afterwards import Afterwards, afterwards
-from ckpttool.laws.base import Law, finding_of
+from ckpttool.laws.assumed import assumed
+from ckpttool.laws.base import Law, Profile, finding_of
 from ckpttool.laws.book import told_by_files
 from ckpttool.laws.given import Given, not_advised_again
 from ckpttool.laws.given import answers as answer_given
@@ -34,7 +33,7 @@ from ckpttool.laws.restart import (
     predict_restart,
     stopped,
 )
-from ckpttool.laws.state_load import TABLES_UNREAD, count_loadable
+from ckpttool.laws.state_load import count_loadable
 from ckpttool.model import Checkpoint, Finding
 from ckpttool.releases import Release, spell_release
 from ckpttool.scene.evidence import Evidence
@@ -47,38 +46,25 @@ if TYPE_CHECKING:
     from ckpttool.laws.kafka.judge import KafkaVerdict
     from ckpttool.scene.inputs import TableInput
 
-STATE_NOT_READ = "state bodies not read"
-KAFKA_NOT_ASKED = "Kafka still has what the query reads next"
-ICEBERG_NOT_ASKED = "the Iceberg table still has the snapshots that the query reads next (--option path= looks)"
-ICEBERG_FILES = "the data files of the Iceberg table are there: not all of its manifests were read"
-# Sources whose servers nobody asks here, and the calls that would tell.
-NOT_ASKED = {
-    "kinesis": "Kinesis still has what the query reads next (GetShardIterator of each position, ListShards)",
-    "pulsar": "Pulsar still has what the query reads next (pulsar-admin topics get-message-by-id)",
-    "pubsub-lite": "Pub/Sub Lite still has what the query reads next (ComputeMessageStats from the offset)",
-    "mongodb": "MongoDB's oplog still has what the query reads next (db.getReplicationInfo())",
-    "cosmos": "Cosmos still has what the query reads next (the change feed's FeedRange with that continuation)",
-    "eventhubs": "Event Hubs still has what the query reads next (getPartitionProperties: beginningSequenceNumber)",
-}
-HUDI_NOT_ASKED = "the Hudi table's timeline still reaches back to where the query reads next (--option path= looks)"
-HUDI_FILES = "the Hudi table's cleaner has left the files of the instants that the query reads next"
 UNREACHABLE = ("sink-unreachable", "source-unreachable")
 # Faults of a Kafka client for which asking again is of no use.
 REFUSALS: tuple[Reason, ...] = ("missing_extra", "unsupported")
 
 
 class Answer(Struct, frozen=True):
-    """What one law says of a scene. `why`: what it stops for, leaves open, or would have to look at."""
+    """What one law says of a scene. `why`: what it stops for, leaves open, or would have to look at. It does not apply
+    where the query has nothing that it is about."""
 
     law: Law
-    verdict: Literal["sound", "broken", "doubt", "not_looked_at"]
+    verdict: Literal["sound", "broken", "doubt", "not_looked_at", "not_applicable"]
     findings: tuple[Finding, ...] = ()
     why: str | None = None
 
 
 class Diagnosis(Struct, frozen=True, dict=True):
     """`prediction`: under the scene's release; `chosen`: why that one, and of "any" what all agree on that may have
-    written the files (`possible`). `kafka`: the Kafka sources beside their brokers."""
+    written the files (`possible`). `kafka`: the Kafka sources beside their brokers. `of_health`: how far the laws were
+    asked that no restart shows; None: they were not."""
 
     scene: Scene
     chosen: Choice
@@ -87,6 +73,7 @@ class Diagnosis(Struct, frozen=True, dict=True):
     sinks: tuple[SinkVerdict, ...]
     findings: tuple[Finding, ...]
     kafka: KafkaVerdict | None = None
+    of_health: Profile | None = None
 
     @property
     def evidence(self) -> Evidence:
@@ -131,18 +118,24 @@ class Diagnosis(Struct, frozen=True, dict=True):
     @cached_property
     def answers(self) -> tuple[Answer, ...]:
         """Of every law in the book: also of those that hold, and of those that could not be asked."""
+        from ckpttool.laws import health
         from ckpttool.laws.book import every
 
+        unasked = {law.id for law in health.LAWS if self.of_health not in ("full", law.least)}
         unseen = {one.part: one for one in self.scene.not_looked_at}
-        return tuple(self._answer_of(law, unseen.get(law.needs)) for law in every())
+        return tuple(self._answer_of(law, unseen.get(law.needs), unasked) for law in every())
 
-    def _answer_of(self, law: Law, unseen: NotLookedAt | None) -> Answer:
+    def _answer_of(self, law: Law, unseen: NotLookedAt | None, unasked: Collection[str]) -> Answer:
         found = tuple(finding for finding in self.findings if finding.id == law.id)
         speaks = self.prediction.law is not None and self.prediction.law.id == law.id
         if found or (speaks and self.prediction.error):
             return Answer(law, "broken", found, "; ".join(self.prediction.why) if speaks else None)
-        if speaks:
-            return Answer(law, "doubt", (), "; ".join(self.prediction.why))
+        if speaks or law.id in self.scene.unasked:
+            return Answer(law, "doubt", (), "; ".join(self.prediction.why) if speaks else "it could not be asked")
+        if not law.applies_to(self.scene):
+            return Answer(law, "not_applicable")
+        if law.id in unasked:
+            return Answer(law, "not_looked_at", (), "what no restart shows")
         return Answer(law, "not_looked_at", (), unseen.what) if unseen else Answer(law, "sound")
 
     @property
@@ -213,6 +206,15 @@ def diagnose(scene: Scene, chosen: Choice = "given") -> Diagnosis:
     return Diagnosis(scene, chosen, possible, prediction, sinks, told, judged.kafka)
 
 
+def with_health(diagnosis: Diagnosis, profile: Profile) -> Diagnosis:
+    """With what no restart shows."""
+    from ckpttool.laws.health import told_of_health
+
+    scene = diagnosis.scene
+    told = (with_causes(finding, scene) for finding in told_of_health(scene, profile))
+    return replace(diagnosis, findings=worst_first((*diagnosis.findings, *told)), of_health=profile)
+
+
 # -- what the restart does ---------------------------------------------------------------------------------------------
 
 
@@ -227,7 +229,7 @@ def _predict(scene: Scene, sources: _Sources) -> Restart:
         from ckpttool.laws.changes.judge import as_changed
 
         restart = as_changed(scene, restart)
-    restart = replace(restart, assumes=(*restart.assumes, *_more_assumed(scene)))
+    restart = replace(restart, assumes=(*restart.assumes, *assumed(scene)))
     if restart.outcome == "replay" and scene.inputs:
         restart = replace(restart, sources=tuple(_counted(scene, restart)))
     source = sources.obstacle
@@ -340,52 +342,6 @@ def _in_words(restart: Restart) -> str:
         return "it fails before any batch" if restart.batch_id is None else f"it fails in batch {restart.batch_id}"
     batch = "" if restart.batch_id is None else f", batch {restart.batch_id}"
     return f"{restart.outcome.replace('_', ' ')}{batch}"
-
-
-def _more_assumed(scene: Scene) -> Iterator[str]:
-    start = scene.start
-    if start.conf:
-        yield "the rest of the session's configuration as it was, or Spark's defaults"
-    rest = "other options" if start.options else "options"
-    yield f"the sources' {rest} as they were, or Spark's defaults"
-    yield from _not_looked_at(scene.checkpoint)
-    if any(files.mode == "quick" for files in scene.states.values()):
-        yield STATE_NOT_READ
-    if scene.needed_state and scene.needed_state.has_unread_tables:
-        yield TABLES_UNREAD
-    kinds = scene.kinds
-    yield from (said for kind, said in NOT_ASKED.items() if kind in kinds)
-    if ICEBERG in kinds or scene.inputs:
-        yield from _assumed_of_iceberg(scene)
-    if HUDI in kinds:
-        yield HUDI_FILES if scene.inputs else HUDI_NOT_ASKED
-    if scene.kafka is None and KAFKA in kinds:
-        yield KAFKA_NOT_ASKED
-    elif scene.kafka is not None:
-        from ckpttool.kafka.diff import views_of
-
-        yield from dict.fromkeys(said for view in views_of(scene, scene.kafka) for said in view.assumes)
-
-
-def _assumed_of_iceberg(scene: Scene) -> Iterator[str]:
-    if not scene.inputs:
-        yield ICEBERG_NOT_ASKED
-        return
-    from ckpttool.scene.iceberg import IcebergInput
-
-    tables = [one for one in scene.inputs if isinstance(one, IcebergInput)]
-    if not all(one.files_known for one in tables) or (not tables and ICEBERG in scene.kinds):
-        yield ICEBERG_FILES
-
-
-def _not_looked_at(checkpoint: Checkpoint) -> Iterator[str]:
-    """What few requests leave open: names of a log too long to list, and entries of sources' logs."""
-    for directory, names in (("offsets", checkpoint.offset_names), ("commits", checkpoint.commit_names)):
-        if names.unlisted_below is not None:
-            yield f"no log file above id {names.last} in {directory}/ (probed; --listing full proves it)"
-    for log in checkpoint.source_logs:
-        if log.unread:
-            yield f"{log.unread} older {'entries' if log.unread > 1 else 'entry'} of sources/{log.name} sound"
 
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:

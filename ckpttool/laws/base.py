@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import CodeType
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,6 +32,8 @@ UNREAD = ("unreadable", "file-vanished")  # faults that are not Spark's: we coul
 Check = Callable[[Scene], Failure | Doubt | None]
 Look = Callable[[Scene], Iterator[Finding]]
 Judge = Callable[..., Iterator[Trouble]]
+Applies = Callable[[Scene], bool]
+Profile = Literal["quick", "full"]
 
 
 class Law(Struct, frozen=True):
@@ -41,7 +45,8 @@ class Law(Struct, frozen=True):
     there is none of them, whoever judges that part tells; where nobody does, the law that stops a restart tells itself,
     with its `next_step`. `symptom`: what is wrong, in one line, where that is not the title, which then says what Spark
     minds. `tells`: the ids of other laws whose findings are about what this one stops for; its own always are.
-    `severities`: of its findings; without any it only stops."""
+    `severities`: of its findings; without any it only stops. `applies`: whether the query has anything that it is
+    about. `profile`: "full" if what it needs takes more than names and a few files."""
 
     id: str
     title: str
@@ -56,9 +61,57 @@ class Law(Struct, frozen=True):
     needs: Part = "logs"
     tells: tuple[str, ...] = ()
     next_step: str = ""
+    applies: Applies | None = None
+    profile: Profile = "quick"
 
     def holds_for(self, release: Release) -> bool:
         return self.since <= release and (self.until is None or release < self.until)
+
+    @property
+    def least(self) -> Profile:
+        """The smallest profile that asks it."""
+        return "full" if self.needs == "rows" else self.profile
+
+    def applies_to(self, scene: Scene) -> bool:
+        if self.applies:
+            return self.applies(scene)
+        return keeps_state(scene) if self.needs in ("state", "rows") else True
+
+
+def keeps_state(scene: Scene) -> bool:
+    return scene.is_stateful
+
+
+AnyLaw = TypeVar("AnyLaw", bound=Law)
+
+
+def reads(*kinds: str) -> Applies:
+    """Of laws about sources of these kinds."""
+    return lambda scene: not scene.kinds.isdisjoint(kinds)
+
+
+def answering(laws: Iterable[AnyLaw], unasked: frozenset[str]) -> Iterator[AnyLaw]:
+    """All but those that could not answer."""
+    return (law for law in laws if law.id not in unasked)
+
+
+def behind(error: BaseException, laws: Iterable[Law]) -> frozenset[str]:
+    """The laws in whose functions something went wrong; where none of them has one of its own, all that its module
+    has."""
+    ran: set[CodeType] = set()
+    around: Iterable[Law] = ()
+    trace = error.__traceback__
+    while trace is not None:
+        ran.add(trace.tb_frame.f_code)
+        around = trace.tb_frame.f_globals.get("LAWS", around)
+        trace = trace.tb_next
+    own = frozenset(law.id for law in laws if not ran.isdisjoint(_codes(law)))
+    return own or frozenset(law.id for law in around)
+
+
+def _codes(law: Law) -> Iterator[CodeType]:
+    parts: Iterator[Any] = (getattr(law, name) for name in law.__struct_fields__)
+    yield from (part.__code__ for part in parts if hasattr(part, "__code__"))
 
 
 def finding_of(law: Law, failure: Failure) -> Finding:

@@ -29,7 +29,7 @@ from ckpttool.laws import (
     state,
     two_queries,
 )
-from ckpttool.laws.base import Check, Law
+from ckpttool.laws.base import Check, Law, answering
 from ckpttool.laws.inputs import delta_lines, iceberg_lines
 from ckpttool.model import Finding
 from ckpttool.releases import NEWEST, Release, since
@@ -106,6 +106,8 @@ def stopping(release: Release) -> Iterator[Law]:
 def first_obstacle(scene: Scene) -> tuple[Law, Failure | Doubt] | None:
     """Each check is asked once, for however many laws it answers."""
     laws = {law.id: law for law in stopping(scene.release)}
+    if left_out := sorted(scene.unasked & {law.id for law in laws.values() if law.check}):
+        return laws[left_out[0]], Doubt(f"{left_out[0]} could not be asked")
     checks: dict[Check, Law] = {}
     for law in laws.values():
         if law.check:
@@ -119,7 +121,7 @@ def first_obstacle(scene: Scene) -> tuple[Law, Failure | Doubt] | None:
 def told_by_files(scene: Scene) -> Iterator[Finding]:
     """What the checkpoint's own files tell. Each look is asked once, for however many laws it answers."""
     laws = files.LAWS if scene.evidence.mode == "dstreams" else TELLING
-    for look in dict.fromkeys(law.look for law in laws if law.look):
+    for look in dict.fromkeys(law.look for law in answering(laws, scene.unasked) if law.look):
         yield from look(scene)
 
 

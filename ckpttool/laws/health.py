@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ckpttool.laws.base import Law
+from ckpttool.laws.base import Law, Profile, answering
 from ckpttool.laws.sinks import history, record
 from ckpttool.model import Finding
 from ckpttool.scene.scene import Scene
@@ -13,7 +13,9 @@ from ckpttool.scene.scene import Scene
 LAWS: tuple[Law, ...] = (*record.HEALTH, *history.HEALTH)
 
 
-def told_of_health(scene: Scene) -> Iterator[Finding]:
-    """Each look is asked once, for however many laws it answers."""
-    for look in dict.fromkeys(law.look for law in LAWS if law.look):
+def told_of_health(scene: Scene, profile: Profile = "full") -> Iterator[Finding]:
+    """Each look is asked once, for however many laws it answers, and only where what it needs was looked at."""
+    unseen = {one.part for one in scene.not_looked_at}
+    laws = [law for law in answering(LAWS, scene.unasked) if law.needs not in unseen and law.applies_to(scene)]
+    for look in dict.fromkeys(law.look for law in laws if law.look and profile in ("full", law.least)):
         yield from look(scene)

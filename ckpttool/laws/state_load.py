@@ -380,7 +380,7 @@ LOADED = (
         _load,
         symptom="rows of a partition cannot be read",
         look=_look,
-        needs="state",
+        needs="rows",
         tells=(*_TOLD, "state-file-missing", "state-file-corrupt"),
     ),
     Law(
@@ -401,7 +401,7 @@ LOADED = (
         _load,
         symptom="a file of the state cannot be read",
         look=_look,
-        needs="state",
+        needs="rows",
         tells=(*_TOLD, "state-unreadable"),
         next_step=_RESTORE,
     ),

@@ -131,7 +131,7 @@ class Scene(Struct, frozen=True):
     `states`: by version, the files of those that somebody looked at. `kafka`: what brokers said; None: nobody asked.
     `now_ms`: the time; None where nothing that is told depends on it. `query`: what is started, where that is
     described, and `was`: what was started before; else it is taken to be the same. `windows`: of those in its state
-    that somebody looked at."""
+    that somebody looked at. `unasked`: ids of laws that could not answer, and are left out."""
 
     evidence: Evidence
     start: Start
@@ -143,6 +143,7 @@ class Scene(Struct, frozen=True):
     query: Query | None = None
     was: Query | None = None
     windows: tuple[StoredWindows, ...] = ()
+    unasked: frozenset[str] = frozenset()
 
     @property
     def release(self) -> Release:

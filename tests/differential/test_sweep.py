@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ckpttool.diagnosis import ICEBERG_FILES, KAFKA_NOT_ASKED, diagnose
+from ckpttool.diagnosis import diagnose
+from ckpttool.laws.assumed import ICEBERG_FILES, KAFKA_NOT_ASKED
 from ckpttool.laws.restart import GOES_ON
 from ckpttool.reading.inputs import load_inputs
 from ckpttool.releases import spell_release

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ckpttool.connectors.delta import NEXT_VERSION, DeltaOffset
 from ckpttool.formats.delta_log import DeltaCommit, DeltaFile, DeltaMetadata
 from ckpttool.formats.names import parse_long
-from ckpttool.laws.base import Law
+from ckpttool.laws.base import Applies, Law, reads
 from ckpttool.laws.inputs.delta_errors import Raised
 from ckpttool.laws.inputs.delta_lines import asked_when
 from ckpttool.model import Finding, Severity, SparkError
@@ -154,6 +154,7 @@ class DeltaLaw(Law, frozen=True):
     `of_end`: what it does not find when it has read them all."""
 
     needs: Part = "inputs"
+    applies: Applies | None = reads("delta")
     severities: tuple[Severity, ...] = ("error", "warning")
     of_table: Callable[[SourceTable], Trouble | None] | None = None
     of_request: Callable[[SourceTable, DeltaRequest], Iterator[Trouble]] | None = None

@@ -15,7 +15,7 @@ import ckpttool.laws.inputs.delta_errors as errors
 from ckpttool.connectors.delta import NEXT_VERSION, DeltaOffset
 from ckpttool.formats.delta_log import DeltaCommit, DeltaFile
 from ckpttool.formats.names import parse_long
-from ckpttool.laws.base import RESTORE
+from ckpttool.laws.base import RESTORE, answering
 from ckpttool.laws.inputs.base import DeltaLaw, DeltaRequest, SourceTable
 from ckpttool.laws.inputs.delta_errors import Raised, has_delta_4_4
 from ckpttool.laws.inputs.delta_schema import has_mapped_columns, reads_on
@@ -36,7 +36,7 @@ _ANEW = "start with a new checkpoint, and see to it that what was read already i
 def met(input: DeltaInput, scene: Scene) -> Iterator[Trouble]:
     """Nobody comes to what lies behind an obstacle. Of what comes after a batch that runs again it is told."""
     table = SourceTable(input, scene)
-    unusable = (law.of_table(table) for law in LAWS if law.of_table)
+    unusable = (law.of_table(table) for law in answering(LAWS, scene.unasked) if law.of_table)
     if first := next(filter(None, unusable), None):
         yield first
         return
@@ -75,21 +75,22 @@ def _requests(table: SourceTable) -> Iterator[DeltaRequest]:
 
 
 def _asked(table: SourceTable, asked: DeltaRequest) -> Iterator[Trouble]:
-    for trouble in (one for law in LAWS if law.of_request for one in law.of_request(table, asked)):
+    laws = tuple(answering(LAWS, table.scene.unasked))
+    for trouble in (one for law in laws if law.of_request for one in law.of_request(table, asked)):
         yield trouble
         if trouble.obstacle:
             return
     seen = _in_snapshot(table, asked)
     for commit, expected in _opened(table, asked):
         later = asked.end is None and seen > table.files_looked_through
-        answers = (law.of_version(table, asked, commit, expected) for law in LAWS if law.of_version)
+        answers = (law.of_version(table, asked, commit, expected) for law in laws if law.of_version)
         stopped = next(filter(None, answers), None)
         if stopped:
             yield replace(stopped, obstacle=None) if later else stopped
             if stopped.obstacle or stopped.finding.id == TRACKED.id:
                 return
         seen += len(table.files_of(asked, commit))
-    yield from (trouble for law in LAWS if law.of_end for trouble in law.of_end(table, asked))
+    yield from (trouble for law in laws if law.of_end for trouble in law.of_end(table, asked))
 
 
 def _opened(table: SourceTable, asked: DeltaRequest) -> Iterator[tuple[DeltaCommit, int]]:

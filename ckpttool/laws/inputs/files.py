@@ -11,7 +11,7 @@ from functools import partial
 
 from ckpttool.errors import Unavailable
 from ckpttool.formats import layout
-from ckpttool.laws.base import Law
+from ckpttool.laws.base import Law, reads
 from ckpttool.model import Finding
 from ckpttool.scene.iceberg import IcebergInput
 from ckpttool.scene.inputs import DeltaInput, FileInput, PathInput, TableInput, tables_among
@@ -73,7 +73,12 @@ def unread(scene: Scene) -> Doubt | None:
 
 _law = partial(Law, needs="inputs")
 LAWS = (
-    _law("source-file-deleted-before-replay", "input files of the batch that runs again are gone", look=_deleted),
+    _law(
+        "source-file-deleted-before-replay",
+        "input files of the batch that runs again are gone",
+        look=_deleted,
+        applies=reads("file"),
+    ),
     _law("source-not-looked-at", "input that was not looked for", look=unseen, severities=("warning", "info")),
     _law("source-unreachable", "a source could not be reached", check=unread, look=unseen, severities=("warning",)),
 )

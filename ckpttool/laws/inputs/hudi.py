@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from ckpttool.formats.hudi import LAYOUT_2
-from ckpttool.laws.base import FILE_NOT_FOUND, Law
+from ckpttool.laws.base import FILE_NOT_FOUND, Law, reads
 from ckpttool.laws.state_errors import NO_SUCH_ELEMENT
 from ckpttool.model import Finding, SparkError
 from ckpttool.scene.hudi import HudiInput
@@ -84,7 +84,7 @@ def _open(told: Finding) -> Trouble:
     return Trouble("batch", Doubt(told.message), told)
 
 
-_law = partial(Law, needs="inputs")
+_law = partial(Law, needs="inputs", applies=reads("hudi"))
 LAWS = (
     _law(_GONE, "the Hudi table that the query reads is gone", severities=("warning",)),
     _law(_ARCHIVED, "an instant that a Hudi source is asked for was archived", severities=("error", "warning")),

@@ -18,7 +18,7 @@ from ckpttool.connectors.iceberg import NO_SNAPSHOT, IcebergOffset
 from ckpttool.formats.envelope import ILLEGAL_STATE, NULL_POINTER
 from ckpttool.formats.iceberg import IcebergSnapshot
 from ckpttool.formats.names import parse_long
-from ckpttool.laws.base import FILE_NOT_FOUND, REQUIREMENT, Law
+from ckpttool.laws.base import FILE_NOT_FOUND, REQUIREMENT, Law, reads
 from ckpttool.model import Finding
 from ckpttool.releases import since
 from ckpttool.scene.iceberg import IcebergInput
@@ -384,7 +384,7 @@ def _path(way: Way) -> str:
     return lines[0].path if lines else "."
 
 
-_law = partial(Law, needs="inputs")
+_law = partial(Law, needs="inputs", applies=reads("iceberg"))
 LAWS = (
     _law(_NO_TABLE, "the Iceberg table that the query reads is gone"),
     _law(

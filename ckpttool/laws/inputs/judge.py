@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ckpttool.connectors.base import OffsetStep
 from ckpttool.laws import file_place
+from ckpttool.laws.base import answering
 from ckpttool.laws.inputs import delta, files, hudi, iceberg
 from ckpttool.model import Finding
 from ckpttool.scene.hudi import HudiInput
@@ -30,8 +31,9 @@ def count_rows(scene: Scene) -> dict[str, OffsetStep]:
 def judge_inputs(scene: Scene) -> tuple[Failure | Doubt | None, tuple[Finding, ...]]:
     # Two sources are asked one after the other within each phase.
     met = sorted((one for table in scene.inputs for one in _met(table, scene)), key=lambda one: PHASES.index(one.phase))
-    stops = [one.obstacle for one in met] + [law.check(scene) for law in LAWS if law.check]
-    looks = dict.fromkeys(law.look for law in LAWS if law.look)  # one may answer for several laws
+    laws = tuple(answering(LAWS, scene.unasked))
+    stops = [one.obstacle for one in met] + [law.check(scene) for law in laws if law.check]
+    looks = dict.fromkeys(law.look for law in laws if law.look)  # one may answer for several laws
     told = (*(one.finding for one in met), *(finding for look in looks for finding in look(scene)))
     return next((spoken for spoken in stops if spoken), None), told
 
@@ -39,6 +41,7 @@ def judge_inputs(scene: Scene) -> tuple[Failure | Doubt | None, tuple[Finding, .
 def _met(table: InputEvidence, scene: Scene) -> Iterable[Trouble]:
     if isinstance(table, DeltaInput) and not table.error:
         return delta.met(table, scene)
-    if isinstance(table, HudiInput) and not table.error:
+    if isinstance(table, HudiInput) and not table.error and any(answering(hudi.LAWS, scene.unasked)):
         return hudi.met(table, scene)
-    return iceberg.met(table, scene) if isinstance(table, IcebergInput) and not table.error else ()
+    can_answer = isinstance(table, IcebergInput) and not table.error and any(answering(iceberg.LAWS, scene.unasked))
+    return iceberg.met(table, scene) if isinstance(table, IcebergInput) and can_answer else ()

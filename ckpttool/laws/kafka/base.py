@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE
 from ckpttool.kafka.base import PartitionView, RefusedText, SourceView, TopicView, spell
-from ckpttool.laws.base import Law, around_a_task
+from ckpttool.laws.base import Law, around_a_task, reads
 from ckpttool.model import Finding, Severity, SparkError
 from ckpttool.releases import Release, since
 from ckpttool.scene.scene import Doubt, Failure, Phase, Scene, Trouble
@@ -29,8 +29,11 @@ from ckpttool.words import listed
 Part = tuple[TopicView, PartitionView]
 Raised = tuple[str, str | None, str]  # the class, the condition if it has one, the fixed part of the message
 
-law = partial(Law, needs="brokers", severities=("error", "warning"))
-only_stops = partial(Law, needs="brokers", severities=())  # what it stops for is told under another id
+_IS_READ = reads("kafka")
+law = partial(Law, needs="brokers", severities=("error", "warning"), applies=_IS_READ)
+only_stops = partial(
+    Law, needs="brokers", severities=(), applies=_IS_READ
+)  # what it stops for is told under another id
 
 # When something happens, of all sources: loading its options, making its stream of them, fetching for
 # Trigger.AvailableNow, asking, planning, reading, the batch after. What is not known comes behind what is certain.

@@ -12,7 +12,7 @@ from msgspec import Struct
 from ckpttool.kafka.base import SourceView
 from ckpttool.kafka.diff import KafkaEvidence, views_of
 from ckpttool.kafka.positions import refusals
-from ckpttool.laws.base import Law
+from ckpttool.laws.base import Law, answering
 from ckpttool.laws.kafka import brokers, options, partitions, ranges, realtime, starting, texts
 from ckpttool.laws.kafka.base import READ, sources_of
 from ckpttool.model import Finding
@@ -59,6 +59,7 @@ def judge_kafka(scene: Scene) -> KafkaVerdict:
     """A batch that its sinks have in their record already is not read by any task."""
     views = views_of(scene, scene.kafka or KafkaEvidence({}))
     sources = tuple(sources_of(views, scene, refusals(scene)))
-    told = [(law, one) for source in sources for law in LAWS if law.judge for one in law.judge(source)]
+    laws = [law for law in answering(LAWS, scene.unasked) if law.judge]
+    told = [(law, one) for source in sources for law in laws if law.judge for one in law.judge(source)]
     met = [(law, one) for law, one in told if one.step != READ or scene.asks_for_rows]
     return KafkaVerdict(views, tuple(sorted(met, key=lambda answer: answer[1].step)))

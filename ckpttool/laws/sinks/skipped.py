@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ckpttool.formats import layout
-from ckpttool.laws.base import ASSERTION, Law
+from ckpttool.laws.base import ASSERTION, Law, keeps_state
 from ckpttool.model import Finding, SparkError
 from ckpttool.releases import since
 from ckpttool.scene.scene import Failure, Scene
@@ -65,6 +65,7 @@ LAWS = (
         since=since.UNIQUE_IDS,
         symptom="every sink has the batch, and its commit cannot name the state of it",
         needs="sinks",
+        applies=keeps_state,
         next_step="take the batch out of the sinks, so that it is written with its state (`ckpt plan-recovery`)",
     ),
     Law(
@@ -72,5 +73,6 @@ LAWS = (
         "a batch function's sink has the batch, and Spark misses the state of it",
         look=fails_once,
         needs="sinks",
+        applies=keeps_state,
     ),
 )

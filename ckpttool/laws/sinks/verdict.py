@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from ckpttool.laws.base import Law
+from ckpttool.laws.base import Law, answering
 from ckpttool.laws.restart import GOES_ON, Restart
 from ckpttool.laws.sinks import file_log, history, record, skipped, skipping, writing
 from ckpttool.laws.sinks.base import SinkLaw, said
@@ -38,7 +38,7 @@ KEEP_NOTHING = {
 
 def first_at_sinks(scene: Scene) -> tuple[Law, Failure | Doubt] | None:
     """What a sink does to the batch, or to its commit."""
-    answers = ((law, law.check(scene)) for law in STOPPING if law.check)
+    answers = ((law, law.check(scene)) for law in answering(STOPPING, scene.unasked) if law.check)
     return next(((law, answer) for law, answer in answers if answer), None)
 
 
@@ -53,7 +53,7 @@ def judge_sinks(scene: Scene, restart: Restart) -> tuple[SinkVerdict, ...]:
         if stopped:
             verdict = replace(said(view, "unknown", why), horizon=horizon(view, scene.release, interval))
         else:
-            verdict = judge_sink(view, scene.release, interval)
+            verdict = judge_sink(view, scene.release, interval, scene.unasked)
         verdicts.append(_again_and_again(view, verdict) if fails_after else verdict)
     return tuple(verdicts)
 
@@ -65,12 +65,17 @@ def _again_and_again(view: SinkView, verdict: SinkVerdict) -> SinkVerdict:
     return replace(verdict, verdict="duplicated", why=why)
 
 
-def judge_sink(view: SinkView, release: Release = NEWEST, interval: int = DEFAULT_COMPACT_INTERVAL) -> SinkVerdict:
-    verdict = _settled(view) or _decided(view)
+def judge_sink(
+    view: SinkView,
+    release: Release = NEWEST,
+    interval: int = DEFAULT_COMPACT_INTERVAL,
+    unasked: frozenset[str] = frozenset(),
+) -> SinkVerdict:
+    verdict = _settled(view) or _decided(view, unasked)
     if view.sink.error:
         return verdict
     seen = horizon(view, release, interval)
-    looks = [law.of_others for law in LAWS if isinstance(law, SinkLaw) and law.of_others]
+    looks = [law.of_others for law in answering(LAWS, unasked) if isinstance(law, SinkLaw) and law.of_others]
     # Several laws may share one.
     others = (finding for look in dict.fromkeys(looks) for finding in look(view, verdict, seen))
     return replace(verdict, findings=(*view.sink.faults, *verdict.findings, *others), horizon=seen)
@@ -95,8 +100,10 @@ def _settled(view: SinkView) -> SinkVerdict | None:
     return said(view, "written", "the batch reads nothing")
 
 
-def _decided(view: SinkView) -> SinkVerdict:
+def _decided(view: SinkView, unasked: frozenset[str]) -> SinkVerdict:
     skips = view.skips(view.logs.batch_id)
     laws = (*record.UNREAD, *(skipping.LAWS if skips else writing.LAWS))
+    if left_out := sorted({law.id for law in laws if law.decides} & unasked):
+        return said(view, "unknown", f"{left_out[0]} could not be asked")
     spoken = (law.decides(view) for law in laws if law.decides)
     return next(filter(None, spoken), None) or (skipping.skipped if skips else writing.written)(view)

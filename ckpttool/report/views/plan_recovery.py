@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from ckpttool.diagnosis import KAFKA_NOT_ASKED, STATE_NOT_READ, Diagnosis
+from ckpttool.diagnosis import Diagnosis
 from ckpttool.errors import CkptError
 from ckpttool.formats import layout
 from ckpttool.laws.afterwards import Afterwards
+from ckpttool.laws.assumed import KAFKA_NOT_ASKED, STATE_NOT_READ
 from ckpttool.laws.restart import Restart, SourceRange
 from ckpttool.laws.sinks.horizon import spell_from
 from ckpttool.plan import Plan, SetAside, Step, WayOut

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ckpttool import Scene, Start, diagnose, gather_evidence, inspect_checkpoint, open_checkpoint, open_store
-from ckpttool.diagnosis import Diagnosis
+from ckpttool.diagnosis import Diagnosis, with_health
+from ckpttool.laws import book, health
+from ckpttool.laws.base import Law, behind
 from ckpttool.laws.book import every, stopping
+from ckpttool.model import Finding
 from ckpttool.releases import NEWEST, NEWEST_PATCHES, OLDEST
 from tests.builders import build
 from tests.samples.place import about, sample_names
@@ -69,6 +73,59 @@ def test_every_law_answers_whether_it_holds_or_not(tmp_path: Path) -> None:
     assert verdicts["commit-ahead-of-offset"] == "broken"
     assert verdicts["metadata-corrupt"] == "sound"
     assert verdicts["txn-expired"] == "not_looked_at"
+
+
+def test_what_the_query_has_nothing_of_does_not_apply(tmp_path: Path) -> None:
+    build(tmp_path, SOUND)
+    verdicts = {answer.law.id: answer.verdict for answer in diagnosed(tmp_path).answers}
+    assert (verdicts["delta-log-expired"], verdicts["state-file-missing"]) == ("not_applicable", "not_applicable")
+    assert verdicts["offset-aged-out"] == "not_looked_at"
+
+
+def test_what_is_inside_state_is_not_passed_where_nobody_looked_inside(sample: Callable[[str], Path]) -> None:
+    found = diagnosed(sample("4.2.0-windowed-agg-hdfs-sound") / "checkpoint")
+    verdicts = {answer.law.id: answer.verdict for answer in found.answers}
+    assert (verdicts["state-file-missing"], verdicts["state-file-corrupt"]) == ("sound", "not_looked_at")
+
+
+def fails(_: Scene) -> Iterator[Finding]:
+    told: dict[str, list[Finding]] = {}
+    return iter(told["a bug"])
+
+
+def test_what_no_restart_shows_is_told_where_somebody_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def old(scene: Scene) -> Iterator[Finding]:
+        yield Finding("old", "info", "offsets", str(scene.planned))
+
+    laws = (Law("old", "x", look=old), Law("long", "x", look=fails, profile="full"), Law("asked", "x", needs="brokers"))
+    monkeypatch.setattr(health, "LAWS", laws)
+    build(tmp_path, SOUND)
+    without = {answer.law.id: answer.verdict for answer in diagnosed(tmp_path).answers}
+    assert (without["old"], without["long"]) == ("not_looked_at", "not_looked_at")
+    found = with_health(diagnosed(tmp_path), "quick")
+    verdicts = {answer.law.id: answer.verdict for answer in found.answers}
+    assert (verdicts["old"], verdicts["long"], verdicts["asked"]) == ("broken", "not_looked_at", "not_looked_at")
+    assert [(one.id, one.message) for one in found.findings] == [("old", "3")]
+
+
+def test_a_law_that_fails_is_known_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    laws = (*book.TELLING, Law("bug", "x", look=fails))
+    monkeypatch.setattr(book, "TELLING", laws)
+    build(tmp_path, "k0-10 c | k10-20 c | lost c")
+    scene = Scene(gather_evidence(open_checkpoint(str(tmp_path))), Start(NEWEST))
+    with pytest.raises(KeyError) as caught:
+        diagnose(scene)
+    assert behind(caught.value, laws) == {"bug"}
+    found = diagnose(replace(scene, unasked=behind(caught.value, laws)))
+    assert "commit-ahead-of-offset" in {one.id for one in found.findings}
+    assert {one.law.id: one.verdict for one in found.answers}["bug"] == "doubt"
+
+
+def test_without_the_law_that_may_stop_it_the_restart_is_unknown(tmp_path: Path) -> None:
+    build(tmp_path, SOUND)
+    evidence = gather_evidence(open_checkpoint(str(tmp_path)))
+    found = diagnose(Scene(evidence, Start(NEWEST), unasked=frozenset({"previous-offset-missing"})))
+    assert (found.prediction.outcome, found.exit_code) == ("unknown", 3)
 
 
 def test_only_what_stops_this_restart_names_an_exception(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from ckpttool.api import Restarted, plan_restart
-from ckpttool.diagnosis import KAFKA_NOT_ASKED, NOT_ASKED, Diagnosis
+from ckpttool.diagnosis import Diagnosis
+from ckpttool.laws.assumed import KAFKA_NOT_ASKED, NOT_ASKED
 from tests.builders import build
 
 ENDPOINT = {

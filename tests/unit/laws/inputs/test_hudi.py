@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from ckpttool.api import Restarted, plan_restart
-from ckpttool.diagnosis import HUDI_FILES, HUDI_NOT_ASKED, Diagnosis
+from ckpttool.diagnosis import Diagnosis
+from ckpttool.laws.assumed import HUDI_FILES, HUDI_NOT_ASKED
 
 INSTANTS = ["20240501120000000", "20240501130000000", "20240501140000000"]
 

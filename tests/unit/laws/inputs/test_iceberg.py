@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ckpttool.diagnosis import ICEBERG_FILES
+from ckpttool.laws.assumed import ICEBERG_FILES
 from ckpttool.scene.scene import Trigger
 from tests.unit.laws.inputs.lake import Lake, offset, told
 
