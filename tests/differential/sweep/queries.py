@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -282,19 +283,34 @@ def append_rows(folder: Path, fail_in: list[Any] | None) -> Any:
 
 
 def run(spark: SparkSession, request: Json) -> Json:
+    place = place_of(spark, request)
+
+    def begin() -> Any:
+        made = writer(place, request["query"], *request["files"])
+        return None if request.get("only") == "input" else start(made, request["drive"])
+
+    return watched(place, request, begin)
+
+
+def place_of(spark: SparkSession, request: Json) -> Place:
+    """Of a session of its own."""
     spark = spark.newSession()
     for key, value in request.get("conf", {}).items():
         spark.conf.set(key, value)
-    place = Place(spark, Path(request["root"]), request["checkpoint"])
+    return Place(spark, Path(request["root"]), request["checkpoint"])
+
+
+def watched(place: Place, request: Json, begin: Callable[[], Any]) -> Json:
+    """What becomes of the query that `begin` starts; where it starts none, there is nothing to be told."""
+    spark = place.spark
     answer: Json = {"start": None, "error": None, "progress": [], "log": [], "timeout": False, "said": None}
     log = Path(request["log"])
     beginning = log.stat().st_size if log.exists() else 0
     CAUGHT.clear()
     try:
-        made = writer(place, request["query"], *request["files"])
-        if request.get("only") == "input":
+        query = begin()
+        if query is None:
             return answer
-        query = start(made, request["drive"])
         answer["timeout"] = not wait(query, request, place)
         failure = query._jsq.exception()
         if failure.isDefined():

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,9 @@ from pyspark.sql import functions as F
 
 from ckpttool.spark.describe import code_of
 from ckpttool.spark.planned import describe
-from ckpttool.spark.serve import causes, thrown_by_spark
-from tests.differential.sweep.queries import forget_state, short, told_by_log, wait
-from tests.samples.jobs import Place, progress_of, serve
+from ckpttool.spark.serve import thrown_by_spark
+from tests.differential.sweep.queries import CAUGHT, place_of, watched
+from tests.samples.jobs import Place, serve
 
 Json = dict[str, Any]
 TRIGGERS: dict[str, Json] = {
@@ -128,8 +127,6 @@ def with_variables(data: DataFrame, variables: list[Json]) -> DataFrame:
 
 # -- what is written ---------------------------------------------------------------------------------------------------
 
-CAUGHT: list[Any] = []  # what Spark threw inside foreachBatch, of which Spark itself only gets to see a text
-
 
 def append_rows(folder: Path) -> Callable[[DataFrame, int], None]:
     def write(batch: DataFrame, batch_id: int) -> None:
@@ -201,35 +198,16 @@ def writer(place: Place, asked: Json, frame: DataFrame) -> Any:
 
 
 def run(spark: SparkSession, request: Json) -> Json:
-    spark = spark.newSession()
-    for key, value in request["conf"].items():
-        spark.conf.set(key, value)
-    place, asked = Place(spark, Path(request["root"]), request["checkpoint"]), request["query"]
-    answer: Json = {"start": None, "error": None, "progress": [], "log": [], "timeout": False, "said": None}
-    log = Path(request["log"])
-    beginning = log.stat().st_size if log.exists() else 0
-    CAUGHT.clear()
-    try:
+    place, asked = place_of(spark, request), request["query"]
+    told: Json = {}
+
+    def begin() -> Any:
         frame = frame_of(place, asked)
         if request.get("pinned"):
-            answer["described"] = described(place, asked, frame, request["pinned"])
-        query = writer(place, asked, frame).start()
-        answer["timeout"] = not wait(query, request | {"drive": _ends_by(asked)}, place)
-        failure = query._jsq.exception()
-        if failure.isDefined():
-            answer["error"] = causes(spark, failure.get())
-            answer["error"] += causes(spark, CAUGHT[-1]) if CAUGHT else []
-        answer["progress"] = [short(one) for one in progress_of(query)]
-    except Exception as error:  # what start() throws
-        answer["start"] = causes(spark, thrown_by_spark(error))
-        answer["said"] = f"{type(error).__name__}: {error}"[:500]
-    finally:
-        for active in spark.streams.active:
-            with suppress(Exception):
-                active.stop()
-        forget_state(spark, True)
-    answer["log"] = told_by_log(log, beginning)
-    return answer
+            told["described"] = described(place, asked, frame, request["pinned"])
+        return writer(place, asked, frame).start()
+
+    return watched(place, request | {"drive": _ends_by(asked)}, begin) | told
 
 
 def described(place: Place, asked: Json, frame: DataFrame, pinned: list[str]) -> Json:
