@@ -78,15 +78,16 @@ class Checked(Struct, frozen=True):
 
     @property
     def left(self) -> Verdict:
-        """The verdict without the changes that are meant."""
+        """The verdict without the changes that are meant: what all go by who accept a query or not. Where nothing may
+        be assumed, what has to be is unknown."""
         found = tuple(change for change in self.changes if not self.is_accepted(change))
-        return replace(self, judged=replace(self.judged, found=found)).verdict
+        left = replace(self, judged=replace(self.judged, found=found)).verdict
+        return "unknown" if left == "accepted" and self.strict and self.judged.assumes else left
 
     @property
     def exit_code(self) -> int:
-        left = self.left
-        unknown = left == "unknown" or (self.strict and bool(self.judged.assumes))
-        own = exit_code(wrong=left in ("refused", "rows_differ"), unknown=unknown)
+        """What is wrong with the checkpoint itself counts as well."""
+        own = exit_code(wrong=self.left in ("refused", "rows_differ"), unknown=self.left == "unknown")
         theirs = self.diagnosis.exit_code if self.diagnosis else 0
         return min(own, theirs, key=_FIRST.index)
 
@@ -100,7 +101,7 @@ class Checked(Struct, frozen=True):
     def assert_accepted(self, accept: Sequence[str] = ()) -> None:
         """Raises ChangeRefused, unless what is left is accepted."""
         checked = replace(self, accept=(*self.accept, *accept))
-        if checked.left != "accepted" or (checked.strict and checked.judged.assumes):
+        if checked.left != "accepted":
             raise ChangeRefused(checked)
 
 

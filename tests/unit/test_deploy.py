@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ckpttool import gather_evidence, open_checkpoint
 from ckpttool.api import Restarted
-from ckpttool.deploy import check_change
+from ckpttool.deploy import ChangeRefused, check_change
 from ckpttool.laws.changes.planner import PlannerSays
 from ckpttool.query.from_checkpoint import query_of
 from tests.unit.laws.changes.queries import QUERY, but, counting, held, store, struct
@@ -42,7 +42,10 @@ def test_nobody_can_mean_what_spark_refuses() -> None:
 
 def test_what_is_assumed_counts_where_one_is_strict() -> None:
     assert check_change(held(), QUERY).exit_code == 0
-    assert check_change(held(), QUERY, strict=True).exit_code == 3
+    strict = check_change(held(), QUERY, strict=True)
+    assert (strict.verdict, strict.left, strict.exit_code) == ("accepted", "unknown", 3)
+    with pytest.raises(ChangeRefused):
+        strict.assert_accepted()
     assert check_change(held(), QUERY, QUERY, strict=True).exit_code == 0
 
 

@@ -97,6 +97,17 @@ def test_what_spark_would_refuse_is_not_started(described: Any, same: Query, mon
     assert guard(Writer()).check() is None
 
 
+def test_what_is_assumed_keeps_a_query_from_starting_only_where_one_is_strict(described: Any, same: Query) -> None:
+    same = replace(same, sink=QuerySink("parquet", "/out"), not_told=())
+    described(same)
+    checked = guard(Writer()).check()
+    assert checked
+    assert checked.judged.assumes
+    with pytest.raises(ChangeRefused, match="as far as the checkpoint tells"):
+        guard(Writer(), strict=True).start()
+    assert guard(Writer(), was=same, strict=True).start() == {}
+
+
 def test_a_client_of_spark_connect_is_guarded_alike(described: Any, same: Query) -> None:
     described(replace(same, operators=()))
     with pytest.raises(ChangeRefused, match="STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"):
