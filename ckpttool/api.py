@@ -173,13 +173,17 @@ def _plan(
 
 def start_of(evidence: Evidence, restarted: Restarted) -> tuple[Start, Choice]:
     """And how it came to the release. What was said counts before what a description of the query says."""
-    from ckpttool.query.started import options_of, trigger_of
+    from ckpttool.query.started import options_of, options_of_sources, trigger_of
 
     release, chosen = choose_release(evidence, restarted.release)
-    trigger, options, query = restarted.trigger, restarted.options, restarted.query
+    trigger, query = restarted.trigger, restarted.query
+    start = Start(release, trigger, restarted.conf, restarted.options, is_named=restarted.release is not None)
     if query is not None:
-        trigger, options = trigger or trigger_of(query), {**options_of(query), **options}
-    return Start(release, trigger, restarted.conf, options, is_named=restarted.release is not None), chosen
+        start = replace(start, trigger=trigger or trigger_of(query), options=options_of(query))
+        start = replace(start, of_sources=options_of_sources(query))
+        for key, value in restarted.options.items():
+            start = start.given(key, value)
+    return start, chosen
 
 
 def _reads_otherwise(before: Scene, after: Scene) -> bool:

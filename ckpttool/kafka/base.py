@@ -63,6 +63,10 @@ class SourcePosition(Struct, frozen=True):
     by_options: bool = False
 
     @property
+    def key(self) -> str:
+        return self.name or str(self.index)
+
+    @property
     def topics(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*(self.start or ()), *(self.end or ()))))
 
@@ -200,8 +204,8 @@ class TopicView(Struct, frozen=True):
 
 
 class SourceView(Struct, frozen=True):
-    """One source. `is_replay`: the next batch is one that runs again; `by_options`: it is the first, and its options
-    say where it begins. `assumes`: what was taken for granted.
+    """One source. `key`: what its own log is called. `is_replay`: the next batch is one that runs again; `by_options`:
+    it is the first, and its options say where it begins. `assumes`: what was taken for granted.
 
     `times_fault`: why no times were told, if they were asked for."""
 
@@ -216,6 +220,7 @@ class SourceView(Struct, frozen=True):
     by_options: bool = False
     isolation: Isolation = "read_uncommitted"
     times_fault: BrokerFault | None = None
+    key: str = ""
 
     def partitions(self) -> Iterator[tuple[TopicView, PartitionView]]:
         for topic in self.topics:

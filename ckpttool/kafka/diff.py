@@ -29,11 +29,11 @@ from ckpttool.kafka.positions import (
     STARTING_TIMES,
     beginning_by_options,
     is_subscribed,
-    meant_for,
     positions,
     subscription_of,
+    subscriptions,
 )
-from ckpttool.scene.scene import Scene, option
+from ckpttool.scene.scene import Scene, Start, option
 
 KnownIds = Mapping[tuple[int, str], str]  # source and topic → the id that it had
 
@@ -50,17 +50,17 @@ class KafkaEvidence(Struct, frozen=True):
 
 def views_of(scene: Scene, kafka: KafkaEvidence) -> tuple[SourceView, ...]:
     """Each Kafka source of the query as the checkpoint has it now, beside what its brokers said."""
-    sources, given = positions(scene), subscription_of(scene.start.options)
+    sources = positions(scene)
     return tuple(
-        _compare(_begun(one, scene, kafka, given), kafka, meant_for(one, given, several=len(sources) > 1))
-        for one in sources
+        _compare(_begun(one, scene.start.of(one.key), kafka), kafka, meant)
+        for one, meant in subscriptions(sources, scene.start)
     )
 
 
-def _begun(position: SourcePosition, scene: Scene, kafka: KafkaEvidence, given: Subscription) -> SourcePosition:
+def _begun(position: SourcePosition, start: Start, kafka: KafkaEvidence) -> SourcePosition:
     """A source that has not written down where it begins works that out of its options, at the broker. Those are known
     if it is known what it subscribes to."""
-    answer = kafka.answers.get(position.index, BrokerAnswer(""))
+    answer, given = kafka.answers.get(position.index, BrokerAnswer("")), subscription_of(start.options)
     if position.start is not None or not given.is_given:
         return position
     position = replace(position, by_options=True)
@@ -68,7 +68,7 @@ def _begun(position: SourcePosition, scene: Scene, kafka: KafkaEvidence, given: 
         return replace(position, start={})  # it reads nothing, wherever that begins
     if answer.fault is not None:
         return position
-    options = scene.start.options
+    options = start.options
     if position.index not in kafka.answers:
         timed = any(option(options, name) is not None for name in STARTING_TIMES)
         from_earliest = not timed and (option(options, "startingOffsets") or "").strip().lower() == "earliest"
@@ -98,6 +98,7 @@ def _compare(position: SourcePosition, kafka: KafkaEvidence, wanted: Subscriptio
         has_start=position.start is not None,
         by_options=position.by_options,
         isolation=answer.isolation,
+        key=position.key,
     )
 
 

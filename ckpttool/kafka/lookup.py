@@ -13,7 +13,7 @@ from ckpttool.kafka.client import Connection, ask, first_bytes
 from ckpttool.kafka.diff import KafkaEvidence, KnownIds
 from ckpttool.kafka.positions import positions, questions
 from ckpttool.kafka.settings import Settings, translate
-from ckpttool.scene.scene import Scene
+from ckpttool.scene.scene import Scene, Start
 
 if TYPE_CHECKING:
     from ckpttool.kafka.moments import Samples, Spot, TimesAnswer
@@ -44,9 +44,8 @@ def look_at_kafka(
     """What the brokers have of what the checkpoint names. Never raises: see the faults in the values.
 
     `only`: of one source; `since_ms`: the first records from then on, in place of those younger than the batch."""
-    options = scene.start.options
-    settings = load_settings(brokers, options)
-    asked = questions(positions(scene), _with_isolation(options, settings), brokers.renamed)
+    settings = load_settings(brokers, scene.start.options)
+    asked = questions(positions(scene), _with_isolation(scene.start, settings), brokers.renamed)
     asked = tuple(question for question in asked if only in (None, question.index))
     if since_ms is not None:
         asked = tuple(replace(question, newer_than_ms=since_ms) for question in asked)
@@ -114,7 +113,7 @@ def load_settings(brokers: Brokers, options: Mapping[str, str]) -> Settings | Br
     return translate(options, brokers.file, brokers.direct, first_bytes)
 
 
-def _with_isolation(options: Mapping[str, str], settings: Settings | BrokerFault) -> dict[str, str]:
+def _with_isolation(start: Start, settings: Settings | BrokerFault) -> Start:
     """Wherever it was given, it is the query's."""
     given = None if isinstance(settings, BrokerFault) else settings.config.get("isolation.level")
-    return dict(options) | ({"kafka.isolation.level": given} if given else {})
+    return start.given("kafka.isolation.level", given) if given else start

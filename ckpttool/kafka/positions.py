@@ -26,7 +26,7 @@ from ckpttool.kafka.base import (
 )
 from ckpttool.releases import since
 from ckpttool.scene.batches import Batch, SourceProgress, beside
-from ckpttool.scene.scene import Scene, option
+from ckpttool.scene.scene import Scene, Start, option
 
 _SENTINELS = {"earliest": EARLIEST, "latest": LATEST}
 STARTING_TIMES = ("startingTimestamp", "startingOffsetsByTimestamp")
@@ -254,13 +254,17 @@ def isolation_of(options: Mapping[str, str]) -> Isolation:
     return "read_committed" if given == "read_committed" else "read_uncommitted"
 
 
-def questions(
-    sources: Sequence[SourcePosition], options: Mapping[str, str], renamed: Mapping[str, str]
-) -> tuple[Question, ...]:
+def subscriptions(sources: Sequence[SourcePosition], start: Start) -> list[tuple[SourcePosition, Subscription]]:
+    """What each subscribes to: what it was given itself, and of what all were given what is its own."""
+    several = len(sources) > 1 and start.subscribes
+    return [(one, meant_for(one, subscription_of(start.of(one.key).options), several=several)) for one in sources]
+
+
+def questions(sources: Sequence[SourcePosition], start: Start, renamed: Mapping[str, str]) -> tuple[Question, ...]:
     """What to ask for each source. `renamed`: topics that the broker has under another name."""
-    given = subscription_of(options)
     return tuple(
-        _question(source, meant_for(source, given, several=len(sources) > 1), options, renamed) for source in sources
+        _question(source, meant, start.of(source.key).options, renamed)
+        for source, meant in subscriptions(sources, start)
     )
 
 

@@ -29,8 +29,8 @@ def _sources(scene: Scene) -> Iterator[tuple[SourceProgress, KinesisOffset]]:
             yield source, source.offset
 
 
-def _keeps_them_here(scene: Scene) -> bool:
-    return (scene.start.option(_COMMITTER) or "HDFS").strip().upper() == "HDFS"
+def _keeps_them_here(scene: Scene, source: SourceProgress) -> bool:
+    return (scene.start.of(source.key).option(_COMMITTER) or "HDFS").strip().upper() == "HDFS"
 
 
 def _lost(scene: Scene) -> Failure | Doubt | None:
@@ -38,7 +38,9 @@ def _lost(scene: Scene) -> Failure | Doubt | None:
 
 
 def _stopped(scene: Scene) -> Failure | Doubt | None:
-    for source, offset in _sources(scene) if _keeps_them_here(scene) else ():
+    for source, offset in _sources(scene):
+        if not _keeps_them_here(scene, source):
+            continue
         log = log_of(scene, source)
         commits = log.shard_commits if log else None
         if commits is None:

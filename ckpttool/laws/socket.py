@@ -51,9 +51,8 @@ def _stopped(scene: Scene) -> Failure | None:
 
 
 def _other_partitions(scene: Scene) -> Failure | None:
-    given = parse_long(scene.start.option("numPartitions") or "")
     for source in _sources(scene):
-        offset = source.offset
+        given, offset = parse_long(scene.start.of(source.key).option("numPartitions") or ""), source.offset
         if given is None or not isinstance(offset, SocketContinuousOffset) or len(offset.rows) == given:
             continue
         message = f"The previous run contained {len(offset.rows)} partitions, but {given} partitions are currently"

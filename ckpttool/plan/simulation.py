@@ -90,8 +90,7 @@ def _under(start: Start, step: Conf) -> Start:
     """The session's settings have long names; the others are options of the writer, or of the sources."""
     if step.k.startswith("spark."):
         return replace(start, conf={**start.conf, step.k: step.v})
-    others = {key: value for key, value in start.options.items() if key.lower() != step.k.lower()}
-    return replace(start, options={**others, step.k: step.v})
+    return start.given(step.k, step.v)
 
 
 def _without(checkpoint: Checkpoint, paths: Collection[str]) -> Checkpoint:

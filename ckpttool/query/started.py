@@ -39,6 +39,16 @@ def options_of(query: Query) -> dict[str, str]:
     return {key: value for key, value in options.items() if value != _HIDDEN and key.lower() not in PLACES}
 
 
+def options_of_sources(query: Query) -> dict[str, dict[str, str]]:
+    """Of each source all its own, but for what names a place. Its key is its number, or the name that it was given."""
+    return {
+        source.name or str(source.index): {
+            key: value for key, value in source.options.items() if value != _HIDDEN and key.lower() not in PLACES
+        }
+        for source in query.sources
+    }
+
+
 def given_to_source(query: Query, index: int, key: str, value: str) -> Query:
     """With an option of one of its sources as somebody wants it."""
     source = query.sources[index]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ckpttool.connectors.kafka import has_beginning
 from ckpttool.formats import layout
@@ -72,13 +73,15 @@ _OF_MANY = ("integer", "python", "unknown")  # what sources of several kinds wri
 class Start(Struct, frozen=True):
     """Under what the query is started again; what is not given is assumed to be as it was, or Spark's default.
 
-    `is_named`: whether somebody said which release of Apache Spark it is."""
+    `options`: of the query as a whole, of which a source may have other ones. `of_sources`: by their keys, all that
+    those are given which somebody described. `is_named`: whether somebody said which release of Apache Spark it is."""
 
     release: Release
     trigger: Trigger | None = None
     conf: Mapping[str, str] = {}
     options: Mapping[str, str] = {}
     is_named: bool = False
+    of_sources: Mapping[str, Mapping[str, str]] = {}
 
     @property
     def async_progress(self) -> bool | None:
@@ -111,6 +114,20 @@ class Start(Struct, frozen=True):
 
     def option(self, name: str) -> str | None:
         return option(self.options, name)
+
+    def of(self, source: str) -> Start:
+        """As one of its sources is started, named by its key. One that nobody described has what all are given."""
+        own = self.of_sources.get(source)
+        return self if own is None else replace(self, options=own)
+
+    def given(self, key: str, value: str) -> Start:
+        """With an option that the query and all of its sources are given."""
+        of_sources = {source: _with(options, key, value) for source, options in self.of_sources.items()}
+        return replace(self, options=_with(self.options, key, value), of_sources=of_sources)
+
+
+def _with(options: Mapping[str, str], key: str, value: str) -> dict[str, str]:
+    return {name: old for name, old in options.items() if name.lower() != key.lower()} | {key: value}
 
 
 def option(options: Mapping[str, str], name: str) -> str | None:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.spark
 
 
 def look(cluster: Topics, scene: Any, known: dict[tuple[int, str], str] | None = None) -> list[SourceView]:
-    asked = questions(positions(scene), scene.start.options, {})
+    asked = questions(positions(scene), scene.start, {})
     answers = {question.index: ask(cluster.connection, question) for question in asked}
     return list(views_of(scene, KafkaEvidence(answers, known_ids=known or {})))
 

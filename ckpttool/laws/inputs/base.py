@@ -61,7 +61,7 @@ class SourceTable(Struct, frozen=True):
         return told[-1] if told else self.input.metadata_before if changed else self.input.metadata
 
     def option(self, name: str) -> str | None:
-        return self.scene.start.option(name)
+        return self.scene.start.of(self.input.range.source).option(name)
 
     def is_on(self, *names: str, default: bool = False) -> bool:
         return any((self.option(name) or str(default)).strip().lower() == "true" for name in names)

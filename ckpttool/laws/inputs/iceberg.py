@@ -22,7 +22,7 @@ from ckpttool.laws.base import FILE_NOT_FOUND, REQUIREMENT, Law, reads
 from ckpttool.model import Finding
 from ckpttool.releases import since
 from ckpttool.scene.iceberg import IcebergInput
-from ckpttool.scene.scene import Doubt, Failure, Phase, Scene, Trouble
+from ckpttool.scene.scene import Doubt, Failure, Phase, Scene, Start, Trouble
 
 _GONE, _CHANGED, _ASIDE = "iceberg-snapshot-gone", "iceberg-source-updates", "iceberg-snapshot-not-ancestor"
 _DATA = "iceberg-source-data-gone"
@@ -233,16 +233,20 @@ class Way(Struct, frozen=True, dict=True):
     # -- the options ---------------------------------------------------------------------------------------------------
 
     @property
+    def start(self) -> Start:
+        return self.scene.start.of(self.input.stand.source)
+
+    @property
     def since_ms(self) -> int:
-        given = parse_long(self.scene.start.option("stream-from-timestamp") or "")
+        given = parse_long(self.start.option("stream-from-timestamp") or "")
         return _FOREVER if given is None else given
 
     def most(self, of: str) -> float:
-        given = parse_long(self.scene.start.option(f"streaming-max-{of}-per-micro-batch") or "")
-        return float("inf") if given is None or self.scene.start.trigger == "once" else given
+        given = parse_long(self.start.option(f"streaming-max-{of}-per-micro-batch") or "")
+        return float("inf") if given is None or self.start.trigger == "once" else given
 
     def _is_on(self, option: str) -> bool:
-        return (self.scene.start.option(option) or "").strip().lower() == "true"
+        return (self.start.option(option) or "").strip().lower() == "true"
 
 
 class BatchLimit:

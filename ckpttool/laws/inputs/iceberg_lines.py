@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 from ckpttool.connectors.iceberg import KIND, REFUSED, deserialize
 from ckpttool.errors import MalformedFile
@@ -13,7 +14,7 @@ from ckpttool.laws.base import RESTORE, UNREAD, Law
 from ckpttool.model import Finding
 from ckpttool.releases import since
 from ckpttool.scene.iceberg import Line, reads_iceberg, stands
-from ckpttool.scene.scene import Doubt, Failure, Phase, Scene
+from ckpttool.scene.scene import Doubt, Failure, Phase, Scene, Start
 
 _BEGINNING = "iceberg-beginning-refused"
 _ANEW = "restore the file, or remove it: the source then takes the oldest snapshot of the table for its beginning"
@@ -31,21 +32,28 @@ def _beginning_refused(scene: Scene) -> Failure | Doubt | None:
     return None
 
 
+def _starts(scene: Scene) -> list[Start]:
+    """Under what each source is started; before the checkpoint tells of any, all that is given may be meant for one."""
+    each = [scene.start.of(stand.source) for stand in stands(scene)]
+    return each or ([scene.start] if reads_iceberg(scene) else [])
+
+
 def _option_refused(scene: Scene) -> Failure | None:
     """Numbers are parsed when the source is made."""
-    for option in _NUMBERS:
-        given = scene.start.option(option)
+    for start, option in product(_starts(scene), _NUMBERS):
+        given = start.option(option)
         number = None if given is None else parse_long(given)
         is_long = number is not None and (option == _SINCE or abs(number) <= INT_MAX)
-        if given is not None and not is_long and reads_iceberg(scene):
+        if given is not None and not is_long:
             why = f"{option}={given} is no number that the source takes"
             return Failure("init", "java.lang.NumberFormatException", None, "For input string", why)
     return None
 
 
 def _time_travel(scene: Scene) -> Failure | None:
-    given = next((one for one in _TIME_TRAVEL if scene.start.option(one) is not None), None)
-    if given is None or not reads_iceberg(scene):
+    told = product(_starts(scene), _TIME_TRAVEL)
+    given = next((option for start, option in told if start.option(option) is not None), None)
+    if given is None:
         return None
     why = f"{given} reads a table as of then, which is no stream"
     return Failure("start", REFUSED.class_name, None, "Time travel option", why)

@@ -23,7 +23,7 @@ from ckpttool.kafka.base import PartitionView, RefusedText, SourceView, TopicVie
 from ckpttool.laws.base import Law, around_a_task, reads
 from ckpttool.model import Finding, Severity, SparkError
 from ckpttool.releases import Release, since
-from ckpttool.scene.scene import Doubt, Failure, Phase, Scene, Trouble
+from ckpttool.scene.scene import Doubt, Failure, Phase, Scene, Start, Trouble
 from ckpttool.words import listed
 
 Part = tuple[TopicView, PartitionView]
@@ -51,8 +51,12 @@ class Source(Struct, frozen=True, dict=True):
     refused: RefusedText | None = None
 
     @property
+    def start(self) -> Start:
+        return self.scene.start.of(self.view.key)
+
+    @property
     def fails_on_loss(self) -> bool:
-        return (self.scene.start.option("failOnDataLoss") or "true").strip().lower() == "true"
+        return (self.start.option("failOnDataLoss") or "true").strip().lower() == "true"
 
     @property
     def is_asked(self) -> bool:

@@ -32,10 +32,10 @@ def _refused(source: Source) -> Iterator[Trouble]:
     if source.after:
         return
     for check in (_endings, _strategy, _numbers, _client, _bounds, _headers):
-        if raised := check(source.scene.start):
+        if raised := check(source.start):
             yield _told(source, LOAD, raised)
             return
-    if raised := _made(source.scene.start):
+    if raised := _made(source.start):
         yield _told(source, MAKE, raised)
 
 

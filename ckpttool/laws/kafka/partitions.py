@@ -99,7 +99,7 @@ def _deleted(source: Source) -> Iterator[Trouble]:
         why += "; passed over, and if they come back they are read from their earliest record"
     if lacking:
         # Real-time mode has its own check, which does not look at the group.
-        grouped = source.scene.start.option("kafka.group.id") is not None and not source.scene.is_realtime
+        grouped = source.start.option("kafka.group.id") is not None and not source.scene.is_realtime
         condition = "PARTITIONS_DELETED_AND_GROUP_ID_CONFIG_PRESENT" if grouped else "PARTITIONS_DELETED"
         raised = loss(source.scene.release, condition, "have been deleted.", "are gone.")
         step = "if that was meant, take the partitions out of the newest committed offsets file; else bring them back"

@@ -97,7 +97,7 @@ def _aged_out(source: Source) -> Iterator[Trouble]:
     aged = where(told, lambda part: start_of(part) < (part.earliest or 0))
     if not aged or source.scene.is_realtime:
         return
-    about, fails, start = "offset-aged-out", source.fails_on_loss, source.scene.start
+    about, fails, start = "offset-aged-out", source.fails_on_loss, source.start
     behind = ((part.earliest or 0) - start_of(part) if source.after else part.lost or 0 for _, part in aged)
     verb = "are gone" if fails else "are gone and passed over"
     batch = "the batch that runs again" if source.view.is_replay else "the next batch"

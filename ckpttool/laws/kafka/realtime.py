@@ -26,7 +26,7 @@ _OUT_OF_RANGE: Raised = ("org.apache.kafka.clients.consumer.OffsetOutOfRangeExce
 
 
 def _unfit(source: Source) -> Iterator[Trouble]:
-    start = source.scene.start
+    start = source.start
     found = next((name for name in _UNFIT if start.option(name) is not None), None)
     if source.scene.is_realtime and found:
         message = f"{_UNFIT[found]} is not compatible with real time mode"

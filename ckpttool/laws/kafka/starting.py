@@ -80,7 +80,7 @@ def _topic_unknown(source: Source) -> Iterator[Trouble]:
 def _never_asks(source: Source) -> Iterator[Trouble]:
     """KafkaOffsetReader.withRetries counts attempts from one, and holds that one of them failed. A batch that runs
     again asks as seldom as it does for topics."""
-    given = parse_long(source.scene.start.option("fetchOffset.numRetries") or "")
+    given = parse_long(source.start.option("fetchOffset.numRetries") or "")
     if given is None or given > 0 or source.after:
         return
     about, next_step = "kafka-option-refused", "give 1 or more, or leave the option out"
@@ -94,7 +94,7 @@ def _never_asks(source: Source) -> Iterator[Trouble]:
 
 def _begins(source: Source) -> Iterator[Trouble]:
     """A source that has not kept where it begins works that out of its options, for all partitions that it reads."""
-    start = source.scene.start
+    start = source.start
     time, named = starting_time(start.options), starting_offsets(start.options)
     named = time if isinstance(time, Mapping) else named
     if not source.view.by_options or source.after or source.unknown_topics:

@@ -52,7 +52,9 @@ _SCHEMAS_READ = 2  # the one that is read by, and the one before
 
 def load_tables(scene: Scene, url: str, doors: Doors) -> Iterator[DeltaInput]:
     """An option holds for all sources; if the table is that of one of them, it is not meant for the others."""
-    loaded = [_load(one, url, doors, scene.start, is_replay=scene.is_replay) for one in delta_ranges(scene)]
+    loaded = [
+        _load(one, url, doors, scene.start.of(one.source), is_replay=scene.is_replay) for one in delta_ranges(scene)
+    ]
     yield from [one for one in loaded if one.metadata and one.metadata.table_id == one.range.end.table_id] or loaded
 
 

@@ -185,7 +185,7 @@ def sound_topics(scene: Scene) -> dict[int, BrokerAnswer]:
     """Of each source: from 0 up to the highest offset that its line, the one before or `startingOffsets` names."""
     options, answers = scene.start.options, {}
     assigned = subscription_of(options).assigned or {}
-    for position, question in zip(positions(scene), questions(positions(scene), options, {}), strict=True):
+    for position, question in zip(positions(scene), questions(positions(scene), scene.start, {}), strict=True):
         named = [one for one in (position.start, position.end, starting_offsets(options)) if one]
         topics = {}
         for topic in {*question.topics, *(topic for one in named for topic in one)}:
@@ -237,7 +237,7 @@ def topics_of(cases: Iterable[dict[str, Any]]) -> dict[str, TopicAnswer]:
 def answers_to(scene: Scene, recorded: Any, topics: Mapping[str, TopicAnswer]) -> dict[int, BrokerAnswer]:
     """What was recorded, and of the other topics that the command asks for what the broker said in other cases."""
     kept = convert(recorded, dict[int, BrokerAnswer], strict=False)
-    for question in questions(positions(scene), scene.start.options, {}):
+    for question in questions(positions(scene), scene.start, {}):
         by_pattern = Subscription(pattern=question.pattern or "$^")
         asked = {
             name: one for name, one in topics.items() if name in question.topics or is_subscribed(by_pattern, name)

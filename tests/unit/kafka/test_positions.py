@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from ckpttool.kafka.positions import positions, questions
+from ckpttool.releases import NEWEST
+from ckpttool.scene.scene import Start
 from tests.unit.kafka.scenes import MINUTE, T0, broker, look, query, statuses
 
 START = {"t": {0: 100}}
@@ -12,12 +16,24 @@ START = {"t": {0: 100}}
 
 def test_of_several_sources_each_keeps_of_an_option_what_is_its_own() -> None:
     scene = query([{"t": {0: 1}, "t2": {0: 1}}, {"u": {0: 2}}], subscribe="t,new")
-    asked = questions(positions(scene), scene.start.options, {})
+    asked = questions(positions(scene), scene.start, {})
     assert [question.topics for question in asked] == [("t", "t2"), ("u",)]
     views = look(scene, broker({"t": {0: (0, 1)}, "t2": {0: (0, 1)}, "u": {0: (0, 2)}}))
     assert statuses(views) == {"t-0": "ok", "t2-0": "gone", "u-0": "ok"}
     by_pattern = positions(query([{"t": {0: 1}}, {"u": {0: 2}}]))
-    assert [one.pattern for one in questions(by_pattern, {"subscribePattern": "t.*"}, {})] == ["t.*", None]
+    one_pattern = Start(NEWEST, options={"subscribePattern": "t.*"})
+    assert [one.pattern for one in questions(by_pattern, one_pattern, {})] == ["t.*", None]
+
+
+def test_what_a_source_is_given_itself_is_what_it_subscribes_to() -> None:
+    scene = query([{"t": {0: 1}}, {"u": {0: 2}}])
+    start = replace(scene.start, of_sources={"0": {"subscribe": "t,new"}, "1": {"subscribePattern": "u.*"}})
+    assert [(one.topics, one.pattern) for one in questions(positions(scene), start, {})] == [
+        (("t", "new"), None),
+        (("u",), "u.*"),
+    ]
+    alike = questions(positions(scene), start.given("kafka.isolation.level", "read_committed"), {})
+    assert {one.isolation for one in alike} == {"read_committed"}
 
 
 def test_where_a_new_batch_begins() -> None:
@@ -49,7 +65,7 @@ def test_sources_keep_their_indexes() -> None:
 def test_what_is_asked() -> None:
     spelled: dict[str, Any] = {"Kafka.Isolation.Level": "READ_COMMITTED"}
     scene = query(START, subscribe="t,new", KAFKA_isolation_level="x", **spelled)
-    [asked] = questions(positions(scene), scene.start.options, {"t": "t2"})
+    [asked] = questions(positions(scene), scene.start, {"t": "t2"})
     assert (asked.topics, asked.newer_than_ms, asked.isolation) == (("t2", "t", "new"), T0, "read_committed")
-    [plain] = questions(positions(query(START)), {}, {})
+    [plain] = questions(positions(query(START)), Start(NEWEST), {})
     assert (plain.topics, plain.pattern, plain.isolation) == (("t",), None, "read_uncommitted")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ckpttool.query.model import DescribedSource, QuerySink, QueryTrigger
-from ckpttool.query.started import given_to_source, options_of, trigger_of
+from ckpttool.query.started import given_to_source, options_of, options_of_sources, trigger_of
 from tests.unit.laws.changes.queries import QUERY
 
 KAFKA = DescribedSource(0, None, "kafka", options={"subscribe": "a", "failOnDataLoss": "false"})
@@ -42,3 +42,9 @@ def test_what_one_source_is_given_takes_the_place_of_its_own() -> None:
     first, second = given_to_source(two, 1, "FAILONDATALOSS", "true").sources
     assert first == KAFKA
     assert second.options == {"subscribe": "a", "FAILONDATALOSS": "true"}
+
+
+def test_of_each_source_all_counts_that_it_has_itself() -> None:
+    other = replace(KAFKA, index=1, name="right", options={"subscribe": "b", "kafka.ssl.key": "***", "path": "/etc"})
+    found = options_of_sources(replace(QUERY, sources=(KAFKA, other)))
+    assert found == {"0": KAFKA.options, "right": {"subscribe": "b"}}

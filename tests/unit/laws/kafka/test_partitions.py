@@ -48,6 +48,17 @@ def test_partitions_that_are_gone(options: dict[str, Any], condition: str) -> No
     assert (obstacle.class_name, obstacle.condition) == (NAMED, condition)
 
 
+def test_what_one_source_is_given_does_not_pass_over_the_loss_of_another() -> None:
+    scene = query([{"t": {0: 1, 1: 1}}, {"u": {0: 1, 1: 1}}])
+    passes = {"subscribe": "t", "failOnDataLoss": "false"}
+    scene = replace(scene, start=replace(scene.start, of_sources={"0": passes, "1": {"subscribe": "u"}}))
+    whole, part = {0: (0, 1), 1: (0, 1)}, {0: (0, 1)}
+    assert judge(scene, broker({"t": part, "u": whole}))[0] is None
+    lost, _ = judge(scene, broker({"t": whole, "u": part}))
+    assert isinstance(lost, Failure)
+    assert "u-1" in lost.why
+
+
 def test_a_topic_that_is_no_longer_read() -> None:
     there = broker({"t": {0: (0, 100)}, "u": {0: (0, 9)}})
     scene = query({"t": {0: 100}, "u": {0: 9}}, subscribe="t")
