@@ -4,14 +4,40 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import apply, crash, growth, kafka, moves, rehearse, start, state, state_hostile, state_rows, storage
+from benchmarks import (
+    apply,
+    changes,
+    crash,
+    growth,
+    kafka,
+    moves,
+    rehearse,
+    start,
+    state,
+    state_hostile,
+    state_rows,
+    storage,
+)
 from benchmarks.measure import load
 
 
 def run() -> int:
     print(load())
     missed = 0
-    for measurement in (start, growth, state, state_rows, state_hostile, storage, moves, kafka, apply, crash, rehearse):
+    for measurement in (
+        start,
+        changes,
+        growth,
+        state,
+        state_rows,
+        state_hostile,
+        storage,
+        moves,
+        kafka,
+        apply,
+        crash,
+        rehearse,
+    ):
         for gate in measurement.measure():
             print(gate, flush=True)
             missed += not gate.holds

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -137,7 +137,7 @@ def check_change(
     new, before = _query(query, url), None if was is None else _query(was, url)
     given = replace(restarted or Restarted(), query=new, was=before)
     meant = {"accept": tuple(accept), "strict": strict, "typed": given.options}
-    if isinstance(checkpoint, Query) or (isinstance(checkpoint, str) and Path(split_pick(checkpoint)[0]).is_file()):
+    if isinstance(checkpoint, Query) or (isinstance(checkpoint, str) and os.path.isfile(split_pick(checkpoint)[0])):
         held = _query(checkpoint, new.checkpoint or "")
         return Checked(judge_changes(Deploy(new, held, given.release or NEWEST, before)), **meant)  # type: ignore[arg-type]
     plan = None
@@ -159,7 +159,7 @@ def _query(described: Query | str, checkpoint: str) -> Query:
     if isinstance(described, Query):
         return described
     place, pick = split_pick(described)
-    with Path(place).open("rb") as file:
+    with open(place, "rb") as file:
         body = file.read(PIECE_BYTES + 1)
     if len(body) > PIECE_BYTES:
         raise Refused(f"{place} is larger than {PIECE_BYTES:,} bytes: it is no description")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -66,12 +65,13 @@ def describe(sources: tuple[str, ...], output: Output, storage: dict[str, str], 
 
 def describe_given(place: str, storage: dict[str, str], given: dict[str, Any]) -> Description:
     """By what it is: a file holds a text or a job, anything else is a checkpoint."""
-    from ckpttool.query.job import is_function
     from ckpttool.query.texts import describe_text
 
     body = _file(place)
     if body is not None:
         return describe_text(body, place) or _job(place, given)
+    from ckpttool.query.job import is_function  # a saved description is read without all that starts a process
+
     return _job(place, given) if is_function(place) else _checkpoint(place, storage)
 
 
@@ -110,6 +110,8 @@ def _checkpoint(place: str, storage: dict[str, str]) -> Description:
 
 
 def _job(place: str, given: dict[str, Any]) -> Description:
+    from pathlib import Path
+
     from ckpttool.errors import Refused
     from ckpttool.query.job import describe_function, describe_job, is_function
 
