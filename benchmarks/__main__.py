@@ -20,24 +20,26 @@ from benchmarks import (
 )
 from benchmarks.measure import load
 
+MEASURED = (
+    start,
+    changes,
+    growth,
+    state,
+    state_rows,
+    state_hostile,
+    storage,
+    moves,
+    kafka,
+    apply,
+    crash,
+    rehearse,
+)
+
 
 def run() -> int:
     print(load())
     missed = 0
-    for measurement in (
-        start,
-        changes,
-        growth,
-        state,
-        state_rows,
-        state_hostile,
-        storage,
-        moves,
-        kafka,
-        apply,
-        crash,
-        rehearse,
-    ):
+    for measurement in MEASURED:
         for gate in measurement.measure():
             print(gate, flush=True)
             missed += not gate.holds
