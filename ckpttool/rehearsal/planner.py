@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from ckpttool.errors import Refused
 from ckpttool.formats import layout
 from ckpttool.harness.scratch import Scratch
-from ckpttool.harness.session import Answer
-from ckpttool.laws.changes.planner import PlannerSays, is_of_planning
+from ckpttool.laws.changes.planner import PlannerSays, says
 from ckpttool.laws.given import FORCED
 from ckpttool.query.job import JobSettings
 from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
@@ -47,14 +46,4 @@ def ask_planner(
                 step = "name a Python with a later one: --python EXE"
                 raise Refused(f"Spark {spell_release(release)} plans without a look at the checkpoint's state", step)
             asked = {**FORCED, **conf, **pinned} if newest else dict(conf)
-            return _told(spark.plan(clone, scene.next_id, asked))
-
-
-def _told(answer: Answer) -> PlannerSays:
-    said = answer["said"]
-    if said is None:
-        return PlannerSays("accepted")
-    message = (said["message"] or "").strip().partition("\n")[0]
-    return PlannerSays(
-        "refused" if is_of_planning(said["condition"]) else "unknown", said["class"], said["condition"], message
-    )
+            return says(spark.plan(clone, scene.next_id, asked)["said"])

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, assume, given, settings
 
+from ckpttool import load_checkpoint
 from ckpttool.apply.fingerprints import files_below
+from ckpttool.laws.changes.judge import QueryChanges, deploy_of, judge_changes
+from ckpttool.laws.changes.planner import disagreement, says
+from ckpttool.query.from_spark import query_of
+from ckpttool.releases import Release, parse_release, since
+from ckpttool.scene.evidence import gather_evidence
+from ckpttool.scene.scene import Scene, Start
 from ckpttool.storage.store import open_store
 from tests.conftest import run_ckpt
+from tests.differential.query_pairs import pairs
+from tests.differential.sweep.bases import REPOSITORY
+from tests.differential.sweep.changes.query import Asked
 from tests.parts.spark import ensure_java, ensure_spark
+from tests.samples.process import SparkProcess
 
 pytestmark = pytest.mark.spark
 
 JOB = Path(__file__).with_name("planned_by_spark.py")
+PLANNING = Path(__file__).with_name("planning.py")
 NOT_MATCHING = "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"
 
 
@@ -43,3 +60,64 @@ def test_it_says_what_is_said_here(which: str, condition: str | None, sample: Ca
     of_state = [one["spark"] and one["spark"]["condition"] for one in told["changes"] if "operator" in one["where"]]
     assert of_state == ([condition] if condition else [])
     assert {path: store.read(path) for path in files_below(store, "state")} == before
+
+
+# -- pairs of queries --------------------------------------------------------------------------------------------------
+
+SHAPED = sorted(since.PINNED)
+FEW, MANY = 12, 500
+ASKED = [
+    pytest.param(("4.2.0", FEW), id="4.2.0"),
+    *(
+        pytest.param((release, count), id=f"{release}-at-length", marks=pytest.mark.at_length)
+        for release, count in (("4.2.0", 2 * MANY), ("4.0.4", MANY))
+    ),
+]
+
+
+@pytest.fixture(scope="module", params=ASKED)
+def planner(request: pytest.FixtureRequest) -> Iterator[tuple[Release, int, SparkProcess]]:
+    """A Spark that plans, and how often it is asked."""
+    release, count = request.param
+    with SparkProcess(release, script=PLANNING, path=[REPOSITORY]) as process:
+        yield parse_release(release), count, process
+
+
+def test_two_queries_fit_each_other_where_sparks_planner_says_so(
+    planner: tuple[Release, int, SparkProcess], tmp_path: Path
+) -> None:
+    release, count, spark = planner
+    for folder in ("in", "in2"):
+        (tmp_path / folder).mkdir()
+
+    @settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(pairs())
+    def holds(pair: tuple[Asked, Asked]) -> None:
+        old, new = map(asdict, pair)
+        told = spark.run({"root": str(tmp_path), "old": old, "new": new, "pinned": SHAPED})
+        assume("said" in told)
+        changes = changes_between(told, release)
+        assert changes.verdict != "unknown"
+        assert disagreement(changes, says(told["said"])) is None
+
+    holds()
+
+
+def changes_between(told: dict[str, Any], release: Release) -> QueryChanges:
+    """What is told here of the one on a checkpoint with what Spark's planner has written of the other."""
+    old, new = query_of(told["old"]), query_of(told["new"])
+    pinned = {"conf": {key: value for key, value in told["old"]["conf"].items() if key in SHAPED}}
+    logged = json.dumps({"batchWatermarkMs": 0, "batchTimestampMs": 1} | pinned)
+    bodies = {path: base64.b64decode(body) for path, body in told["old"]["files"].items()} | {
+        "metadata": b'{"id":"0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4d"}',
+        "commits/0": b'v1\n{"nextBatchWatermarkMs":0}',
+        "offsets/0": "\n".join(["v1", logged, *['{"logOffset":0}'] * len(old.sources)]).encode(),
+    }
+    with TemporaryDirectory() as folder:
+        for path, body in bodies.items():
+            (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
+            (Path(folder) / path).write_bytes(body)
+        evidence = gather_evidence(load_checkpoint(open_store(folder)))
+    deploy = deploy_of(Scene(evidence, Start(release), query=new, was=old))
+    assert deploy
+    return judge_changes(deploy)

@@ -6,6 +6,7 @@ task runs. It looks at nothing else: not at sources, offsets, or what rows mean.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -27,14 +28,20 @@ class PlannerSays(Struct, frozen=True):
     message: str | None = None
 
 
-def is_of_planning(condition: str | None) -> bool:
-    return condition is not None and condition.startswith(_OF_PLANNING)
+def says(thrown: Mapping[str, str | None] | None) -> PlannerSays:
+    """What planning threw, if anything, as the child tells it. What is not of planning stopped it before it came to an
+    answer."""
+    if thrown is None:
+        return PlannerSays("accepted")
+    condition, first_line = thrown["condition"], (thrown["message"] or "").strip().partition("\n")[0]
+    is_of_planning = condition is not None and condition.startswith(_OF_PLANNING)
+    return PlannerSays("refused" if is_of_planning else "unknown", thrown["class"], condition, first_line)
 
 
 def disagreement(changes: QueryChanges, said: PlannerSays) -> Finding | None:
     """Where one of both refuses what the other takes, or for another reason."""
     conditions = [one.spark.condition for one in changes.found if one.spark]
-    ours = [one for one in dict.fromkeys(conditions) if one and is_of_planning(one)]
+    ours = [one for one in dict.fromkeys(conditions) if one and one.startswith(_OF_PLANNING)]
     here = f"what is told here is {' or '.join(ours)}" if ours else "nothing that is told here says so"
     if said.outcome == "refused" and said.condition not in ours:
         message = shown(said.message or "", 200)

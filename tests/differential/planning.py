@@ -1,0 +1,48 @@
+"""Spark's planner, asked about two queries that are data (`sweep.changes.query`): what each is, and what it has against
+the next batch of the one on the state of the other. Runs inside a Spark environment, and speaks the protocol of
+`tests/samples/jobs.py`. No query is started."""
+
+from __future__ import annotations
+
+import base64
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from ckpttool.spark.planned import describe, refusal_on
+from tests.differential.sweep.changes.in_spark import frame_of, started
+from tests.samples.jobs import Place, serve
+
+Json = dict[str, Any]
+KNOWN: dict[str, Json] = {}  # what was described already: of two queries one is often as it was
+
+
+def answer(spark: SparkSession, request: Json) -> Json:
+    place = Place(spark, Path(request["root"]), "checkpoint")
+    old, new = (described(place, request[which], request["pinned"]) for which in ("old", "new"))
+    if any("failed" in one or one["spark_says"] for one in (old, new)):
+        return {"old": old, "new": new}
+    with tempfile.TemporaryDirectory() as folder:
+        checkpoint = Path(folder)
+        for path, body in {**old["files"], "offsets/1": ""}.items():
+            (checkpoint / path).parent.mkdir(parents=True, exist_ok=True)
+            (checkpoint / path).write_bytes(base64.b64decode(body))
+        query = started(place, request["new"], frame_of(place, request["new"]))
+        return {"old": old, "new": new, "said": refusal_on(query, spark, checkpoint, 1, {})}
+
+
+def described(place: Place, asked: Json, pinned: list[str]) -> Json:
+    key = json.dumps(asked)
+    if key not in KNOWN:
+        try:
+            KNOWN[key] = describe(started(place, asked, frame_of(place, asked)), place.spark, pinned, {})
+        except Exception as error:  # Spark does not analyse it
+            KNOWN[key] = {"failed": f"{type(error).__name__}: {error}"[:500]}
+    return KNOWN[key]
+
+
+if __name__ == "__main__":
+    serve(answer)
