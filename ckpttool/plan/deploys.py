@@ -1,8 +1,8 @@
 """Ways out of a change that Spark refuses, or takes while rows go wrong: edits of the checkpoint that the changed query
-can go on from, and the old code, which can always. Pure.
+can go on from, edits of the query that the checkpoint takes, and the old code, which can always go on. Pure.
 
-An edit is a wish that somebody might have had (`plan.wishes`), tried on the values of the checkpoint with the changed
-query: it is told if that is accepted then, and the restart goes on.
+An edit of the checkpoint is a wish that somebody might have had (`plan.wishes`), one of the code is another query
+(`plan.rewrites`). Either is tried on values: it is told if the query is accepted then, and the restart goes on.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ckpttool.laws.restart import GOES_ON
 from ckpttool.literals import shell_comment
 from ckpttool.plan import Plan, WayOut, plan_recovery
 from ckpttool.plan.repair import Refusal
+from ckpttool.plan.rewrites import KEEP, keep_old_shape
 from ckpttool.plan.steps import Manual
 from ckpttool.plan.wishes.sources import ChangeSources
 from ckpttool.scene.scene import Scene
@@ -36,7 +37,7 @@ def ways_out_of(scene: Scene, changes: QueryChanges) -> Plan:
     """`scene`: with the changed query."""
     wrong = [change for change in changes.found if change.answer not in ("harmless", "unknown")]
     refused: list[Refusal] = []
-    options = [*_edits(scene, wrong, refused), *_old_code(scene, wrong)]
+    options = [*_edits(scene, wrong, refused), *_rewritten(scene, wrong, refused), *_old_code(scene, changes)]
     return Plan(tuple(options), tuple(dict.fromkeys(refused)))
 
 
@@ -53,19 +54,41 @@ def _edits(scene: Scene, wrong: Sequence[Altered], refused: list[Refusal]) -> It
     refused.extend(replace(one, id=id_) for one in plan.refused)
     for way in plan.options:
         after = replace(way.after, query=scene.query, was=scene.was)
-        diagnosis = diagnose(after)
-        left = diagnosis.changes
-        if diagnosis.prediction.outcome in GOES_ON and left is not None and left.verdict == "accepted":
-            yield replace(way, id=id_, after=after, is_repair=True)
-        else:
-            why = "; ".join(diagnosis.prediction.why)
+        if why := _not_accepted(after):
             refused.append(Refusal(id_, f"the changed query would not go on after it: {why}"))
+        else:
+            yield replace(way, id=id_, after=after, is_repair=True)
 
 
-def _old_code(scene: Scene, wrong: Sequence[Altered]) -> Iterator[WayOut]:
+def _rewritten(scene: Scene, wrong: Sequence[Altered], refused: list[Refusal]) -> Iterator[WayOut]:
+    """Only what is refused: code that is taken without a word is as somebody wrote it."""
+    edited = keep_old_shape(scene, [change for change in wrong if change.answer == "refused"])
+    if isinstance(edited, Refusal):
+        refused.append(edited)
+    elif edited is not None:
+        after = replace(scene, query=edited.query)
+        if why := _not_accepted(after):
+            refused.append(Refusal(KEEP, f"the query would not go on with it: {why}"))
+            return
+        steps = (Manual(text=line, why=why, shell=shell_comment(line), target="query") for line, why in edited.lines)
+        title, trap = "Keep the shape that the state has, with these lines in the code", "; ".join(edited.traps) or None
+        yield WayOut(KEEP, title, "exactly once", 0, 0, 0, tuple(steps), after, trap=trap)
+
+
+def _not_accepted(after: Scene) -> str | None:
+    """Why the query of this scene would not go on with what it means."""
+    diagnosis = diagnose(after)
+    restart, changes = diagnosis.prediction, diagnosis.changes
+    if restart.outcome not in GOES_ON:
+        return "; ".join(restart.why)
+    left = [one.why for one in changes.found if one.answer != "harmless"] if changes else ()
+    return "; ".join(left) or None
+
+
+def _old_code(scene: Scene, changes: QueryChanges) -> Iterator[WayOut]:
     """Nothing in the files is wrong, if the query that wrote them goes on."""
     old = replace(scene, query=None, was=None)
-    if not wrong or diagnose(old).prediction.outcome not in GOES_ON:
+    if changes.verdict not in ("refused", "rows_differ") or diagnose(old).prediction.outcome not in GOES_ON:
         return
     text = "start the query that wrote the checkpoint, as it was before the change"
     step = Manual(text=text, why="the files of the checkpoint are sound", shell=shell_comment(text), target="query")
