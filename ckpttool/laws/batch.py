@@ -139,7 +139,14 @@ COMMITTED = (
         "MicroBatchExecution.markMicroBatchEnd, CommitLog.add",
         _commit_write,
         symptom="something lies where the commit is to be written",
-        tells=("commit-ahead-of-offset", "offset-log-lost", "orphan-crc", "directory-in-log", "not-a-directory"),
+        tells=(
+            "commit-ahead-of-offset",
+            "offset-log-lost",
+            "orphan-crc",
+            "directory-in-log",
+            "not-a-directory",
+            "rename-lost",
+        ),
         next_step="set it aside: until then each start writes the batch to the sink, and fails",
     ),
 )

@@ -90,6 +90,7 @@ MADE = (
             "source-log-compact-names",
             "not-a-directory",
             "log-version-too-new",
+            "rename-lost",
         ),
         symptom="a file source's log cannot be read as it is named",
         next_step="restore the log from a backup, and set aside what Spark did not write",
@@ -251,7 +252,7 @@ LAST_RANGE = (
         "MicroBatchExecution.populateStartOffsets",
         _last_range,
         symptom="a file source's log has not what the last batch read",
-        tells=("source-log-missing", "source-log-hole"),
+        tells=("source-log-missing", "source-log-hole", "rename-lost"),
         next_step=ENTRIES_BACK,
     ),
 )

@@ -5,12 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ckpttool.laws import read_again, two_queries, watermark
 from ckpttool.laws.base import Law, Profile, answering
 from ckpttool.laws.sinks import history, record
 from ckpttool.model import Finding
 from ckpttool.scene.scene import Scene
 
-LAWS: tuple[Law, ...] = (*record.HEALTH, *history.HEALTH)
+LAWS: tuple[Law, ...] = (
+    *two_queries.HEALTH,
+    *read_again.HEALTH,
+    *watermark.HEALTH,
+    *record.HEALTH,
+    *history.HEALTH,
+)
 
 
 def told_of_health(scene: Scene, profile: Profile = "full") -> Iterator[Finding]:

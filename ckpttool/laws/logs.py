@@ -11,6 +11,7 @@ from ckpttool.laws.base import LOCATION_NOT_EMPTY, NO_DIRECTORY, Law, no_directo
 from ckpttool.model import Checkpoint, Finding, LogNames
 from ckpttool.releases import since
 from ckpttool.scene.evidence import left_in_logs
+from ckpttool.scene.renames import found_for
 from ckpttool.scene.scene import Doubt, Failure, Scene
 from ckpttool.words import spell_gaps
 
@@ -185,6 +186,22 @@ def _orphan_crc(directory: str, name: str, names: LogNames) -> Finding:
     )
 
 
+def check_renames(scene: Scene) -> Iterator[Finding]:
+    """What a restart opens and is not there; it is an error where that stops the restart, or is one by itself."""
+    for path, temporary in found_for(scene).items():
+        if path.startswith(f"{layout.COMMITS}/"):
+            continue  # as a crash just before the rename leaves it: the batch runs again
+        yield Finding(
+            id="rename-lost",
+            severity="warning",
+            path=path,
+            message=f"the file is missing, and {temporary[0]} was to become it: it was written, and never renamed"
+            f"{_and_more(temporary)}",
+            expected=path,
+            next_step="ckpt plan rename-found gives it its name, if it is whole",
+        )
+
+
 def _and_more(names: Sequence[str]) -> str:
     return f" (and {len(names) - 1} more)" if len(names) > 1 else ""
 
@@ -211,5 +228,11 @@ NAMES = (
         severities=("error", "warning"),
     ),
     Law("leftover-temporary-file", "the rest of an interrupted write", look=check_leftovers, severities=("info",)),
+    Law(
+        "rename-lost",
+        "a file of the logs has another name than its own",
+        look=check_renames,
+        severities=("error", "warning"),
+    ),
     Law("orphan-crc", "a checksum without its file", look=check_leftovers, severities=("error", "warning", "info")),
 )

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import parse_json_object
+from ckpttool.formats.metadata import APPLY_FENCE, UNDO_FENCE
 from ckpttool.formats.values import decode_utf8
 from ckpttool.laws.base import SPARK_RUNTIME, Law, rename_refused, unread
 from ckpttool.laws.files import check_files
@@ -59,6 +60,23 @@ def _metadata_missing(scene: Scene) -> Failure | None:
     )
 
 
+def check_journal(scene: Scene) -> Iterator[Finding]:
+    """`ckpt apply` leaves a journal in `_ckpt/`, without which nobody can go on or take it back. Whoever carries steps
+    out by hand puts up another fence."""
+    raw = scene.checkpoint.raw.get(layout.METADATA, b"").strip()
+    if raw in (APPLY_FENCE.encode(), UNDO_FENCE.encode()) and scene.checkpoint.unfinished is None:
+        yield Finding(
+            id="fence-without-journal",
+            severity="error",
+            path=layout.METADATA,
+            message=f"the fence of ckpt apply stands here, and no journal of it in {layout.OWN_DIRECTORY}/: a copy of a"
+            " checkpoint that was being changed, or somebody has removed that directory",
+            expected='`{"id":"<uuid>"}`',
+            next_step="bring the directory back for --resume or undo; without it no step is known to be done: compare"
+            " with a backup, then ckpt plan query-id --from-sink gives the query its id",
+        )
+
+
 def check_metadata(scene: Scene) -> Iterator[Finding]:
     checkpoint = scene.checkpoint
     if "metadata" in checkpoint.root_names or not (checkpoint.offset_names.ids or checkpoint.commit_names.ids):
@@ -91,7 +109,9 @@ LAWS = (
         _fenced_off,
         symptom="a plan was begun and is not finished",
         look=check_unfinished,
+        tells=("fence-without-journal",),
     ),
+    Law("fence-without-journal", "the fence of a plan stands, and its journal is gone", look=check_journal),
     Law(
         "metadata-corrupt",
         "`metadata` must be a JSON object whose `id` is a UUID; `start()` throws otherwise.",

@@ -305,7 +305,7 @@ BOTH = (
         symptom="the second newest offset file is gone",
         look=check_previous_offset,
         severities=("error", "warning"),
-        tells=("offset-file-torn", "log-version-too-new"),
+        tells=("offset-file-torn", "log-version-too-new", "rename-lost"),
         next_step=OTHER_VERSION,
     ),
     Law(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -10,9 +12,11 @@ from ckpttool.formats import layout
 from ckpttool.laws.base import Law
 from ckpttool.model import Finding
 from ckpttool.scene.batches import SourceProgress
+from ckpttool.scene.renames import number_of_temporary
 from ckpttool.scene.scene import Scene
-from ckpttool.words import listed, shown, spell_batches
+from ckpttool.words import counted, listed, shown, spell_batches
 
+_COPIED_MS, _TICK_MS = 60_000, 1_000
 _OF_MANY = ("integer", "python", "unknown", "socket-continuous")  # what sources of several kinds write
 
 
@@ -76,6 +80,40 @@ def _spell(turns: list[_Turn]) -> str:
     return f"{spell_batches(batches)} {verb} {reads}"
 
 
+def _two_writers(scene: Scene) -> Iterator[Finding]:
+    """One query writes a file of a log at a time, and the offsets of a batch before the commit of the next one."""
+    logs = ((layout.OFFSETS, scene.checkpoint.offset_names), (layout.COMMITS, scene.checkpoint.commit_names))
+    for log, names in logs:
+        begun = Counter(number_of_temporary(name) for name in names.temporary)
+        newest = max((number for number, times in begun.items() if number is not None and times > 1), default=None)
+        if newest is not None:
+            what = f"{counted(begun[newest], 'write')} of {log}/{newest} were begun and not ended"
+            yield _told_of_two(f"{log}/{newest}", f"{what}: by two drivers, or by one that was killed there each time")
+    if late := next(_written_late(scene), None):
+        why = f"it was written after commits/{late + 1}: another driver was at work, or somebody has put it back"
+        yield _told_of_two(layout.offsets(late), why)
+
+
+def _written_late(scene: Scene) -> Iterator[int]:
+    """Only times that are those of the batches themselves: copies have others."""
+    timed = [one for one in scene.evidence.batches if one.logged_ms is not None and one.written_ms is not None]
+    if scene.mode != "microbatch" or any(
+        abs((one.written_ms or 0) - (one.logged_ms or 0)) > _COPIED_MS for one in timed
+    ):
+        return
+    for batch, after in pairwise(timed):
+        if after.id == batch.id + 1 and after.committed_ms and (batch.written_ms or 0) > after.committed_ms + _TICK_MS:
+            yield batch.id
+
+
+def _told_of_two(path: str, message: str) -> Finding:
+    step = "stop every driver that has this checkpointLocation (an orchestrator's retry?) and start one"
+    return Finding("two-writers", "warning", path, message, expected="one driver at a time", next_step=step)
+
+
+HEALTH = (
+    Law("two-writers", "two drivers seem to write this checkpoint at once", look=_two_writers, severities=("warning",)),
+)
 LAWS = (
     Law(
         "foreign-query",

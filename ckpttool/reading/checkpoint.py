@@ -251,6 +251,8 @@ class _Loader:
         first = layout.source_entry(name, 0)
         self.tell_what_was_not_read(bodies, besides=first)
         initial = self.load_initial_offset(first, bodies) if 0 in names.ids else None
+        if initial:
+            self.remember_time(first)
         return SourceLog(name, kind or (initial_offset_hint(initial) if initial else None), names, initial)
 
     def parse_file_log(self, bodies: Mapping[str, bytes | CkptError]) -> Iterator[tuple[int, tuple[FileLogEntry, ...]]]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
@@ -12,16 +11,15 @@ from ckpttool.formats.checksums import parse_hadoop_crc, verify_hadoop_crc
 from ckpttool.formats.commits import parse_commit_log
 from ckpttool.formats.file_log import parse_source_log
 from ckpttool.formats.offsets import parse_offset_log
-from ckpttool.model import LogNames, OffsetLogEntry
+from ckpttool.model import OffsetLogEntry
 from ckpttool.plan.repair import Refusal, Repair
 from ckpttool.plan.steps import Step, set_aside_alone, set_aside_checksum, write
 from ckpttool.plan.wishes.base import Wish
+from ckpttool.scene.renames import found_for, missing_files
 from ckpttool.scene.scene import Scene
-from ckpttool.scene.source_logs import missing_live_entries
 from ckpttool.words import listed
 
 _ID = "rename-found"
-_TEMPORARY = re.compile(r"\.(\d{1,19})\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.TID\d+)?\.tmp")
 
 
 class RenameFound(Wish, frozen=True, tag="rename-found"):
@@ -33,15 +31,15 @@ class RenameFound(Wish, frozen=True, tag="rename-found"):
 
     def dates(self, scene: Scene) -> Iterator[str]:
         yield from _every(scene)
-        yield from map(_written_before, _found(scene))
+        yield from map(_written_before, found_for(scene))
 
     def repair(self, scene: Scene) -> Repair | Refusal:
-        lost = _missing(scene)
+        lost = missing_files(scene)
         if not lost:
             return Refusal(_ID, "no file of the logs is missing; of state nobody looks for temporary files yet")
         steps: list[Step] = []
         put: list[str] = []
-        for path, temporary in _found(scene).items():
+        for path, temporary in found_for(scene).items():
             whole = {scene.checkpoint.raw[one] for one in temporary if _fits(scene, path, one)}
             if len(whole) > 1:
                 return Refusal(_ID, f"of {path} there are several whole ones: {listed(temporary)}")
@@ -64,45 +62,8 @@ def _gone(scene: Scene, temporary: list[str]) -> Iterator[Step]:
         yield from set_aside_alone(scene.root, path, "its content has its own name now")
 
 
-# -- what is missing ---------------------------------------------------------------------------------------------------
-
-
-def _missing(scene: Scene) -> tuple[str, ...]:
-    """What a restart opens, and is not there."""
-    planned, committed = scene.planned, scene.committed
-    newest = max(scene.reached, 0)
-    wanted = [layout.offsets(number) for number in (newest - 1, newest) if number >= 0]
-    if planned is not None and (committed is None or committed < planned):
-        wanted.append(layout.commits(planned))
-    there = {layout.offsets(number) for number in scene.checkpoint.offset_names.ids[-3:]}
-    there |= {layout.commits(number) for number in scene.checkpoint.commit_names.ids[-3:]}
-    missing = [path for path in wanted if path not in there] if scene.reached >= 0 else []
-    for log in scene.checkpoint.source_logs:
-        try:
-            missing += [layout.source_entry(log.name, number) for number in missing_live_entries(log)]
-        except MalformedFile:
-            continue  # of compact files that belong to no interval: nothing is known to be missing
-    return tuple(missing)
-
-
-def _found(scene: Scene) -> Mapping[str, list[str]]:
-    """Of each missing file the temporary ones that were to become it."""
-    logs: dict[str, LogNames] = {
-        layout.OFFSETS: scene.checkpoint.offset_names,
-        layout.COMMITS: scene.checkpoint.commit_names,
-        **{layout.source(log.name): log.names for log in scene.checkpoint.source_logs},
-    }
-    missing, found = set(_missing(scene)), dict[str, list[str]]()
-    for folder, names in logs.items():
-        for name in names.temporary:
-            told = _TEMPORARY.fullmatch(name)
-            if told and (path := f"{folder}/{int(told[1])}") in missing:
-                found.setdefault(path, []).append(f"{folder}/{name}")
-    return found
-
-
 def _every(scene: Scene) -> Iterator[str]:
-    for temporary in _found(scene).values():
+    for temporary in found_for(scene).values():
         yield from temporary
 
 

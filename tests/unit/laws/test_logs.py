@@ -80,3 +80,22 @@ def test_a_directory_is_no_batch(tmp_path: Path) -> None:
     build(tmp_path, "k0-10 c | k10-20 c")
     (tmp_path / "offsets" / "2").mkdir()
     assert next_batch(tmp_path).batch_id == 2
+
+
+def test_what_was_never_renamed(tmp_path: Path) -> None:
+    root = build(tmp_path, "k0-10 c | k10-20 c | k20-30 c")
+    temporary = root / "offsets" / ".1.6554e108-5af6-4130-8cbb-ae8efd57b47c.tmp"
+    (root / "offsets" / "1").rename(temporary)
+    told = findings(root)["rename-lost"]
+    assert (told.severity, told.path) == ("error", "offsets/1")
+    assert told.spark, "what stops the restart is told with what it raises"
+    assert f"offsets/{temporary.name} was to become it" in told.message
+    temporary.unlink()
+    assert "rename-lost" not in findings(root)
+
+
+def test_a_crash_before_the_rename_is_none(tmp_path: Path) -> None:
+    root = build(tmp_path, "k0-10 c | k10-20 c | k20-30")
+    for name in ("offsets/.3", "commits/.2"):
+        (root / f"{name}.6554e108-5af6-4130-8cbb-ae8efd57b47c.tmp").touch()
+    assert "rename-lost" not in findings(root)
