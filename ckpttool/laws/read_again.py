@@ -40,8 +40,8 @@ def _flap(scene: Scene) -> Iterator[Finding]:
                 f"{listed(sorted(back))} had no offset in {spell_batches(away[part])} and has one again: batch"
                 f" {batch_id} began there with the earliest record, and what had been read came again",
                 expected="every partition in each batch, once it was there",
-                next_step="see what hid the partition then (a topic made anew, a subscription, a broker that answered in"
-                " part), and take the rows out of the sink that are there twice",
+                next_step="see what hid it then (a topic made anew, a subscription, a broker that answered in part),"
+                " and take the rows out of the sink that are there twice",
             )
 
 
