@@ -50,6 +50,7 @@ BATCH = (
 TELLING = (
     *files.LAWS,
     *metadata.LAWS,
+    *metadata.TOLD,
     *offsets.HEADS,
     *logs.NAMES,
     *commits.VERSIONS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ckpttool.laws import read_again, two_queries, watermark
+from ckpttool.laws import one_way, pace, read_again, two_queries, watermark
 from ckpttool.laws.base import Law, Profile, answering
 from ckpttool.laws.sinks import history, record
 from ckpttool.model import Finding
@@ -15,6 +15,8 @@ LAWS: tuple[Law, ...] = (
     *two_queries.HEALTH,
     *read_again.HEALTH,
     *watermark.HEALTH,
+    *pace.HEALTH,
+    *one_way.HEALTH,
     *record.HEALTH,
     *history.HEALTH,
 )

@@ -101,6 +101,7 @@ def _metadata_write(scene: Scene) -> Failure | None:
     return rename_refused(crc, scene.release, "start")
 
 
+TOLD = (Law("fence-without-journal", "the fence of a plan stands, and its journal is gone", look=check_journal),)
 LAWS = (
     Law(
         UNFINISHED,
@@ -111,7 +112,6 @@ LAWS = (
         look=check_unfinished,
         tells=("fence-without-journal",),
     ),
-    Law("fence-without-journal", "the fence of a plan stands, and its journal is gone", look=check_journal),
     Law(
         "metadata-corrupt",
         "`metadata` must be a JSON object whose `id` is a UUID; `start()` throws otherwise.",
