@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ckpttool.laws import one_way, pace, read_again, two_queries, watermark
+from ckpttool.laws import one_way, pace, read_again, state_upkeep, two_queries, watermark
 from ckpttool.laws.base import Law, Profile, answering
 from ckpttool.laws.sinks import history, record
 from ckpttool.model import Finding
@@ -17,6 +17,7 @@ LAWS: tuple[Law, ...] = (
     *watermark.HEALTH,
     *pace.HEALTH,
     *one_way.HEALTH,
+    *state_upkeep.HEALTH,
     *record.HEALTH,
     *history.HEALTH,
 )

@@ -1,0 +1,148 @@
+"""How state is kept up: whole copies in time, of even size, and old ones removed. Spark's maintenance does it in the
+background of the executors, and nobody hears of it when it does not. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from statistics import median
+
+from ckpttool.formats import layout
+from ckpttool.formats.names import parse_long
+from ckpttool.formats.state.names import parse_state_versions
+from ckpttool.laws.base import Law
+from ckpttool.model import Finding
+from ckpttool.scene.scene import Scene
+from ckpttool.scene.state_chain import Chain, StateFiles, StoreFiles, base_versions, chains
+from ckpttool.words import counted, spell_span
+
+_DELTAS = "spark.sql.streaming.stateStore.minDeltasForSnapshot"
+_FEW = 10  # changes after which a whole copy is due, by default
+_LATE_MS = 600_000  # ten rounds of maintenance
+_SKEWED, _LARGE = 10, 16 * 2**20
+
+
+def _first_chain(store: StoreFiles, version: int) -> Chain | None:
+    chain = next(chains(store, version), None)
+    return None if chain is None or chain.missing or chain.incomplete else chain
+
+
+def _seen(scene: Scene) -> StateFiles | None:
+    files = scene.needed_state
+    return files if files is not None and files.version > 0 and not files.unreachable else None
+
+
+def _span_of(scene: Scene, versions: int) -> int | None:
+    """The time in which the newest so many batches were planned, as far as that is known."""
+    times = [batch.logged_ms for batch in scene.evidence.batches if batch.logged_ms is not None]
+    return times[-1] - times[-min(versions, len(times))] if len(times) > 1 else None
+
+
+def _lag(scene: Scene) -> Iterator[Finding]:
+    files = _seen(scene)
+    if files is None:
+        return
+    due = parse_long(scene.conf(_DELTAS, "")) or _FEW
+    late = [
+        (len(chain.changes), store)
+        for store in files.stores
+        if (chain := _first_chain(store, files.version)) and len(chain.changes) >= 5 * due
+    ]
+    if not late:
+        return
+    most, store = max(late, key=lambda one: one[0])
+    span = _span_of(scene, most)
+    if span is None or span < _LATE_MS:
+        return
+    yield Finding(
+        "state-snapshot-lag",
+        "warning",
+        store.path,
+        f"{counted(most, 'change')} lie on the newest whole copy, of {spell_span(span)} and more, and so it is in"
+        f" {counted(len(late), 'store')}: one is due after {due}",
+        expected="a whole copy now and then",
+        next_step="look in the executors' logs for the maintenance thread, which makes them and removes old files",
+    )
+
+
+def _one_copy(scene: Scene) -> Iterator[Finding]:
+    files = _seen(scene)
+    alone = [store for store in files.stores if _has_one_copy(store, files.version)] if files else []
+    if files and alone:
+        yield Finding(
+            "state-one-copy-only",
+            "info",
+            alone[0].path,
+            f"{counted(len(alone), 'store')} of {len(files.stores)} can be loaded in one way only: if the whole copy"
+            " that it begins with is damaged, there is none to go back to",
+            next_step="keep a backup; spark.sql.streaming.minBatchesToRetain keeps more",
+        )
+
+
+def _has_one_copy(store: StoreFiles, version: int) -> bool:
+    ways = [chain for chain in islice(chains(store, version), 3) if not chain.missing]
+    return len(ways) == 1 and ways[0].base is not None
+
+
+def _skew(scene: Scene) -> Iterator[Finding]:
+    """Of the bytes that a start reads: those of the newest whole copy and of the changes since."""
+    files = _seen(scene)
+    by_name: dict[tuple[int, str], list[tuple[int, StoreFiles]]] = {}
+    for store in files.stores if files else ():
+        known = [size for size in store.sizes.values() if size is not None]
+        if store.provider == "hdfs" and known:  # of RocksDB it is the tables that are large
+            by_name.setdefault((store.operator, store.name), []).append((sum(known), store))
+    for (operator, name), sizes in by_name.items():
+        most, store = max(sizes, key=lambda one: one[0])
+        usual = median(size for size, _ in sizes)
+        if len(sizes) > 2 and most >= max(_LARGE, _SKEWED * usual):
+            of = f"state/{operator}" if name == layout.DEFAULT_STORE else f"{name} of state/{operator}"
+            yield Finding(
+                "state-skew",
+                "warning",
+                store.path,
+                f"partition {store.partition} has {most / 2**20:,.0f} MiB to load, and half of those of {of} have"
+                f" {usual / 2**20:,.1f} MiB or less",
+                expected="partitions of about one size",
+                next_step="a key that most rows have (null?) is kept in one partition: split it, or leave it out",
+            )
+
+
+def _orphans(scene: Scene) -> Iterator[Finding]:
+    files, oldest = _seen(scene), scene.checkpoint.offset_names.first
+    if files is None or not oldest or scene.checkpoint.offset_names.unlisted_below is not None:
+        return
+    left, first = 0, None
+    for store in files.stores:
+        needed = next((base for base in base_versions(store, files.version) if base <= oldest), 0)
+        old = [version for version in parse_state_versions(store.names) if version < needed] if needed else []
+        left += len(old)
+        first = first or (store if old else None)
+    if first is not None:
+        yield Finding(
+            "state-orphans",
+            "info",
+            first.path,
+            f"{counted(left, 'version')} of stores are there that no batch in the logs can be gone back to with",
+            next_step="Spark's maintenance removes them when a store is loaded again",
+        )
+
+
+HEALTH = (
+    Law(
+        "state-snapshot-lag",
+        "whole copies of the state are overdue",
+        look=_lag,
+        severities=("warning",),
+        needs="state",
+    ),
+    Law(
+        "state-one-copy-only",
+        "state that can be loaded in one way",
+        look=_one_copy,
+        severities=("info",),
+        needs="state",
+    ),
+    Law("state-skew", "one partition has most of the state", look=_skew, severities=("warning",), needs="state"),
+    Law("state-orphans", "state that nothing refers to", look=_orphans, severities=("info",), needs="state"),
+)
