@@ -96,7 +96,7 @@ def _skew(scene: Scene) -> Iterator[Finding]:
         most, store = max(sizes, key=lambda one: one[0])
         usual = median(size for size, _ in sizes)
         if len(sizes) > 2 and most >= max(_LARGE, _SKEWED * usual):
-            of = f"state/{operator}" if name == layout.DEFAULT_STORE else f"{name} of state/{operator}"
+            of = layout.operator(operator) if name == layout.DEFAULT_STORE else f"{name} of {layout.operator(operator)}"
             yield Finding(
                 "state-skew",
                 "warning",
