@@ -49,10 +49,10 @@ def figures_of(stage: Stage, folder: Path) -> Iterator[Counter[str]]:
     yield Counter(twice=twice(stage, folder / "twice", 4, 24))
 
 
-def figures_of_store(kind: str, folder: Path) -> Iterator[tuple[str, Counter[str]]]:
+def figures_of_store(kind: str, stages: Iterable[Stage], folder: Path) -> Iterator[tuple[str, Counter[str]]]:
     with {**CHANGEABLE, **HEAVY}[kind]() as server, pytest.MonkeyPatch.context() as patched:
         make_impatient(patched)
-        for stage in (REWIND, DELTA) if kind in TABLES else (REWIND,):
+        for stage in stages:
             yield stage.name, sweep(stage, server, folder, each)
 
 
@@ -90,7 +90,8 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ckpttool-images-") as folder:
         for kind in given.store:
-            count_store(kind, Path(folder))
+            there = (REWIND, DELTA) if kind in TABLES else (REWIND,)
+            count_store(kind, [one for one in there if not given.stages or one.name in given.stages], Path(folder))
         for stage in [] if given.store else EVERY:
             if not given.stages or stage.name in given.stages:
                 count(stage, Path(folder))
@@ -104,9 +105,9 @@ def count(stage: Stage, folder: Path) -> None:
         print(stage.name, dict(total), flush=True)
 
 
-def count_store(kind: str, folder: Path) -> None:
+def count_store(kind: str, stages: Iterable[Stage], folder: Path) -> None:
     rows = [f"{told}, {stage.name}" for told in STORES.values() for stage in (REWIND, DELTA)]
-    for name, counts in figures_of_store(kind, folder):
+    for name, counts in figures_of_store(kind, stages, folder):
         keep(OF_STORES, read(OF_STORES) | {f"{STORES[kind]}, {name}": dict(counts)}, rows)
         print(kind, name, dict(counts), flush=True)
 

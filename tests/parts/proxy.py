@@ -70,6 +70,13 @@ def _raw(handler: BaseHTTPRequestHandler) -> Raw:
     return Raw(handler.command, handler.path, body, dict(handler.headers))
 
 
+class _Server(ThreadingHTTPServer):
+    """As many may come at once as are under way; one more than may wait is kept waiting for a second."""
+
+    request_queue_size = 128
+    daemon_threads = True
+
+
 class Proxy:
     def __init__(self, server: ObjectServer, delay_s: float = 0) -> None:
         self.requests: list[Request] = []
@@ -102,8 +109,7 @@ class Proxy:
         return Counter(request.kind for request in self.requests)
 
     def __enter__(self) -> Self:
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._http.daemon_threads = True
+        self._http = _Server(("127.0.0.1", 0), self._handler())
         self._thread = Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self._thread.start()
         return self
@@ -221,10 +227,11 @@ class Proxy:
             elif name.lower() not in ("transfer-encoding", "connection"):
                 handler.send_header(name, value)
         handler.send_header("Content-Length", length)
-        handler.end_headers()
-        if handler.command != "HEAD":
-            handler.wfile.write(body[: len(body) // 2] if cut else body)
-            self.bytes_sent += len(body)
+        with suppress(OSError):  # those who asked have gone away
+            handler.end_headers()
+            if handler.command != "HEAD":
+                handler.wfile.write(body[: len(body) // 2] if cut else body)
+                self.bytes_sent += len(body)
         if cut:
             self._never.wait(pause_s)
             handler.close_connection = True
