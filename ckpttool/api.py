@@ -75,10 +75,12 @@ def plan_restart(
     now_ms: int,
     store: Store | None = None,
     sinks: Mapping[str, Store] | None = None,
+    beside: bool = True,
 ) -> tuple[Diagnosis, Plan]:
     """Names and few bodies tell what a sound query does; only where something is wrong, older batches are read too.
 
-    `store`: the checkpoint, where somebody has opened it; `sinks`: of `restarted.sinks` those that are."""
+    `store`: the checkpoint, where somebody has opened it; `sinks`: of `restarted.sinks` those that are. `beside`: with
+    a glance at the directories around, where older batches are read."""
     from ckpttool.storage.doors import Doors
 
     store = store or open_store(url, storage_options)
@@ -93,13 +95,13 @@ def plan_restart(
             return diagnosis, replace(plan, reach=None)  # older batches would have to be read for it
         seen = diagnosis.scene.sinks
     read = _READ if restarted.wish is None else None  # one may want to go back to any of them
-    return _plan(store, _load(store, read, full, restarted), restarted, mode, doors, now_ms, seen)
+    return _plan(store, _load(store, read, full, restarted, beside=beside), restarted, mode, doors, now_ms, seen)
 
 
-def _load(store: Store, batches: int | None, full: bool, restarted: Restarted) -> Checkpoint:
+def _load(store: Store, batches: int | None, full: bool, restarted: Restarted, *, beside: bool = True) -> Checkpoint:
     """Where nothing is a query begins anew, and who names its sink asks what becomes of that; else it is a slip."""
     try:
-        return load_checkpoint(store, batches=batches, any_place=True, full_listing=full)
+        return load_checkpoint(store, batches=batches, any_place=True, full_listing=full, beside=beside)
     except NotFound as absent:
         if not restarted.sinks:
             raise

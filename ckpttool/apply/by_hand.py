@@ -90,11 +90,12 @@ def not_possible(one: ByHand, towards: Direction, storage: Mapping[str, str]) ->
     """Of a table that Spark restores: what it could not."""
     check = one.check
     if check.kind == "delta" and check.path and check.was is not None and check.version is not None:
-        newest = max(parse_delta_log_names(open_store(check.path, storage).list(DELTA_LOG)).commits, default=check.was)
+        log = open_store(check.path, storage)
+        newest = max(parse_delta_log_names(log.list(DELTA_LOG)).commits, default=check.was)
         if towards == "new":
-            yield from vacuumed(check.path, storage, check.version, check.was, GO_ELSEWHERE)
+            yield from vacuumed(check.path, log, check.version, check.was, GO_ELSEWHERE)
         else:
-            yield from vacuumed(check.path, storage, check.was, newest, STAY)
+            yield from vacuumed(check.path, log, check.was, newest, STAY)
 
 
 def _seen_in_iceberg(check: Check, storage: Mapping[str, str]) -> Seen:

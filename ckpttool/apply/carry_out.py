@@ -8,6 +8,7 @@ promised the fence stays.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Literal
 
@@ -68,7 +69,7 @@ def _look_again(work: Work, *, is_begun: bool) -> None:
     """What differs now was written by a query that runs."""
     work.settle()
     reasons = _otherwise(work)
-    reasons += [delta.changed(table) for table in work.tables if delta.state_of(table) == "other"]
+    reasons += [table.changed() for table in work.tables if table.state == "other"]
     reasons += [by_hand.changed(one) for one in work.by_hand if work.seen(one) == "other"]
     reasons += sinks_otherwise(work, is_begun=is_begun)
     if reasons:
@@ -86,12 +87,22 @@ def _otherwise(work: Work) -> list[WhyNot]:
 
 
 def take_steps(work: Work) -> None:
-    """In their order; files of state that go, which have none, as many at once as the store takes."""
+    """In their order, with one record for what is one commit of a table; files of state that go, which have none, as
+    many at once as the store takes."""
+    committed = {n: table.change.n for table in work.tables for n in table.change.steps}
     for goes_together, results in groupby(work.outcome.steps, lambda result: result.n in work.changes.unordered):
         several = list(results)
-        for step in [several] if goes_together else [[one] for one in several]:
-            if any(together(work.checkpoint, lambda result: _take_step(work, result), step)):
-                work.journal.write("step", step[-1].n, None if len(step) == 1 else {"from": step[0].n})
+        if goes_together:
+            _record(work, several, together(work.checkpoint, lambda result: _take_step(work, result), several))
+            continue
+        for _, step in groupby(several, lambda result: committed.get(result.n, result.n)):
+            taken = list(step)
+            _record(work, taken, [_take_step(work, result) for result in taken])
+
+
+def _record(work: Work, steps: Sequence[StepResult], changed: Sequence[bool]) -> None:
+    if any(changed):
+        work.journal.write("step", steps[-1].n, None if len(steps) == 1 else {"from": steps[0].n})
 
 
 def _take_step(work: Work, result: StepResult) -> bool:
@@ -115,11 +126,11 @@ def _take(work: Work, result: StepResult) -> bool:
     for one in (one for one in work.by_hand if one.n == result.n):
         changed = work.wait_for(one, "new")
         work.outcome.sinks.extend(by_hand.told(one, work.plan, work.settings.storage))
-    for table in (one for one in work.tables if result.n in one.steps):
-        before = [one.result for one in work.outcome.steps if one.n in table.steps and one.result != "pending"]
-        changed = "done" in before if before else delta.make(table)  # one commit for all of them
-        if result.n == table.n:
-            work.outcome.sinks.append(delta.told(table))
+    for table in (one for one in work.tables if result.n in one.change.steps):
+        before = [one.result for one in work.outcome.steps if one.n in table.change.steps and one.result != "pending"]
+        changed = "done" in before if before else table.make()  # one commit for all of them
+        if result.n == table.change.n:
+            work.outcome.sinks.append(table.told())
     for change in work.changes.of_step(result.n):
         result.before = _told(work, change.tree, change.path)
         changed |= work.take(change, work.new_content, work.new_bearing)
@@ -134,7 +145,7 @@ def verify(work: Work) -> None:
         if work.now(change) != change.new:
             raise StoppedFenced(WhyNot("neither-old-nor-new", f"{change.path} is not as it was left"))
     if not delta.all_in(work.tables, "new"):
-        raise StoppedFenced(*map(delta.changed, work.tables))
+        raise StoppedFenced(*(table.changed() for table in work.tables))
     for one in work.by_hand:
         work.wait_for(one, "new")
     if moved_on := list(differences_at_origin(work)):

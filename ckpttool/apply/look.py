@@ -13,7 +13,6 @@ from ckpttool.apply.journal import Journal
 from ckpttool.apply.make_plan import choose, planned_steps, promise_of, what_it_does
 from ckpttool.apply.outcome import NotApplied, WhyNot
 from ckpttool.apply.plan_file import SinkMark, restarted_of
-from ckpttool.apply.sinks import delta
 from ckpttool.apply.stores.base import WritableStore
 from ckpttool.apply.verify import AsItWillBe, broken
 from ckpttool.apply.work import Work, does_not_fit, like_siblings
@@ -119,11 +118,11 @@ def seconds_quiet(store: WritableStore) -> float | None:
 
 def _not_possible(work: Work) -> Iterator[WhyNot]:
     for table in work.tables:
-        yield from delta.not_possible(table)
+        yield from table.not_possible()
     for one in work.by_hand:
         yield from by_hand.not_possible(one, "new", work.settings.storage)
     by_us = {step.table for step in work.plan.steps if step.kind in ("delta_restore", "delta_txn")}
-    in_tables = by_us - {table.table for table in work.tables}
+    in_tables = by_us - {table.change.table for table in work.tables}
     for path in sorted(filter(None, in_tables)):
         yield WhyNot("sink-changed", f"{path}: what its record said is not in the plan", next_step="plan anew")
     if (work.checkpoint.names("") or {}).get(layout.METADATA):
@@ -161,7 +160,13 @@ def _predicted_otherwise(work: Work) -> Iterator[WhyNot]:
     try:
         reading = AsItWillBe(work.origin.reading() if work.origin else work.reading, {})
         diagnosis, planned = plan_restart(
-            plan.planned_for, restarted, work.settings.storage, now_ms=now_ms, store=reading, sinks=work.sinks
+            plan.planned_for,
+            restarted,
+            work.settings.storage,
+            now_ms=now_ms,
+            store=reading,
+            sinks=work.sinks,
+            beside=not restarted.sinks,  # what lies there matters where no sink is named
         )
     except CkptError as error:
         yield WhyNot("not-writable", error.message, next_step=error.next_step)
@@ -186,13 +191,14 @@ def _predicted_otherwise(work: Work) -> Iterator[WhyNot]:
 
 
 def sinks_otherwise(work: Work, *, is_begun: bool) -> Iterator[WhyNot]:
-    """By their own records; but for tables that are told by our marks or asked for by hand, and for files of which some
-    are changed already. Where nothing tells what was done by hand, it may have been this."""
+    """By their own records; but for what is asked for by hand, and, once it is begun, for tables, which are told by our
+    marks, and files, of which some are changed already. Where nothing tells what was done by hand, it may have been
+    this."""
     if not all(one.is_seen for one in work.by_hand):
         return
     asked = restarted_of(work.plan, work.settings.given)
-    told = {*(table.table for table in work.tables), *(one.sink for one in work.by_hand)}
-    told |= {*work.changes.roots} if is_begun else set()
+    told = {one.sink for one in work.by_hand}
+    told |= {*work.changes.roots, *(table.change.table for table in work.tables)} if is_begun else set()
     for mark, sink, app_id in zip(work.plan.relies_on.sinks, asked.sinks, asked.app_ids, strict=False):
         if mark.path not in told:
             opened = work.sinks.get(mark.path)

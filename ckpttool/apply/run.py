@@ -275,8 +275,8 @@ def _accounted(outcome: Outcome, work: Work | None) -> Outcome:
         path = f"{places.apply_of(outcome.plan_id)}/backup"
         if files:
             outcome.backup = {"path": path, "files": len(files), "bytes": sum(one.size or 0 for one in files)}
-    for tree in work.trees:
-        for kind, count in tree.requests.items():
+    for requests in (*(tree.requests for tree in work.trees), *(table.requests for table in work.tables)):
+        for kind, count in requests.items():
             outcome.requests[kind] = outcome.requests.get(kind, 0) + count
     return outcome
 

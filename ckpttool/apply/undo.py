@@ -72,7 +72,7 @@ def check(work: Work) -> None:
 
 def _not_possible(work: Work) -> Iterator[WhyNot]:
     for table in work.tables:
-        yield from delta.not_possible_back(table)
+        yield from table.not_possible_back()
     for one in work.by_hand:
         yield from by_hand.not_possible(one, "old", work.settings.storage)
 
@@ -91,7 +91,7 @@ def _moved_on(work: Work) -> Iterator[WhyNot]:
             ident = "query-ran-since" if not work.is_fenced else "neither-old-nor-new"
             yield WhyNot(ident, f"{change.path} is neither as it was nor as it was left", found=now or "no file",
                          next_step=_REWIND)  # fmt: skip
-    yield from (delta.changed(table) for table in work.tables if delta.state_of(table) == "other")
+    yield from (table.changed() for table in work.tables if table.state == "other")
     yield from (by_hand.changed(one) for one in work.by_hand if work.seen(one) == "other")
     relied = work.plan.relies_on
     there = {mark.path for mark in relied.files if not mark.absent} | {mark.path for mark in relied.names}
@@ -176,10 +176,10 @@ def _put_back(work: Work, kept: Iterable[KeptFile]) -> None:
         if took or results[change.n].result == "pending":
             results[change.n].result = "done" if took else "was_done"
     for table in reversed(work.tables):
-        taken_back = delta.take_back(table)
-        for n in table.steps:
+        taken_back = table.take_back()
+        for n in table.change.steps:
             results[n].result = "done" if taken_back else "was_done"
-        work.outcome.sinks.append(delta.told(table))
+        work.outcome.sinks.append(table.told())
     for step in reversed(work.by_hand):
         results[step.n].result = "done" if work.wait_for(step, "old") else "was_done"
         work.outcome.sinks.extend(by_hand.told(step, work.plan, work.settings.storage))
@@ -191,7 +191,7 @@ def _verify(work: Work) -> None:
         if work.now(change) != change.old:
             raise StoppedFenced(WhyNot("neither-old-nor-new", f"{change.path} is not as it was"))
     if not delta.all_in(work.tables, "old"):
-        raise StoppedFenced(*map(delta.changed, work.tables))
+        raise StoppedFenced(*(table.changed() for table in work.tables))
     work.journal.write("verified")
 
 

@@ -25,7 +25,7 @@ from ckpttool.apply.fence import is_fence
 from ckpttool.apply.journal import Journal
 from ckpttool.apply.outcome import NotApplied, Outcome, SparkStart, StepResult, StoppedFenced, WhyNot
 from ckpttool.apply.plan_file import PlanFile, encode_plan
-from ckpttool.apply.sinks.delta import state_of, table_changes
+from ckpttool.apply.sinks.delta import OpenTable, table_changes
 from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, WritableStore, small_body, together
 from ckpttool.formats import layout
 from ckpttool.formats.metadata import is_wire
@@ -89,7 +89,7 @@ class Work:
         self.plan, self.changes = plan, FileChanges(plan)
         self.trees, self.checkpoint, self.origin = trees, trees[0], origin
         self.outcome, self.settings = outcome, settings
-        self.tables = table_changes(plan, settings.storage)
+        self.tables = [OpenTable(change) for change in table_changes(plan, settings.storage)]
         self.by_hand = by_hand(plan)
         self.journal = Journal(self.checkpoint, plan.id)
 
@@ -99,6 +99,8 @@ class Work:
         """Whatever was seen before."""
         for number, tree in enumerate(self.trees):
             tree.look_anew(_crowded(change.path for change in self.changes.every if change.tree == number))
+        for table in self.tables:
+            table.look_anew()
 
     @property
     def reading(self) -> Store:
@@ -107,8 +109,9 @@ class Work:
 
     @property
     def sinks(self) -> dict[str, Store]:
-        """Those of which files are changed, likewise."""
-        return {root: tree.reading() for root, tree in zip(self.changes.roots[1:], self.trees[1:], strict=True)}
+        """Those that are changed, likewise."""
+        trees = {root: tree.reading() for root, tree in zip(self.changes.roots[1:], self.trees[1:], strict=True)}
+        return trees | {table.change.table: table.reading for table in self.tables}
 
     def body(self, path: str) -> bytes | None:
         """Of a small file of the checkpoint."""
@@ -138,7 +141,7 @@ class Work:
         """Whether any step was taken, or may have been by somebody whose turn it was."""
         if self.journal.has("stopped") or any(self.seen(one) == "new" for one in self.by_hand):
             return True
-        if any(state_of(table) != "old" for table in self.tables):
+        if any(table.state != "old" for table in self.tables):
             return True
         return any(self.now(change) == change.new for change in self.changes.every)
 

@@ -274,17 +274,17 @@ def test_who_is_faster_stops_it_behind_the_fence(trial: TableTrial) -> None:
 def test_what_delta_rs_must_not_or_cannot_do_is_refused(trial: TableTrial, setting: str) -> None:
     trial.put_back(trial.before)
     (change,) = delta.table_changes(trial.plan)
+    table = delta.OpenTable(change)
 
     features = ["rowTracking"] if "Row" in setting else None
     protocol = SimpleNamespace(reader_features=None, writer_features=features, min_writer_version=2)
     metadata = SimpleNamespace(configuration={setting: "true"})
-    table = SimpleNamespace(protocol=lambda: protocol, metadata=lambda: metadata)
-    with patch.object(delta, "_opened", lambda _: table):
-        assert [reason.id for reason in delta.not_possible(change)] == ["sink-feature"]
-    assert list(delta.not_possible(change)) == []
-    assert [one.id for one in delta.not_possible(replace(change, table=f"{change.table}-not-there"))] == [
-        "sink-feature"
-    ]
+    opened = SimpleNamespace(protocol=lambda: protocol, metadata=lambda: metadata)
+    with patch.object(delta, "_opened", lambda _: opened):
+        assert [reason.id for reason in table.not_possible()] == ["sink-feature"]
+    assert list(table.not_possible()) == []
+    nowhere = delta.OpenTable(replace(change, table=f"{change.table}-not-there"))
+    assert [reason.id for reason in nowhere.not_possible()] == ["sink-feature"]
 
 
 # -- several tables of one batch function ------------------------------------------------------------------------------

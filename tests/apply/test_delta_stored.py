@@ -35,13 +35,19 @@ def test_rows_and_record_go_back_and_come_again(
         opened = DeltaTable(url, storage_options=options)
         return sorted(opened.to_pyarrow_table()["batch"].to_pylist()), opened.transaction_version("query")
 
-    before = there()
-    assert delta.state_of(change) == "old"
-    assert delta.make(change)
-    assert (delta.state_of(change), there()) == ("new", ([0], 0))
-    assert not delta.make(change)
-    assert delta.take_back(change)
-    assert (delta.state_of(change), there()) == ("old", before)
+    before, told = there(), delta.OpenTable(change)
+
+    def state() -> str:
+        """Of somebody who knows nothing of it."""
+        assert told.state == delta.OpenTable(change).state
+        return told.state
+
+    assert state() == "old"
+    assert told.make()
+    assert (state(), there()) == ("new", ([0], 0))
+    assert not told.make()
+    assert told.take_back()
+    assert (state(), there()) == ("old", before)
 
 
 def test_options_are_those_of_delta_rs() -> None:
@@ -79,6 +85,6 @@ def test_what_delta_rs_cannot_reach_is_a_reason_and_no_traceback() -> None:
     given = {"key": "k", "secret": "hunter2", "endpoint_url": "http://127.0.0.1:9"}
     for table in ("hdfs://h/t", "s3://nowhere/t"):
         change = delta.TableChange((1,), "20261119T081500Z-4f2a91", table, 0, "query", 0, 2, 2, given)
-        (reason,) = delta.not_possible(change)
+        (reason,) = delta.OpenTable(change).not_possible()
         assert reason.id == "sink-feature"
         assert "hunter2" not in repr(reason)

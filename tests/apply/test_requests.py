@@ -4,6 +4,7 @@ going on ends in new, taking back in old, byte for byte, and of a Delta table ro
 
 from __future__ import annotations
 
+import gc
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -115,6 +116,8 @@ def sweep(stage: Stage, server: ObjectServer, folder: Path, choose: Callable[[in
                 error.add_note(repr(trouble))
                 failed.append(error)
             tried[trouble.fate] += 1
+            server.forget()
+            gc.collect()  # clients, each with a model of all that its store can do
     if failed:
         raise ExceptionGroup(f"{len(failed)} of {tried.total()} did not lead out", failed)
     return tried

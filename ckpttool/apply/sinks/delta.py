@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
 from ckpttool.apply.outcome import StoppedFenced, WhyNot
+from ckpttool.apply.places import STAGING_OF_SINKS
 from ckpttool.apply.plan_file import PlanFile
 from ckpttool.apply.sinks.options import for_delta_rs
+from ckpttool.apply.stores.base import WritableStore
 from ckpttool.apply.stores.durable import flush
+from ckpttool.apply.stores.opening import open_tree
 from ckpttool.errors import CkptError, Refused, Unavailable
 from ckpttool.formats.delta_log import parse_delta_log_names
 from ckpttool.formats.layout import DELTA_LOG
@@ -24,7 +28,7 @@ from ckpttool.reading.sinks.delta import gone_for_good, read_commits
 from ckpttool.releases.delta import WRITTEN_BY_DELTA_RS
 from ckpttool.scene.sinks import MARK_OF_APPLY, MARK_OF_UNDO
 from ckpttool.storage.remote_errors import harmless
-from ckpttool.storage.store import open_store
+from ckpttool.storage.store import Store
 from ckpttool.storage.urls import parse_url
 
 if TYPE_CHECKING:
@@ -79,101 +83,148 @@ def table_changes(plan: PlanFile, storage: Mapping[str, str] | None = None) -> l
     return found
 
 
-def not_possible(change: TableChange) -> Iterator[WhyNot]:
-    try:
-        table = _opened(change)
-    except (Unavailable, Refused) as error:
-        yield WhyNot("sink-feature", error.message, next_step=error.next_step)
-        return
-    protocol = table.protocol()
-    features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
-    if untried := sorted(features - WRITTEN_BY_DELTA_RS):
-        yield WhyNot("sink-feature", f"{change.table} has features that were not tried: {', '.join(untried)}",
-                     next_step=_BY_HAND)  # fmt: skip
-    elif not features and protocol.min_writer_version > _NEWEST_WITHOUT_FEATURES:
-        yield WhyNot("sink-feature", f"{change.table} has writer version {protocol.min_writer_version}",
-                     next_step=_BY_HAND)  # fmt: skip
-    if change.restore is not None and str(table.metadata().configuration.get("delta.appendOnly", "")).lower() == "true":
-        yield WhyNot("sink-feature", f"{change.table} forbids removals: delta.appendOnly", next_step=_BY_HAND)
-    if change.restore is not None:
-        yield from vacuumed(change.table, change.storage, change.restore, change.was, GO_ELSEWHERE)
+_NEEDED = "a step for a Delta table needs the package deltalake"
+_BY_HAND = "ckpt plan-recovery --format json has the commands to do it by hand"
 
 
-def not_possible_back(change: TableChange) -> Iterator[WhyNot]:
-    if change.restore is not None and state_of(change) == "new":
-        yield from vacuumed(change.table, change.storage, change.was, change.was + 1, STAY)
+class OpenTable:
+    """A table that is changed, as of the newest look: till the next one nothing of its log is asked for twice.
+    delta-rs, which asks for all of it twice, opens it once, before anything is changed, and commits only upon that."""
+
+    def __init__(self, change: TableChange) -> None:
+        self.change = change
+        self._tree: WritableStore | None = None
+        self._handle: DeltaTable | None = None
+        self._answered: _Since | None = None  # to our commit
+
+    @property
+    def requests(self) -> Counter[str]:
+        """Ours; those of delta-rs nobody counts."""
+        return self._tree.requests if self._tree is not None else Counter()
+
+    @property
+    def reading(self) -> Store:
+        if self._tree is None:
+            self._tree = open_tree(self.change.table, STAGING_OF_SINKS, self.change.storage, first="_")
+        return self._tree.reading()
+
+    def look_anew(self) -> None:
+        self._answered = None
+        if self._tree is not None:
+            self._tree.look_anew()
+
+    # -- whether it is possible ----------------------------------------------------------------------------------------
+
+    def not_possible(self) -> Iterator[WhyNot]:
+        change = self.change
+        try:
+            table = self._handle = _opened(change)
+        except (Unavailable, Refused) as error:
+            yield WhyNot("sink-feature", error.message, next_step=error.next_step)
+            return
+        protocol = table.protocol()
+        features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())}
+        if untried := sorted(features - WRITTEN_BY_DELTA_RS):
+            yield WhyNot("sink-feature", f"{change.table} has features that were not tried: {', '.join(untried)}",
+                         next_step=_BY_HAND)  # fmt: skip
+        elif not features and protocol.min_writer_version > _NEWEST_WITHOUT_FEATURES:
+            yield WhyNot("sink-feature", f"{change.table} has writer version {protocol.min_writer_version}",
+                         next_step=_BY_HAND)  # fmt: skip
+        configuration = table.metadata().configuration
+        if change.restore is not None and str(configuration.get("delta.appendOnly", "")).lower() == "true":
+            yield WhyNot("sink-feature", f"{change.table} forbids removals: delta.appendOnly", next_step=_BY_HAND)
+        if change.restore is not None:
+            yield from vacuumed(change.table, self.reading, change.restore, change.was, GO_ELSEWHERE)
+
+    def not_possible_back(self) -> Iterator[WhyNot]:
+        change = self.change
+        if change.restore is not None and self.state == "new":
+            yield from vacuumed(change.table, self.reading, change.was, change.was + 1, STAY)
+
+    # -- what became of it ---------------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> State:
+        """Told by our marks: they are in the very commits that they tell of."""
+        return self._since().state(self.change)
+
+    def told(self) -> dict[str, Any]:
+        since, change = self._since(), self.change
+        return {
+            "path": change.table,
+            "version_before": change.was,
+            "version_after": since.version,
+            "ledger_before": change.recorded,
+            "ledger_after": since.recorded.get(change.app_id, change.recorded),
+        }
+
+    def changed(self, found: int | None = None) -> WhyNot:
+        change = self.change
+        return WhyNot("sink-changed", f"{change.table} was written since, by this query or by others",
+                      f"version {change.was}", None if found is None else f"version {found}", "plan anew")  # fmt: skip
+
+    def _since(self) -> _Since:
+        """By the names in its log and the commits that may be ours."""
+        if self._answered is not None:
+            return self._answered
+        was, log = self.change.was, self.reading
+        names = parse_delta_log_names(log.list(DELTA_LOG))
+        ours = [version for version in names.commits if was < version <= was + 2]
+        recorded = {txn.app_id: txn.version for commit in read_commits(log, ours) for txn in commit.transactions}
+        return _Since(max([*names.commits, *names.checkpoints], default=-1), recorded)
+
+    # -- there and back ------------------------------------------------------------------------------------------------
+
+    def make(self) -> bool:
+        """Whether there was anything to do."""
+        was_done = self.state == "new"
+        if not was_done:
+            self._committed("apply", "new", self.change.restore, self.change.batch)
+        _flush(self.change, self.change.was + 1)  # whoever was killed may not have come to it
+        return not was_done
+
+    def take_back(self) -> bool:
+        change = self.change
+        if self.state == "old":
+            return False
+        self._committed("undo", "old", None if change.restore is None else change.was, change.recorded)
+        _flush(change, change.was + 2)
+        return True
+
+    def _committed(self, doing: Doing, becomes: State, version: int | None, batch: int | None) -> None:
+        """An answer that never comes says neither yes nor no, and a "no" may be one to what delta-rs has repeated: what
+        the table says decides. A commit with nothing but a record goes through although others wrote meanwhile: the
+        version that it came to tells."""
+        change = self.change
+        table, self._handle = self._handle or _opened(change), None
+        self.look_anew()
+        try:
+            _commit(change, table, doing, version, batch)
+        except CkptError:
+            if self.state != becomes:
+                raise
+        else:
+            recorded = {_mark(change, doing): change.n, **({} if batch is None else {change.app_id: batch})}
+            self._answered = _Since(table.version(), recorded)
+        if self.state != becomes:
+            raise StoppedFenced(self.changed())
 
 
-def vacuumed(table: str, storage: Mapping[str, str], back_to: int, now: int, next_step: str) -> Iterator[WhyNot]:
+def vacuumed(table: str, log: Store, back_to: int, now: int, next_step: str) -> Iterator[WhyNot]:
     """Nothing brings back what VACUUM took, and behind the fence it would be too late to find that out."""
-    name = gone_for_good(open_store(table, storage), back_to, now)
+    name = gone_for_good(log, back_to, now)
     if name is not None:
         yield WhyNot("sink-changed", f"{table}: VACUUM has removed {name}, which version {back_to} needs",
                      "a file", "no file", next_step)  # fmt: skip
 
 
-def state_of(change: TableChange) -> State:
-    """Told by our marks: they are in the very commits that they tell of."""
-    return _since(change).state(change)
-
-
-def make(change: TableChange) -> bool:
-    """Whether there was anything to do."""
-    was_done = state_of(change) == "new"
-    if not was_done:
-        _committed(change, "apply", "new", change.restore, change.batch)
-    _flush(change, change.was + 1)  # whoever was killed may not have come to it
-    return not was_done
-
-
-def take_back(change: TableChange) -> bool:
-    if state_of(change) == "old":
-        return False
-    _committed(change, "undo", "old", None if change.restore is None else change.was, change.recorded)
-    _flush(change, change.was + 2)
-    return True
-
-
-def told(change: TableChange) -> dict[str, Any]:
-    since = _since(change)
-    return {
-        "path": change.table,
-        "version_before": change.was,
-        "version_after": since.version,
-        "ledger_before": change.recorded,
-        "ledger_after": since.recorded.get(change.app_id, change.recorded),
-    }
-
-
-def changed(change: TableChange, found: int | None = None) -> WhyNot:
-    return WhyNot("sink-changed", f"{change.table} was written since, by this query or by others",
-                  f"version {change.was}", None if found is None else f"version {found}", "plan anew")  # fmt: skip
-
-
-_NEEDED = "a step for a Delta table needs the package deltalake"
-_BY_HAND = "ckpt plan-recovery --format json has the commands to do it by hand"
-
-
-def _committed(change: TableChange, doing: Doing, becomes: State, version: int | None, batch: int | None) -> None:
-    """An answer that never comes says neither yes nor no, and a "no" may be one to what delta-rs has repeated: what the
-    table says decides. A commit with nothing but a record goes through although others wrote meanwhile."""
-    try:
-        _commit(change, doing, version, batch)
-    except CkptError:
-        if state_of(change) != becomes:
-            raise
-    if state_of(change) != becomes:
-        raise StoppedFenced(changed(change))
-
-
-def _commit(change: TableChange, doing: Doing, version: int | None, batch: int | None) -> None:
+def _commit(change: TableChange, table: DeltaTable, doing: Doing, version: int | None, batch: int | None) -> None:
     from deltalake import CommitProperties, PostCommitHookProperties
     from deltalake.exceptions import CommitFailedError, DeltaError
 
-    table = _opened(change)
     expected = change.was if doing == "apply" else change.was + 1
     if table.version() != expected:
-        raise StoppedFenced(changed(change, table.version()))
+        raise StoppedFenced(OpenTable(change).changed(table.version()))
     records = [_transaction(_mark(change, doing), change.n)]
     if batch is not None:
         records.append(_transaction(change.app_id, batch))
@@ -223,15 +274,6 @@ class _Since(Struct, frozen=True):
         return "old" if self.version == change.was else "other"
 
 
-def _since(change: TableChange) -> _Since:
-    """By the names in its log and the commits that may be ours: delta-rs would read all of it for every question."""
-    store = open_store(change.table, change.storage)
-    names = parse_delta_log_names(store.list(DELTA_LOG))
-    ours = [version for version in names.commits if change.was < version <= change.was + 2]
-    recorded = {txn.app_id: txn.version for commit in read_commits(store, ours) for txn in commit.transactions}
-    return _Since(max([*names.commits, *names.checkpoints], default=-1), recorded)
-
-
 def _told(change: TableChange, error: Exception) -> str:
     return f"{change.table}: {harmless(str(error)) or type(error).__name__}"
 
@@ -261,5 +303,5 @@ def _opened(change: TableChange) -> DeltaTable:
         raise Unavailable(_told(change, error)) from None
 
 
-def all_in(changes: Sequence[TableChange], state: State) -> bool:
-    return all(state_of(change) == state for change in changes)
+def all_in(tables: Sequence[OpenTable], state: State) -> bool:
+    return all(table.state == state for table in tables)

@@ -65,13 +65,15 @@ class ObjectTree(WritableStore):
     has_owners = False
     keeps_times = False
 
-    def __init__(self, url: str, backend: Backend, bucket: WritableBucket, segments: Sequence[str]) -> None:
+    def __init__(
+        self, url: str, backend: Backend, bucket: WritableBucket, segments: Sequence[str], first: str = ""
+    ) -> None:
         self.url = url
         self.requests: Counter[str] = Counter()
         self._backend, self._bucket, self._segments = backend, bucket, segments
         self._prefix = "".join(f"{step}/" for step in segments)
         self._large = Large()
-        self._seen = Seen(bucket, bucket.head, self._prefix, self.requests)
+        self._seen = Seen(bucket, bucket.head, f"{self._prefix}{first}", self.requests)
 
     # -- looking -------------------------------------------------------------------------------------------------------
 

@@ -28,15 +28,16 @@ _WRITABLE: Mapping[type, Callable[[Any, str], WritableBucket]] = {
 }
 
 
-def open_tree(url: str, staging: str, storage: Mapping[str, str]) -> WritableStore:
-    """`staging`: a directory below it for what is not whole yet, where that is needed."""
+def open_tree(url: str, staging: str, storage: Mapping[str, str], first: str = "") -> WritableStore:
+    """`staging`: a directory below it for what is not whole yet, where that is needed. `first`: what the names start
+    with that matter most, where one page is asked for and tells of all below them."""
     if is_local(url):
         return LocalDisk(absolute(url), staging)
     store = open_store(url, storage)
     if isinstance(store, ObjectStore):
         bucket: Any = store.bucket
         writable = _WRITABLE[type(bucket)](bucket.fs, bucket.name)
-        return ObjectTree(store.url, store.backend, writable, store.segments)
+        return ObjectTree(store.url, store.backend, writable, store.segments, first)
     if isinstance(store, HdfsStore):
         return HdfsTree(store, staging)
     by_hand = f"ckpt plan-recovery {shell_path(redact_url(url))} --format json has the commands to do it by hand"
