@@ -6,13 +6,14 @@ Taken back they are in the same way, the other way round.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
 
 from ckpttool.api import Restarted
 from ckpttool.apply.fingerprints import files_below
+from ckpttool.apply.journal import Journal
 from ckpttool.apply.outcome import StoppedFenced, WhyNot
 from ckpttool.apply.plan_file import PlanFile, PlannedStep
 from ckpttool.apply.sinks.delta import GO_ELSEWHERE, STAY, vacuumed
@@ -111,6 +112,24 @@ def _seen_in_files(check: Check, checkpoint: Store) -> Seen:
 
 
 # -- whose turn it is --------------------------------------------------------------------------------------------------
+
+
+def wait_for(one: ByHand, towards: Direction, now: Seen | None, journal: Journal, said: Collection[int]) -> bool:
+    """Whether it was done since somebody was told to; raises Waits if it was not yet. `said`: the steps of which
+    somebody says that they were."""
+    if now == "other":
+        raise StoppedFenced(changed(one))
+    if now == towards or (now is None and _needs_nobody(one, towards, journal)):
+        return False
+    if now is None and one.n in said:
+        journal.write("step", one.n, {"by_hand": towards})
+        return True
+    journal.write("stopped", one.n, {"by_hand": towards})
+    raise waits(one, towards)
+
+
+def _needs_nobody(one: ByHand, towards: Direction, journal: Journal) -> bool:
+    return journal.says_by_hand(one.n, towards) or (towards == "old" and not journal.came_to(one.n))
 
 
 def waits(one: ByHand, towards: Direction) -> Waits:

@@ -18,8 +18,7 @@ from msgspec import Struct
 
 from ckpttool.api import Restarted
 from ckpttool.apply import places
-from ckpttool.apply.by_hand import ByHand, Direction, Seen, by_hand, seen, waits
-from ckpttool.apply.by_hand import changed as changed_by_hand
+from ckpttool.apply.by_hand import ByHand, Direction, Seen, by_hand, seen, wait_for
 from ckpttool.apply.changes import Change, FileChanges
 from ckpttool.apply.fence import is_fence
 from ckpttool.apply.journal import Journal
@@ -346,20 +345,7 @@ class Work:
         return size < _WIRE_BYTES and is_wire(b"".join(tree.pieces(path)))
 
     def wait_for(self, one: ByHand, towards: Direction) -> bool:
-        """Whether it was done since somebody was told to; raises Waits if it was not yet."""
-        now = self.seen(one)
-        if now == "other":
-            raise StoppedFenced(changed_by_hand(one))
-        if now == towards or (now is None and self._needs_nobody(one, towards)):
-            return False
-        if now is None and one.n in self.settings.done_by_hand:
-            self.journal.write("step", one.n, {"by_hand": towards})
-            return True
-        self.journal.write("stopped", one.n, {"by_hand": towards})
-        raise waits(one, towards)
-
-    def _needs_nobody(self, one: ByHand, towards: Direction) -> bool:
-        return self.journal.says_by_hand(one.n, towards) or (towards == "old" and not self.journal.came_to(one.n))
+        return wait_for(one, towards, self.seen(one), self.journal, self.settings.done_by_hand)
 
     def new_bearing(self, change: Change) -> Bearing:
         """Of the file that is moved here, with its time; else of the one that is replaced, of its newest sibling, or of
