@@ -111,7 +111,8 @@ class LogNames(Struct, frozen=True):
     """The names in one log directory, sorted out by what Spark makes of them.
 
     `ids` ascends and holds canonical names only; with `compact_ids` the log is a file source's or a file sink's.
-    `unlisted_below`: lower names were not listed, and that none is higher than the last was not proved."""
+    `unlisted_below`: lower names were not listed, and that none is higher than the last was not proved. `without_crc`:
+    files that lack the checksum which Hadoop's local file system left beside an earlier one."""
 
     ids: Sequence[int] = ()
     compact_ids: tuple[int, ...] = ()
@@ -122,6 +123,7 @@ class LogNames(Struct, frozen=True):
     foreign: tuple[str, ...] = ()
     directories: tuple[str, ...] = ()
     unlisted_below: int | None = None
+    without_crc: tuple[str, ...] = ()
 
     @property
     def last(self) -> int | None:

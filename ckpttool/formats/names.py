@@ -8,13 +8,13 @@ Hadoop's checksums.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 
 from msgspec.structs import replace
 
 from ckpttool.formats.envelope import LONG_MAX, LONG_MIN
-from ckpttool.formats.layout import COMPACT_SUFFIX
+from ckpttool.formats.layout import COMPACT_SUFFIX, hadoop_crc
 from ckpttool.model import LogNames
 
 
@@ -25,12 +25,14 @@ def parse_log_names(names: Sequence[str]) -> LogNames:
     decimal = [name for name in names if name.isdecimal()]
     ids, odd = (dense, []) if (dense := _dense_ids(decimal)) else _sort_decimals(decimal)
     beyond = set(decimal).difference(map(str, ids), odd) if len(decimal) > len(ids) + len(odd) else set()
-    others = set(names).difference(decimal, map(".{}.crc".format, decimal))
+    every = set(names)
+    others = every.difference(decimal, map(".{}.crc".format, decimal))
     compact = {name for name in others if name.endswith(COMPACT_SUFFIX) and _is_canonical(_stem(name))}
     signed = {name for name in others if parse_long(name) is not None}
     temporary = {name for name in others if name.startswith(".") and name.endswith((".tmp", ".tmp.crc"))}
     hadoop_crcs = {name for name in others - temporary if name.startswith(".") and name.endswith(".crc")}
     sidecars = {name for name in others - temporary - hadoop_crcs if name.endswith(".crc")}
+    has_each_its_crc = len(every) - len(others) == 2 * len(decimal) and not compact
     return LogNames(
         ids=ids,
         compact_ids=tuple(sorted(int(_stem(name)) for name in compact)),
@@ -39,7 +41,17 @@ def parse_log_names(names: Sequence[str]) -> LogNames:
         orphan_crcs=tuple(sorted(hadoop_crcs - {f".{name}.crc" for name in others})),
         checksums=tuple(sorted(sidecars)),
         foreign=tuple(sorted(beyond | others - compact - signed - temporary - hadoop_crcs - sidecars)),
+        without_crc=() if has_each_its_crc else _without_crc([*map(str, ids), *compact], every),
     )
+
+
+def _without_crc(files: Sequence[str], names: Collection[str]) -> tuple[str, ...]:
+    """Those that lack Hadoop's checksum, above the first that has it."""
+    with_it = [int(_stem(name)) for name in files if hadoop_crc(name) in names]
+    first = min(with_it, default=None)
+    if first is None:
+        return ()
+    return tuple(name for name in files if int(_stem(name)) > first and hadoop_crc(name) not in names)
 
 
 def parse_long(text: str) -> int | None:

@@ -19,7 +19,7 @@ from ckpttool.formats import layout
 from ckpttool.formats.metadata import UNDO_FENCE, is_fence_of_apply, moved_to
 from ckpttool.laws.restart import GOES_ON, Restart, predict_restart
 from ckpttool.literals import shell_path
-from ckpttool.plan.conditions import OF_COST, Condition, conditions_of
+from ckpttool.plan.conditions import OF_COST, Condition, as_written, conditions_of
 from ckpttool.plan.cost import Cost, cost_of
 from ckpttool.plan.fence import fenced, standing
 from ckpttool.plan.log_repairs import START_OVER
@@ -42,6 +42,7 @@ from ckpttool.plan.steps import (
 )
 from ckpttool.plan.troubles import first_trouble, repairs_of
 from ckpttool.plan.wishes import Rewind, Wish
+from ckpttool.scene.checksums import without_checksum
 from ckpttool.scene.scene import Scene
 from ckpttool.words import shown
 
@@ -240,9 +241,12 @@ def _undo(proposal: Repair, chain: Sequence[Repair]) -> bool:
 
 def _way_out(before: Scene, chain: Sequence[Repair], after: Scene) -> WayOut:
     cost = sum((repair.cost for repair in chain), cost_of(before, after))
+    if by_others := without_checksum(after):
+        cost += Cost(0, None, None)
     titles = [repair.title for repair in chain]
     traps = [repair.trap for repair in chain if repair.trap]
     told = [condition for repair in chain for condition in repair.conditions]
+    told += [as_written(by_others)] if by_others else []
     return WayOut(
         id=chain[0].id,
         title="; then ".join(dict.fromkeys(titles)),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
 
 from ckpttool.plan.cost import Cost
+from ckpttool.words import listed
 
 QUERY_STOPPED = "query-stopped"
 SINK_UNNAMED = "sink-unnamed"
@@ -22,6 +23,14 @@ class Condition(Struct, frozen=True):
     id: str
     text: str
     who: Literal["ckpt", "you", "shell"] = "you"
+
+
+def as_written(paths: Sequence[str]) -> Condition:
+    """Of files that something else than Spark put there: what it was that the batches read, or kept, is not known."""
+    several = len(paths) > 1
+    text = f"{listed(paths)} {'say' if several else 'says'} what Spark wrote there: "
+    text += f"{'they lack' if several else 'it lacks'} the checksum that those before have"
+    return Condition("files-as-written", text)
 
 
 def conditions_of(cost: Cost, told: Iterable[Condition], *, names_sinks: bool) -> Iterator[Condition]:

@@ -197,7 +197,11 @@ def _renamed(names: LogNames, gone: Collection[str] = (), new: str | None = None
     files = [*map(str, names.ids), *(name for name in names.others if name not in names.directories)]
     left = [name for name in files if name not in gone and name != new]
     sorted_out = parse_log_names([*left, new] if new else left)
-    return replace(sorted_out, directories=tuple(name for name in names.directories if name not in gone))
+    return replace(
+        sorted_out,
+        directories=tuple(name for name in names.directories if name not in gone),
+        without_crc=tuple(name for name in names.without_crc if name not in gone and name != new),
+    )
 
 
 def _lacking(entries: Mapping[int, Entry], gone: Collection[str]) -> dict[int, Entry]:

@@ -1,6 +1,7 @@
 """Ways out, carried out by `ckpt apply` on checkpoints that real Spark left and that were damaged; then it starts.
 
     python -m tests.differential.sweep.applied --spark 4.2.0 [--needs delta] [--limit 130] [--seconds 400]
+    python -m tests.differential.sweep.applied --spark 4.2.0 --promise-anew
 
 Each recorded restart of the sweep whose checkpoint has a way out is laid at its place again, planned for, carried out,
 and started by the same release; and of sound ones, going back. Beside it stands its twin: carried out and taken back,
@@ -89,6 +90,10 @@ def asked_of(case: Json, spark: str, checkpoint: Path, to_batch: int | None = No
     )
 
 
+def recorded_in(spark: str) -> dict[str, Json]:
+    return {case["id"]: case for suite in FROM for case in read(spark, suite).values()}
+
+
 def tasks_of(case: Json, spark: str, checkpoint: Path) -> Iterator[Task]:
     """What is offered for what lies there."""
     if case["kind"][0] == "nothing" and "change" not in case:
@@ -97,6 +102,12 @@ def tasks_of(case: Json, spark: str, checkpoint: Path) -> Iterator[Task]:
     if case["truth"]["outcome"] == "error":
         _, plan = plan_restart(str(checkpoint), asked_of(case, spark, checkpoint), now_ms=int(time.time() * 1000))
         yield from (Task(case, option.id) for option in plan.options)
+
+
+def promised(plan: PlanFile) -> Json:
+    chosen = plan.option
+    told = {"guarantee": chosen.guarantee, "lost": chosen.rows_lost, "twice": chosen.rows_duplicated}
+    return told | {"steps": len(plan.steps), "promise": msgspec.to_builtins(plan.promise)}
 
 
 # -- one of them -------------------------------------------------------------------------------------------------------
@@ -116,15 +127,20 @@ class Applier:
             plan, outcome = self._apply(task, checkpoint)
         except CkptError as error:
             return found | {"refused": [error.message[:200]]}
-        chosen = plan.option
-        found |= {"guarantee": chosen.guarantee, "lost": chosen.rows_lost, "twice": chosen.rows_duplicated}
-        found |= {"steps": len(plan.steps), "promise": msgspec.to_builtins(plan.promise)}
+        found |= promised(plan)
         if outcome.state != "applied":
             return found | {"refused": [f"{one.id}: {one.text[:200]}" for one in outcome.reasons]}
         found["truth"] = self._start(base, task.case, plan)
         if "change" not in task.case:
             found["rows"] = self._against_undisturbed(base)
         return found | ({"twin": self._twin(base, task)} if with_twin else {})
+
+    def promise_anew(self, base: Base, task: Task) -> Json:
+        """What is promised today, without Spark."""
+        checkpoint = self._lay(base, task.case)
+        return promised(
+            plan_at(str(checkpoint), task.option, asked_of(task.case, self.spark, checkpoint, task.to_batch))
+        )
 
     def _lay(self, base: Base, case: Json) -> Path:
         root = base.root(self.spark)
@@ -236,6 +252,23 @@ def _tasks(spark: str, made: Mapping[str, Base], seed: int, folder: Path) -> Ite
             yield from tasks_of(case, spark, checkpoint)
 
 
+def promise_anew(spark: str, sparks: Sparks) -> None:
+    """What Spark did stays, unless other steps are taken today: then it is started again."""
+    made, recorded, kept = {base.name: base for base in bases(spark)}, recorded_in(spark), read(spark, SUITE)
+    with Restarter(spark, sparks) as restarter:
+        applier = Applier(spark, restarter)
+        for key, case in kept.items():
+            if "refused" in case:
+                continue
+            task, base = task_of(case, recorded[case["of"]]), made[case["base"]]
+            anew = applier.promise_anew(base, task)
+            different = [part for part in anew if anew[part] != case[part]]
+            if different:
+                print(key, *(f"{part}: {case[part]} -> {anew[part]}"[:300] for part in different), sep="\n    ")
+            kept[key] = applier.record(base, task, with_twin="twin" in case) if "steps" in different else case | anew
+    write(spark, SUITE, kept)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--spark", required=True)
@@ -243,8 +276,12 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3600, help="begin none after this time")
     parser.add_argument("--needs", choices=["delta"], help="only queries that read or write its tables")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--promise-anew", action="store_true", help="what is promised today for what is kept")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ckpttool-sweep-") as folder:
+        if given.promise_anew:
+            promise_anew(given.spark, Sparks(given.spark, Path(folder)))
+            return
         sweep(given.spark, Sparks(given.spark, Path(folder)), given.limit, given.seconds, given.seed, given.needs)
 
 

@@ -8,18 +8,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from tests.differential.sweep.applied import FROM, SUITE
+from tests.differential.sweep.applied import SUITE, recorded_in
 from tests.differential.sweep.load import recorded_versions
 from tests.differential.sweep.run import read, verdict
 
 Json = dict[str, Any]
 # What rows were lost or doubled before anybody carried out anything.
 DAMAGED_ROWS = ("sink", "input", "recipe")
-# Cases in which rows are not as promised, with the reason why no file tells.
-KNOWN_ROWS = {
-    "session-hdfs-each/2b0310e2c2/copy-as-previous-offsets": "a delta of the state is a copy of another one's",
-    "window-hdfs-each/62a88a194e/copy-as-previous-offsets": "an entry of the source's log is another query's",
-}
 COLUMNS = ("cases", "restart as promised", "rows compared", "rows as promised", "taken back", "byte for byte")
 
 
@@ -89,13 +84,9 @@ def judged_applied(version: str) -> tuple[Promised, ...]:
     return tuple(Promised(case) for _, case in sorted(read(version, SUITE).items()))
 
 
-def recorded_cases(version: str) -> dict[str, Json]:
-    return {case["id"]: case for suite in FROM for case in read(version, suite).values()}
-
-
 def started_otherwise(version: str) -> list[str]:
     """Twins that start otherwise than the checkpoint that nobody ever touched."""
-    recorded = recorded_cases(version)
+    recorded = recorded_in(version)
     twins = ((one.case, one.twin) for one in judged_applied(version) if one.twin is not None)
     return [case["id"] for case, twin in twins if twin["starts"] != verdict(recorded[case["of"]])]
 

@@ -18,6 +18,14 @@ def test_names_are_sorted_out() -> None:
     assert names.foreign == ("_metadata",)
 
 
+def test_files_that_lack_the_checksum_that_those_before_have() -> None:
+    names = ["0", "1", "2", "3", "9.compact", "10", "19.compact"]
+    assert parse_log_names([*names, ".1.crc", ".3.crc", ".19.compact.crc"]).without_crc == ("2", "10", "9.compact")
+    assert parse_log_names([*names, *map(".{}.crc".format, names)]).without_crc == ()
+    assert parse_log_names(names).without_crc == parse_log_names(["0", "1", ".1.crc"]).without_crc == ()
+    assert parse_log_names(["0", "1", ".0.crc"]).without_crc == ("1",)
+
+
 def test_a_log_without_holes_and_one_with_a_hole_are_told_alike() -> None:
     dense = [str(number) for number in range(8, 12)]
     assert list(parse_log_names(dense).ids) == [8, 9, 10, 11]

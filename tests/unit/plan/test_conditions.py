@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ckpttool.plan.conditions import Condition, conditions_of
+from ckpttool.plan.conditions import Condition, as_written, conditions_of
 from ckpttool.plan.cost import FREE, UNKNOWN, Cost
 
 
@@ -35,3 +35,10 @@ def test_how_many_is_told() -> None:
 def test_what_a_repair_asks_itself_is_not_asked_again() -> None:
     own = [Condition("sink-unnamed", "name it"), Condition("rows-lost", "5 rows of orders"), Condition("other", "x")]
     assert list(conditions_of(Cost(0, 5, 0), [*own, *own], names_sinks=False)) == own
+
+
+def test_whose_word_is_taken_for_files_that_spark_did_not_write() -> None:
+    one, two = as_written(["sources/0/2"]), as_written(["sources/0/2", "state/0/0/3.delta"])
+    assert (one.id, one.who, two.id) == ("files-as-written", "you", "files-as-written")
+    assert one.text.startswith("sources/0/2 says what Spark wrote there")
+    assert two.text.startswith("sources/0/2, state/0/0/3.delta say what Spark wrote there")

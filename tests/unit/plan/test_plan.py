@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ckpttool.plan import SetAside, Step, _in_order
+from ckpttool.plan import Rewind, SetAside, Step, _in_order
+from ckpttool.plan.conditions import OF_COST
 from ckpttool.plan.steps import write
 from ckpttool.scene.sinks import LedgerEntry, SinkEvidence
 from tests.builders import QUERY_ID, build
@@ -183,3 +184,16 @@ def test_an_entry_is_not_emptied_whose_files_another_one_lists(tmp_path: Path) -
     (log / "3").unlink()
     plan, _ = look(tmp_path)
     assert "empty-source-log-entry" in ids(plan)
+
+
+def test_what_rests_on_files_that_spark_did_not_write_promises_nothing_of_rows(tmp_path: Path) -> None:
+    """Going back to before them does not rest on them any more."""
+    root = build(tmp_path / "q", "f0 c | f1 c | f2 c | f3 c")
+    for entry in (0, 1, 3):
+        (root / "sources" / "0" / f".{entry}.crc").write_bytes(b"crc\x00")
+    for batch, asks in ((2, ["files-as-written", "rows-lost", "rows-twice"]), (1, [])):
+        plan, _ = look(root, delta(0, 1, 2, 3), wish=Rewind(batch))
+        (way,) = plan.options
+        assert [one.id for one in way.conditions if one.id in ("files-as-written", *OF_COST)] == asks
+        assert rows(way)[:2] == ((None, None) if asks else (0, 0))
+        assert ("sources/0/2" in "".join(way.preconditions)) == bool(asks)
