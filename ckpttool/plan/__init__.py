@@ -19,7 +19,7 @@ from ckpttool.formats import layout
 from ckpttool.formats.metadata import UNDO_FENCE, is_fence_of_apply, moved_to
 from ckpttool.laws.restart import GOES_ON, Restart, predict_restart
 from ckpttool.literals import shell_path
-from ckpttool.plan.conditions import OF_COST, Condition, as_written, conditions_of
+from ckpttool.plan.conditions import OF_COST, OF_UNDO, Condition, as_written, conditions_of, of_undo
 from ckpttool.plan.cost import Cost, cost_of
 from ckpttool.plan.fence import fenced, standing
 from ckpttool.plan.log_repairs import START_OVER
@@ -95,7 +95,7 @@ class WayOut(Struct, frozen=True):
     @property
     def preconditions(self) -> tuple[str, ...]:
         """What has to be true besides what it costs, in words."""
-        return tuple(dict.fromkeys(one.text for one in self.conditions if one.id not in OF_COST))
+        return tuple(dict.fromkeys(one.text for one in self.conditions if one.id not in (*OF_COST, *OF_UNDO)))
 
 
 class Plan(Struct, frozen=True):
@@ -247,6 +247,7 @@ def _way_out(before: Scene, chain: Sequence[Repair], after: Scene) -> WayOut:
     traps = [repair.trap for repair in chain if repair.trap]
     told = [condition for repair in chain for condition in repair.conditions]
     told += [as_written(by_others)] if by_others else []
+    steps = _steps_of(chain)
     return WayOut(
         id=chain[0].id,
         title="; then ".join(dict.fromkeys(titles)),
@@ -254,9 +255,9 @@ def _way_out(before: Scene, chain: Sequence[Repair], after: Scene) -> WayOut:
         rows_replayed=cost.replayed,
         rows_lost=cost.lost,
         rows_duplicated=cost.duplicated,
-        steps=fenced(before, _steps_of(chain), after.root),
+        steps=fenced(before, steps, after.root),
         after=after,
-        conditions=tuple(conditions_of(cost, told, names_sinks=bool(before.sinks))),
+        conditions=(*conditions_of(cost, told, names_sinks=bool(before.sinks)), *of_undo(steps)),
         trap="; ".join(dict.fromkeys(traps)) or None,
     )
 

@@ -8,12 +8,19 @@ from typing import Literal
 from msgspec import Struct
 
 from ckpttool.plan.cost import Cost
+from ckpttool.plan.steps import DeltaRestore, Manual, Spark, Step
 from ckpttool.words import listed
 
 QUERY_STOPPED = "query-stopped"
 SINK_UNNAMED = "sink-unnamed"
 ROWS_LOST, ROWS_TWICE = "rows-lost", "rows-twice"
 OF_COST = (ROWS_LOST, ROWS_TWICE)
+# Not what a plan takes for granted, but how far it can be taken back.
+UNDO_BY_HAND, UNDO_BEFORE_VACUUM, UNDO_BEFORE_EXPIRY = OF_UNDO = (
+    "undo-by-hand",
+    "undo-before-vacuum",
+    "undo-before-expiry",
+)
 
 
 class Condition(Struct, frozen=True):
@@ -31,6 +38,22 @@ def as_written(paths: Sequence[str]) -> Condition:
     text = f"{listed(paths)} {'say' if several else 'says'} what Spark wrote there: "
     text += f"{'they lack' if several else 'it lacks'} the checksum that those before have"
     return Condition("files-as-written", text)
+
+
+def of_undo(steps: Iterable[Step]) -> Iterator[Condition]:
+    """Where `ckpt undo` needs somebody's hands, or what others may have removed by then."""
+    for step in steps:
+        if isinstance(step, Manual | Spark):
+            who = "Spark" if isinstance(step, Spark) else "a person"
+            text = f"what {who} does is taken back by {who} too: ckpt undo stops there, fenced, and says what to do"
+            yield Condition(UNDO_BY_HAND, text, "ckpt")
+        table = step.table if isinstance(step, DeltaRestore) else step.check.path if isinstance(step, Spark) else None
+        if isinstance(step, Spark) and step.check.kind == "iceberg":
+            text = f"ckpt undo can lead {table} back until the snapshot that it leaves now expires"
+            yield Condition(UNDO_BEFORE_EXPIRY, text, "ckpt")
+        elif table is not None:
+            text = f"ckpt undo can bring the rows of {table} back until VACUUM removes their files"
+            yield Condition(UNDO_BEFORE_VACUUM, text, "ckpt")
 
 
 def conditions_of(cost: Cost, told: Iterable[Condition], *, names_sinks: bool) -> Iterator[Condition]:

@@ -14,6 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from ckpttool.apply.plan_file import PlannedStep, encode_plan, parse_plan, sealed
+from ckpttool.report.views.apply import head
 from tests.apply.dying import System, on
 from tests.apply.stages import FENCES, bodies, tree_of
 from tests.builders import QUERY_ID, build
@@ -123,6 +124,11 @@ def says(*words: str) -> dict[str, Any]:
 @pytest.fixture(params=[Delta, Iceberg])
 def stage(request: pytest.FixtureRequest, tmp_path: Path) -> Stage:
     return Stage(tmp_path, request.param)
+
+
+def test_how_far_it_can_be_taken_back_is_said_before(stage: Stage) -> None:
+    until = "before the next VACUUM" if isinstance(stage.table, Delta) else "before snapshots expire"
+    assert head(parse_plan(stage.plan.read_bytes())).endswith(f"undo: in part by hand, {until}")
 
 
 def is_waiting(said: dict[str, Any], stage: Stage) -> bool:

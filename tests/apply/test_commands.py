@@ -355,6 +355,7 @@ def test_without_copies_of_the_state_there_is_no_way_back(tmp_path: Path) -> Non
     words = ("apply", str(root), "--sink", "noop", "--to-batch", "2", "--take", "rewind-to-batch", "--yes", *QUIET)
     done = told(*words, "--backup", "logs", "--accept", "query-stopped")
     assert (done["exit"], done["state"]) == (0, "applied"), done["reasons"]
+    assert done["backup"]["state"] is False
     kept = root / done["backup"]["path"]
     assert (kept / "offsets").is_dir()
     assert not (kept / "state").exists()

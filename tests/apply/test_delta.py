@@ -20,6 +20,7 @@ from ckpttool.apply.run import exit_code_of
 from ckpttool.apply.sinks import delta
 from ckpttool.errors import Unavailable
 from ckpttool.plan import Rewind
+from ckpttool.report.views.apply import head
 from tests.apply.dying import Killed, System, on
 from tests.apply.stages import (
     DELTA_LOG,
@@ -233,6 +234,7 @@ def vacuum(table: Path, version: int) -> None:
 
 
 def test_what_was_vacuumed_does_not_come_again_and_that_is_said_before_the_fence(trial: TableTrial) -> None:
+    assert head(trial.plan).endswith("undo: before the next VACUUM")
     after = trial.table()
     vacuum(trial.checkpoint.parent / "table", table_of(trial.checkpoint).version())
     with on(System()):

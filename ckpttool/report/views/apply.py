@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from ckpttool.plan.conditions import UNDO_BEFORE_EXPIRY, UNDO_BEFORE_VACUUM, UNDO_BY_HAND
 from ckpttool.report.document import Document, Fields, Line, Section, Table, Toned
 from ckpttool.report.views.plan_steps import spell_steps
 from ckpttool.words import counted, shown
@@ -45,7 +46,7 @@ def _fields(outcome: Outcome) -> Fields:
         "fenced": outcome.fenced,
         "resumed": outcome.resumed,
         "steps": plain(outcome.steps),
-        "backup": outcome.backup,
+        "backup": outcome.backup and {**outcome.backup, "state": outcome.keeps_state},
         "promise": outcome.promise and plain(outcome.promise.restart),
         "found": outcome.found and plain(outcome.found.restart),
         "kept": outcome.kept,
@@ -162,8 +163,20 @@ def _wrapped(text: str) -> list[str]:
 def head(plan: PlanFile, *, keeps_state: bool = True) -> str:
     rows = plan.option.rows_replayed
     read_again = "" if not rows else f" · {counted(rows, 'row')} read again"
-    undo = "yes" if keeps_state or not any(step.target == "state" for step in plan.steps) else "no, state is not kept"
-    return f"{plan.option.title} · {plan.option.guarantee}{read_again} · undo: {undo}"
+    return f"{plan.option.title} · {plan.option.guarantee}{read_again} · undo: {_undo(plan, keeps_state)}"
+
+
+def _undo(plan: PlanFile, keeps_state: bool) -> str:
+    """In how far: the conditions tell the rest."""
+    if not keeps_state and any(step.target == "state" for step in plan.steps):
+        return "no, state is not kept"
+    told = {
+        UNDO_BY_HAND: "in part by hand",
+        UNDO_BEFORE_VACUUM: "before the next VACUUM",
+        UNDO_BEFORE_EXPIRY: "before snapshots expire",
+    }
+    ids = {condition.id for condition in plan.conditions}
+    return ", ".join(words for id, words in told.items() if id in ids) or "yes"
 
 
 def becomes(restart: Mapping[str, Any], would: str = "") -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ckpttool.plan.conditions import Condition, as_written, conditions_of
+from ckpttool.plan.conditions import Condition, as_written, conditions_of, of_undo
 from ckpttool.plan.cost import FREE, UNKNOWN, Cost
+from ckpttool.plan.steps import Check, DeltaRestore, Manual, SetAside, Spark, Step
 
 
 @pytest.mark.parametrize(
@@ -42,3 +43,27 @@ def test_whose_word_is_taken_for_files_that_spark_did_not_write() -> None:
     assert (one.id, one.who, two.id) == ("files-as-written", "you", "files-as-written")
     assert one.text.startswith("sources/0/2 says what Spark wrote there")
     assert two.text.startswith("sources/0/2, state/0/0/3.delta say what Spark wrote there")
+
+
+GO = SetAside(path="offsets/3", why="", shell="")
+RESTORE = DeltaRestore(table="/lake/orders", version=3, why="", shell="")
+BY_SPARK = Spark(program="RESTORE", check=Check("delta", "/lake/orders", 3, 5), why="", shell="")
+ROLL_BACK = Spark(program="CALL", check=Check("iceberg", "/lake/orders", 3, 5), why="", shell="")
+BY_A_PERSON = Manual(text="set them aside", target="state", why="", shell="")
+
+
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        ([GO], []),
+        ([RESTORE, GO], ["undo-before-vacuum"]),
+        ([BY_SPARK], ["undo-by-hand", "undo-before-vacuum"]),
+        ([ROLL_BACK], ["undo-by-hand", "undo-before-expiry"]),
+        ([GO, BY_A_PERSON], ["undo-by-hand"]),
+    ],
+)
+def test_how_far_it_can_be_taken_back_is_told_and_nobody_is_asked(steps: list[Step], told: list[str]) -> None:
+    found = list(of_undo(steps))
+    assert [one.id for one in found] == told
+    assert all(one.who == "ckpt" for one in found)
+    assert all("/lake/orders" in one.text for one in found if one.id != "undo-by-hand")
