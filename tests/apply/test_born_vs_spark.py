@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from ckpttool.formats.metadata import MOVED_ID
-from tests.apply.test_wishes_vs_spark import QUIET, carried_out, check_start, told, uncommitted
+from tests.apply.started import check_start, on_each_spark, uncommitted
+from tests.apply.typed import QUIET, carried_out, told
 from tests.differential.test_fence_vs_spark import Stage, everything_once
 from tests.differential.test_sinks_vs_spark import BATCHES, LAST, ROWS, SPARKS, Scene
 from tests.take_steps import files_below
@@ -85,14 +86,7 @@ def recorded(scene: Scene) -> dict[str, int]:
     return {one["txn"]["appId"]: one["txn"]["version"] for one in actions if "txn" in one}
 
 
-def cases() -> Iterator[Any]:
-    for spark in SPARKS:
-        for born in CASES:
-            marks = () if born.gates and spark == SPARKS[-1] else (pytest.mark.at_length,)
-            yield pytest.param(spark, born, id=f"{spark} {born}", marks=marks)
-
-
-@pytest.mark.parametrize(("spark", "born"), list(cases()))
+@pytest.mark.parametrize(("spark", "born"), list(on_each_spark(CASES)))
 def test_the_new_one_starts_where_the_old_one_stands(spark: str, born: Born, stage: Stage, tmp_path: Path) -> None:
     old = stage.scene(spark, born.sink)
     born.make(old)

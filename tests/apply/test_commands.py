@@ -22,8 +22,9 @@ from ckpttool.report.views.apply import head
 from tests.apply.dying import System, on
 from tests.apply.stages import STAGES, bodies, bury, sampled, tree_of
 from tests.apply.test_killed import kill
+from tests.apply.typed import ckpt, told
 from tests.builders import build
-from tests.conftest import Outcome, run_ckpt
+from tests.conftest import run_ckpt
 
 QUIET = ("--settle", "0s")
 FILES = "f0 c | f1 c | f2 c | f3 c"
@@ -40,16 +41,6 @@ def plan(root: Path, tmp_path: Path) -> Path:
     done = ckpt("plan-recovery", str(root), "--sink", "noop", "--to-batch", "1", "--out", str(path))
     assert done.code == 0, done.err
     return path
-
-
-def ckpt(*words: str) -> Outcome:
-    with on(System()):
-        return run_ckpt(*words)
-
-
-def told(*words: str) -> dict[str, Any]:
-    done = ckpt(*words, "--format", "json")
-    return {"exit": done.code, "err": done.err, **json.loads(done.out)}
 
 
 def test_there_and_back(root: Path, plan: Path) -> None:

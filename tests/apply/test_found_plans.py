@@ -14,12 +14,12 @@ import pytest
 
 from tests.apply.dying import Killed, System, on
 from tests.apply.stages import STAGES, Stage, bury, carry_out, copied, tree_of
+from tests.apply.typed import QUIET
 from tests.conftest import run_ckpt
 from tests.contract.test_authorities import OPTIONS, leaves
 from tests.parts.recorder import recorded
 
 FILE_SINK = next(stage for stage in STAGES if stage.name == "rewind-file-sink")
-QUIET = ("--yes", "--settle", "0s", "--accept", "query-stopped")
 
 
 def applied(stage: Stage, folder: Path) -> Path:

@@ -12,12 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.apply.dying import System, on
 from tests.apply.stages import sampled, story, tree_of
+from tests.apply.typed import QUIET, told
 from tests.builders import EPOCH_MS, MINUTE_MS, QUERY_ID
 from tests.conftest import Outcome, run_ckpt
 
-QUIET = ("--yes", "--settle", "0s", "--accept", "query-stopped")
 COPIED = "4.2.0-file-to-parquet"
 
 
@@ -95,12 +94,6 @@ ASKED = (
     Asked(("rename-found",), not_renamed, 3),
     Asked(("gc",), littered, 3),
 )  # fmt: skip
-
-
-def told(*words: str) -> dict[str, Any]:
-    with on(System()):
-        done = run_ckpt(*words, "--format", "json")
-    return {"exit": done.code, "err": done.err, **json.loads(done.out)}
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)

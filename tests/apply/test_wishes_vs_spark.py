@@ -10,22 +10,20 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.apply.dying import System, on
-from tests.conftest import run_ckpt
+from tests.apply.started import check_start, inputs, on_each_spark, uncommitted
+from tests.apply.typed import QUIET, carried_out, told
 from tests.differential.test_fence_vs_spark import Stage, everything_once, on_disk
-from tests.differential.test_sinks_vs_spark import BATCHES, LAST, ROWS, SPARKS, Scene
+from tests.differential.test_sinks_vs_spark import BATCHES, LAST, ROWS, Scene
 
 pytestmark = [pytest.mark.spark, pytest.mark.extras]
 
-QUIET = ("--yes", "--settle", "0s", "--accept", "query-stopped")
 TEMPORARY = ".{}.6554e108-5af6-4130-8cbb-ae8efd57b47c.tmp"
 Rows = Callable[[Scene], Counter[int]]
 
@@ -45,14 +43,6 @@ class Wished:
 
     def __str__(self) -> str:
         return f"{' '.join(self.words)} {self.sink}"
-
-
-def inputs(scene: Scene) -> list[Path]:
-    return list((scene.root / "input").glob("[0-9]*.json"))
-
-
-def uncommitted(scene: Scene) -> None:
-    scene.drop(f"checkpoint/commits/{LAST}")
 
 
 def planned_alone(scene: Scene) -> None:
@@ -141,12 +131,6 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     made.close()
 
 
-def told(*words: str) -> dict[str, Any]:
-    with on(System()):
-        done = run_ckpt(*words, "--format", "json")
-    return {"exit": done.code, "err": done.err, **json.loads(done.out)}
-
-
 def planned(wished: Wished, scene: Scene, spark: str, plan: Path) -> dict[str, Any]:
     verb, *rest = (word.format(root=scene.root) for word in wished.words)
     options = ("--sink", str(scene.table), "--spark-version", spark, "--out", str(plan))
@@ -157,25 +141,13 @@ def planned(wished: Wished, scene: Scene, spark: str, plan: Path) -> dict[str, A
     return found
 
 
-def carried_out(accepts: Sequence[str], plan: Path) -> None:
-    done = told("apply", str(plan), *QUIET, *(part for one in accepts for part in ("--accept", one)))
-    assert (done["exit"], done["state"], done["kept"]) == (0, "applied", True), done
-
-
 def is_taken_back(scene: Scene, before: dict[str, bytes]) -> None:
     done = told("undo", str(scene.checkpoint), *QUIET)
     assert (done["exit"], done["identical"]) == (0, True), done
     assert {path: body for path, body in on_disk(scene).items() if not path.startswith("_ckpt/")} == before
 
 
-def cases() -> Iterator[Any]:
-    for spark in SPARKS:
-        for wished in WISHES:
-            marks = () if wished.gates and spark == SPARKS[-1] else (pytest.mark.at_length,)
-            yield pytest.param(spark, wished, id=f"{spark} {wished}", marks=marks)
-
-
-@pytest.mark.parametrize(("spark", "wished"), list(cases()))
+@pytest.mark.parametrize(("spark", "wished"), list(on_each_spark(WISHES)))
 def test_spark_does_what_was_promised(spark: str, wished: Wished, stage: Stage, tmp_path: Path) -> None:
     scene = stage.scene(spark, wished.sink)
     wished.make(scene)
@@ -190,18 +162,3 @@ def test_spark_does_what_was_promised(spark: str, wished: Wished, stage: Stage, 
     check_start(scene, promise)
     if wished.rows is not None:
         assert scene.rows() == wished.rows(scene)
-
-
-def check_start(scene: Scene, promise: dict[str, Any]) -> None:
-    """One file more than there ever was, so that there is something to read."""
-    done = scene.ask(query=scene.sink, count=len(inputs(scene)) + 1, once=False)
-    assert done["error"] is None
-    first = done["progress"][0]
-    assert first["batchId"] == promise["batch_id"]
-    starts = [source["start"] for source in promise["sources"]]
-    assert [source["startOffset"] for source in first["sources"]] == starts
-    ends = [source["end"] for source in promise["sources"]]  # null where they are decided at run time
-    assert [end and source["endOffset"] for source, end in zip(first["sources"], ends, strict=True)] == ends
-    watermark = first.get("eventTime", {}).get("watermark")
-    if watermark is not None and promise["watermark_ms"] is not None:
-        assert datetime.fromisoformat(watermark).timestamp() * 1000 == promise["watermark_ms"]
