@@ -7,7 +7,7 @@ from __future__ import annotations
 import gc
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -21,7 +21,7 @@ from ckpttool.errors import CkptError
 from tests.apply.far_proxy import FarProxy
 from tests.apply.stages import EVERY, STAGES, Stage
 from tests.apply.trials import AnyProxy, StoredTrial, as_delta_rs_wants, before
-from tests.apply.troubles import FATES, Trouble
+from tests.apply.troubles import FATES, Fate, Trouble
 from tests.conftest import AT_LENGTH, CHANGEABLE
 from tests.parts.stores import ObjectServer
 
@@ -150,10 +150,10 @@ def some(most: int) -> Callable[[int], Iterable[Trouble]]:
     return choose
 
 
-def each(requests: int) -> Iterator[Trouble]:
+def each(requests: int, fates: Sequence[Fate] = FATES) -> Iterator[Trouble]:
     """Every request in every way, in turns once and for good."""
-    for at in range(1, requests + 1):
-        for number, fate in enumerate(FATES):
+    for number, fate in enumerate(fates):
+        for at in range(1, requests + 1):
             yield Trouble(at, fate, fate == "expired" or (at + number) % 2 == 0)
 
 

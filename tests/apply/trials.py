@@ -53,7 +53,11 @@ class StoredTrial:
 
     def __init__(self, stage: Stage, server: ObjectServer, proxy: AnyProxy | None, folder: Path) -> None:
         user = {"user": getpass.getuser()} if isinstance(server, HdfsServer) else {}
-        self.directly, self.options = {**server.options, **user}, {**(proxy or server).options, **user}
+        again = {"skip_instance_cache": "false"}  # a client takes longer to be made than all that it is asked
+        self.directly, self.options = (
+            {**server.options, **user, **again},
+            {**(proxy or server).options, **user, **again},
+        )
         self.proxy = proxy
         root = stage.set_up(folder / uuid4().hex)
         for checksum in root.parent.rglob("*.crc"):  # which no store of objects has
