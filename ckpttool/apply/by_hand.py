@@ -6,7 +6,7 @@ Taken back they are in the same way, the other way round.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -16,7 +16,9 @@ from ckpttool.apply.fingerprints import files_below
 from ckpttool.apply.journal import Journal
 from ckpttool.apply.outcome import StoppedFenced, WhyNot
 from ckpttool.apply.plan_file import PlanFile, PlannedStep
+from ckpttool.apply.sinks import iceberg
 from ckpttool.apply.sinks.delta import GO_ELSEWHERE, STAY, vacuumed
+from ckpttool.apply.sinks.iceberg import NamedTables
 from ckpttool.formats.delta_log import parse_delta_log_names
 from ckpttool.formats.layout import DELTA_LOG, STATE
 from ckpttool.plan.ledgers import restore_sql, rollback_sql
@@ -64,12 +66,13 @@ def _of(step: PlannedStep) -> ByHand:
 # -- whether it was done -----------------------------------------------------------------------------------------------
 
 
-def seen(one: ByHand, checkpoint: Store, storage: Mapping[str, str]) -> Seen | None:
-    """`new`: it was done; None: nothing tells."""
+def seen(one: ByHand, checkpoint: Store, storage: Mapping[str, str], named: NamedTables) -> Seen | None:
+    """`new`: it was done; None: nothing tells. Where a catalog has the table it has the last word."""
     if one.check.kind == "delta":
         return _seen_in_delta(one.check, storage)
     if one.check.kind == "iceberg":
-        return _seen_in_iceberg(one.check, storage)
+        name = named.at(one.check.path)
+        return _side(one.check, _current_by_place(one.check, storage) if name is None else iceberg.current(name))
     return _seen_in_files(one.check, checkpoint) if one.check.kind == "files" else None
 
 
@@ -87,9 +90,11 @@ def _seen_in_delta(check: Check, storage: Mapping[str, str]) -> Seen:
     return {str(was): "old", str(check.version): "new"}.get(restored, "other")  # type: ignore[return-value]
 
 
-def not_possible(one: ByHand, towards: Direction, storage: Mapping[str, str]) -> Iterator[WhyNot]:
-    """Of a table that Spark restores: what it could not."""
+def not_possible(one: ByHand, towards: Direction, storage: Mapping[str, str], named: NamedTables) -> Iterator[WhyNot]:
+    """Of a table that Spark restores, or its catalog leads to another snapshot: what could not be."""
     check = one.check
+    if (name := _name_of(one, named)) is not None:
+        yield from iceberg.not_possible(name, check.path or "", _snapshot(check, towards))
     if check.kind == "delta" and check.path and check.was is not None and check.version is not None:
         log = open_store(check.path, storage)
         newest = max(parse_delta_log_names(log.list(DELTA_LOG)).commits, default=check.was)
@@ -99,9 +104,12 @@ def not_possible(one: ByHand, towards: Direction, storage: Mapping[str, str]) ->
             yield from vacuumed(check.path, log, check.was, newest, STAY)
 
 
-def _seen_in_iceberg(check: Check, storage: Mapping[str, str]) -> Seen:
+def _current_by_place(check: Check, storage: Mapping[str, str]) -> int | None:
     snapshots = load_history(open_store(check.path or "", storage)).snapshots
-    current = snapshots[0].id if snapshots else None
+    return snapshots[0].id if snapshots else None
+
+
+def _side(check: Check, current: int | None) -> Seen:
     return {check.was: "old", check.version: "new"}.get(current, "other")  # type: ignore[return-value]
 
 
@@ -109,6 +117,42 @@ def _seen_in_files(check: Check, checkpoint: Store) -> Seen:
     folder = check.path or STATE
     there = files_below(checkpoint, folder) if is_directory(checkpoint, folder) else ()
     return "old" if later_versions(there, check.version or 0) else "new"
+
+
+# -- through a catalog -------------------------------------------------------------------------------------------------
+
+
+def elsewhere(every: Sequence[ByHand], named: NamedTables) -> Iterator[WhyNot]:
+    """A name of a table with which no step has to do was not meant so."""
+    tables = [one.check.path or "" for one in every if one.check.kind == "iceberg"]
+    for name in named.elsewhere(tables):
+        yield WhyNot("sink-changed", f"no step is for {name}, which lies elsewhere", " ".join(tables) or "no table",
+                     named.place_of(name), "name the table that lies there")  # fmt: skip
+
+
+def through_catalog(one: ByHand, towards: Direction, now: Seen | None, named: NamedTables) -> bool | None:
+    """Whether there was anything to do; None: no catalog is known for it, so it is for somebody else."""
+    name = _name_of(one, named)
+    if name is None:
+        return None
+    if now == "other":
+        raise StoppedFenced(changed(one))
+    if now == towards:
+        return False
+    was = _snapshot(one.check, "old" if towards == "new" else "new")
+    iceberg.go(name, one.check.path or "", was, _snapshot(one.check, towards))
+    return True
+
+
+def _name_of(one: ByHand, named: NamedTables) -> str | None:
+    return named.at(one.check.path) if one.check.kind == "iceberg" else None
+
+
+def _snapshot(check: Check, towards: Direction) -> int:
+    found = check.version if towards == "new" else check.was
+    if found is None:
+        raise StoppedFenced(WhyNot("sink-changed", f"{check.path} was at no snapshot before: there is no way to it"))
+    return found
 
 
 # -- whose turn it is --------------------------------------------------------------------------------------------------
@@ -136,7 +180,9 @@ def waits(one: ByHand, towards: Direction) -> Waits:
     what = one.what if towards == "new" else _back(one)
     doer = "Spark" if one.kind == "spark" else "a person"
     text = f"step {one.n} is for {doer}: {what}"
-    return Waits(one.n, WhyNot("by-hand", text, next_step="then go on"), says=not one.is_seen)
+    by_name = "; or name the table in its catalog: --iceberg-table CATALOG.NAMESPACE.TABLE"
+    go_on = f"then go on{by_name if one.check.kind == 'iceberg' else ''}"
+    return Waits(one.n, WhyNot("by-hand", text, next_step=go_on), says=not one.is_seen)
 
 
 def _back(one: ByHand) -> str:

@@ -120,7 +120,8 @@ def _not_possible(work: Work) -> Iterator[WhyNot]:
     for table in work.tables:
         yield from table.not_possible()
     for one in work.by_hand:
-        yield from by_hand.not_possible(one, "new", work.settings.storage)
+        yield from by_hand.not_possible(one, "new", work.settings.storage, work.named)
+    yield from by_hand.elsewhere(work.by_hand, work.named)
     by_us = {step.table for step in work.plan.steps if step.kind in ("delta_restore", "delta_txn")}
     in_tables = by_us - {table.change.table for table in work.tables}
     for path in sorted(filter(None, in_tables)):

@@ -74,7 +74,7 @@ def _not_possible(work: Work) -> Iterator[WhyNot]:
     for table in work.tables:
         yield from table.not_possible_back()
     for one in work.by_hand:
-        yield from by_hand.not_possible(one, "old", work.settings.storage)
+        yield from by_hand.not_possible(one, "old", work.settings.storage, work.named)
 
 
 def _is_undone(work: Work, plan_id: str) -> bool:

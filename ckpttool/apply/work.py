@@ -18,13 +18,14 @@ from msgspec import Struct
 
 from ckpttool.api import Restarted
 from ckpttool.apply import places
-from ckpttool.apply.by_hand import ByHand, Direction, Seen, by_hand, seen, wait_for
+from ckpttool.apply.by_hand import ByHand, Direction, Seen, by_hand, seen, through_catalog, wait_for
 from ckpttool.apply.changes import Change, FileChanges
 from ckpttool.apply.fence import is_fence
 from ckpttool.apply.journal import Journal
 from ckpttool.apply.outcome import NotApplied, Outcome, SparkStart, StepResult, StoppedFenced, WhyNot
 from ckpttool.apply.plan_file import PlanFile, encode_plan
 from ckpttool.apply.sinks.delta import OpenTable, table_changes
+from ckpttool.apply.sinks.iceberg import NamedTables
 from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, WritableStore, small_body, together
 from ckpttool.formats import layout
 from ckpttool.formats.metadata import is_wire
@@ -38,14 +39,15 @@ _CROWD = 100
 class ApplySettings(Struct, frozen=True):
     """How it is done; the times in seconds. `settle` None: as long as the store needs. `keeps_state`: else of the state
     there are no copies, and what changed it is not taken back. `interrupted`: whether somebody asked to stop after this
-    operation. `in_spark`: starts a Spark on a copy of the checkpoint that the store shows, and of
-    its sinks."""
+    operation. `iceberg_tables`: CATALOG.NAMESPACE.TABLE, of those that are not left to Spark. `in_spark`: starts a
+    Spark on a copy of the checkpoint that the store shows, and of its sinks."""
 
     lock_timeout: float = 0.0
     settle: float | None = None
     hold: float = 0.0
     accepted: frozenset[str] = frozenset()
     done_by_hand: frozenset[int] = frozenset()
+    iceberg_tables: Sequence[str] = ()
     keeps_state: bool = True
     given: Restarted = Restarted()
     storage: Mapping[str, str] = {}
@@ -89,7 +91,7 @@ class Work:
         self.trees, self.checkpoint, self.origin = trees, trees[0], origin
         self.outcome, self.settings = outcome, settings
         self.tables = [OpenTable(change) for change in table_changes(plan, settings.storage)]
-        self.by_hand = by_hand(plan)
+        self.by_hand, self.named = by_hand(plan), NamedTables(settings.iceberg_tables)
         self.journal = Journal(self.checkpoint, plan.id)
 
     # -- what is there -------------------------------------------------------------------------------------------------
@@ -145,7 +147,7 @@ class Work:
         return any(self.now(change) == change.new for change in self.changes.every)
 
     def seen(self, one: ByHand) -> Seen | None:
-        return seen(one, self.reading, self.settings.storage)
+        return seen(one, self.reading, self.settings.storage, self.named)
 
     def inventory(self) -> list[KeptFile] | None:
         """What `backup.json` has; None: it was not written yet."""
@@ -345,7 +347,10 @@ class Work:
         return size < _WIRE_BYTES and is_wire(b"".join(tree.pieces(path)))
 
     def wait_for(self, one: ByHand, towards: Direction) -> bool:
-        return wait_for(one, towards, self.seen(one), self.journal, self.settings.done_by_hand)
+        """Whether anything was done, by a catalog or by whoever was told to."""
+        now = self.seen(one)
+        done = through_catalog(one, towards, now, self.named)
+        return wait_for(one, towards, now, self.journal, self.settings.done_by_hand) if done is None else done
 
     def new_bearing(self, change: Change) -> Bearing:
         """Of the file that is moved here, with its time; else of the one that is replaced, of its newest sibling, or of

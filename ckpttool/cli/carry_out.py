@@ -42,6 +42,13 @@ def carrying_options(command: Command) -> Command:
             help="Step N was done by hand, where nothing but who did it tells.",
         ),
         click.option(
+            "--iceberg-table",
+            "iceberg_tables",
+            multiple=True,
+            metavar="CATALOG.NAMESPACE.TABLE",
+            help="An Iceberg table that pyiceberg changes through its catalog: else that is for Spark.",
+        ),
+        click.option(
             "--accept", "accepted", multiple=True, metavar="ID", help="A condition that only a person can know holds."
         ),
     )
@@ -63,6 +70,7 @@ def settings_of(
         hold=given["hold"],
         accepted=frozenset(given["accepted"]),
         done_by_hand=frozenset(given["done_by_hand"]),
+        iceberg_tables=given["iceberg_tables"],
         keeps_state=given.get("backup") != "logs",
         given=restarted,
         storage=storage,

@@ -22,12 +22,12 @@ from tests.apply.stages import EVERY, Stage
 from tests.apply.test_killed import Trial, failing, in_any_order, twice, walk
 from tests.apply.test_power import RECORDED, WALKS
 from tests.apply.test_requests import DELTA, REWIND, each, make_impatient, sweep
-from tests.apply.troubles import Fate
+from tests.apply.troubles import FATES, Fate
 from tests.conftest import CHANGEABLE, HEAVY
 
 KEPT, OF_STORES = (Path(__file__).with_name(name) for name in ("figures.json", "figures_stores.json"))
 COLUMNS = ("kill", "torn", "EIO", "ENOSPC", "power", "twice")
-FAILURES: dict[Fate, str] = {
+FAILURES = {
     "never": "never sent",
     "lost": "answer lost",
     "busy": "503, 500, 429",
@@ -98,13 +98,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("stages", nargs="*", help="only these")
     parser.add_argument("--store", action="append", choices=STORES, default=[], help="not on the local disk, but here")
-    parser.add_argument("--fate", action="append", choices=FAILURES, default=[], help="only these, in stores")
+    parser.add_argument("--fate", action="append", choices=FATES, default=[], help="only these, in stores")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ckpttool-images-") as folder:
         for kind in given.store:
             there = (REWIND, DELTA) if kind in TABLES else (REWIND,)
             stages = [one for one in there if not given.stages or one.name in given.stages]
-            count_store(kind, stages, given.fate or list(FAILURES), Path(folder))
+            count_store(kind, stages, given.fate or FATES, Path(folder))
         for stage in [] if given.store else EVERY:
             if not given.stages or stage.name in given.stages:
                 count(stage, Path(folder))

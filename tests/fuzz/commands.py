@@ -117,8 +117,12 @@ OF_HISTORIES: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
 QUIETLY = "--settle 0s --yes {accepts}"
 OF_APPLIES: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
     (f"apply {{plan}} {QUIETLY}", FORMS, ("--dry-run", "--spark-version 3.5", "--lock-timeout 10ms")),
-    (f"apply --resume {{}} {QUIETLY}", FORMS, ("--dry-run", "--look-at {sink}", "--done 1")),
-    (f"undo {{}} {QUIETLY}", FORMS, ("--dry-run", "--look-at {sink}", "--id {id}", "--done 1")),
+    (f"apply --resume {{}} {QUIETLY}", FORMS, ("--dry-run", "--look-at {sink}", "--done 1", "--iceberg-table a.b.c")),
+    (
+        f"undo {{}} {QUIETLY}",
+        FORMS,
+        ("--dry-run", "--look-at {sink}", "--id {id}", "--done 1", "--iceberg-table a.b.c"),
+    ),
     ("undo {} --list", FORMS, ("--look-at {sink}",)),
     ("undo {} --forget {id}", ("",), ()),
     ("unlock {} {lock}", FORMS, ()),
