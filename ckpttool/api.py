@@ -42,7 +42,7 @@ class Restarted(Struct, frozen=True):
     `brokers`: None if Kafka is not to be asked. `look_at`: URLs and directories that files may lead to, beside those of
     the checkpoint, the sinks and the option `path`. `txn_app_id`: of all
     sinks, or one for each, `-` where it has none. `query`: what is started, where it is described, and `was`: what was
-    started before; what is given here counts before what the description says."""
+    started before; what is given here counts before what the description says. `unasked`: laws that are left out."""
 
     release: Release | None = None
     trigger: Trigger | None = None
@@ -57,6 +57,7 @@ class Restarted(Struct, frozen=True):
     look_at: Sequence[str] = ()
     query: Query | None = None
     was: Query | None = None
+    unasked: frozenset[str] = frozenset()
 
     @property
     def app_ids(self) -> list[str | None]:
@@ -156,6 +157,7 @@ def _plan(
     start, chosen = start_of(evidence, restarted)
     sinks = look_at_sinks(evidence, restarted, doors) if seen is None else seen
     scene = Scene(evidence, start, sinks=tuple(sinks), now_ms=now_ms, query=restarted.query, was=restarted.was)
+    scene = replace(scene, unasked=restarted.unasked)
     scene = replace(scene, states=look_at_states(store, scene, mode, restarted.wish))
     scene = replace(scene, windows=look_at_windows(store, scene, mode))
     scene = _wished(store, scene, restarted.wish, doors.options)

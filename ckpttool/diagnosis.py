@@ -19,6 +19,7 @@ from ckpttool.laws.afterwards import Afterwards, afterwards
 from ckpttool.laws.assumed import assumed
 from ckpttool.laws.base import Law, Profile, finding_of
 from ckpttool.laws.book import told_by_files
+from ckpttool.laws.files import LAWS as OF_ANY_PLACE
 from ckpttool.laws.given import Given, not_advised_again
 from ckpttool.laws.given import answers as answer_given
 from ckpttool.laws.known_bugs import with_causes
@@ -132,7 +133,7 @@ class Diagnosis(Struct, frozen=True, dict=True):
             return Answer(law, "broken", found, "; ".join(self.prediction.why) if speaks else None)
         if speaks or law.id in self.scene.unasked:
             return Answer(law, "doubt", (), "; ".join(self.prediction.why) if speaks else "it could not be asked")
-        if not law.applies_to(self.scene):
+        if not law.applies_to(self.scene) or (self.evidence.mode == "dstreams" and law not in OF_ANY_PLACE):
             return Answer(law, "not_applicable")
         if law.id in unasked:
             return Answer(law, "not_looked_at", (), "what no restart shows")

@@ -31,7 +31,8 @@ class SparkError(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True):
-    """Something about the checkpoint that a person should know. `id` is stable and documented in docs/findings.md."""
+    """Something about the checkpoint that a person should know. `id` is stable and documented in docs/findings.md.
+    `subject`: whose it is, where several at one path have the same id."""
 
     id: str
     severity: Severity
@@ -41,6 +42,7 @@ class Finding(Struct, frozen=True):
     next_step: str | None = None
     position: Position | None = None
     spark: SparkError | None = None
+    subject: str = ""
 
 
 class VersionRange(Struct, frozen=True):

@@ -30,6 +30,7 @@ PURE_OF_QUERY = (
     "texts",
 )
 PURE_OF_REHEARSAL = ("clone", "rows")
+PURE_OF_CHECKUP = ("checks", "checkup", "fixes", "known")
 PURE_OF_HARNESS = ("fold", "history", "judge", "junit", "reading", "report", "shrink")
 
 LAYERS = (
@@ -53,10 +54,11 @@ LAYERS = (
     Layer(("laws",), "a scene in, answers out", pure=True),
     Layer(("diagnosis",), "the answers of the laws, drawn together", pure=True),
     Layer(("plan",), "values", pure=True),
+    Layer(tuple(f"checkup.{name}" for name in PURE_OF_CHECKUP), "values", pure=True),
     Layer(("jail",), "a child process, in which native code works"),
     Layer(("storage",), "file systems; only `remote`, `objects` and `hdfs` know fsspec, local paths do without it"),
     Layer(
-        ("reading", "state", "report", "kafka", "fleet", "api", "deploy"),
+        ("reading", "state", "report", "kafka", "fleet", "api", "checkup", "deploy"),
         "a `Store`; brokers, when one is asked",
     ),
     Layer(("apply",), "the files of a checkpoint and of its sinks, which nobody else changes"),

@@ -51,7 +51,7 @@ from ckpttool.formats import layout
 from ckpttool.plan import Conf, Copy, DeltaRestore, DeltaTxn, Manual, Move, Plan, SetAside, Spark, Step, WayOut, Write
 from ckpttool.plan.conditions import QUERY_STOPPED, Condition
 from ckpttool.plan.fence import within_fence
-from ckpttool.plan.steps import is_outside, plain
+from ckpttool.plan.steps import is_outside, is_reversible, plain
 from ckpttool.releases import spell_release
 from ckpttool.report.views.plan_recovery import restart_fields
 from ckpttool.scene.scene import Scene
@@ -193,35 +193,44 @@ def planned_steps(before: Scene, option: WayOut) -> list[PlannedStep]:
 
 
 def _planned(n: int, step: Step) -> PlannedStep:
+    undone = is_reversible(step)
     match step:
         case SetAside():
-            return PlannedStep(n, "set_aside", _target(step.path), step.why, True, path=_whole(step.path))
+            return PlannedStep(n, "set_aside", _target(step.path), step.why, undone, path=_whole(step.path))
         case Move():
-            return PlannedStep(n, "move", _target(step.to), step.why, True, path=step.path, to=step.to)
+            return PlannedStep(n, "move", _target(step.to), step.why, undone, path=step.path, to=step.to)
         case Copy():
-            return PlannedStep(n, "copy", _target(step.path), step.why, True, path=step.path, to=step.path)
+            return PlannedStep(n, "copy", _target(step.path), step.why, undone, path=step.path, to=step.path)
         case Write():
             target = _target(step.path)
             return PlannedStep(
-                n, "write", target, step.why, True, path=_whole(step.path), content=step.content, sha256=step.sha256
+                n, "write", target, step.why, undone, path=_whole(step.path), content=step.content, sha256=step.sha256
             )
         case DeltaRestore():
             return PlannedStep(
-                n, "delta_restore", "sink", step.why, True, table=absolute(step.table), version=step.version
+                n, "delta_restore", "sink", step.why, undone, table=absolute(step.table), version=step.version
             )
         case DeltaTxn():
             table = absolute(step.table)
             return PlannedStep(
-                n, "delta_txn", "sink", step.why, True, table=table, app_id=step.app_id, version=step.version
+                n, "delta_txn", "sink", step.why, undone, table=table, app_id=step.app_id, version=step.version
             )
         case Conf():
-            return PlannedStep(n, "conf", "query", step.why, True, k=step.k, v=step.v)
+            return PlannedStep(n, "conf", "query", step.why, undone, k=step.k, v=step.v)
         case Manual():
-            return PlannedStep(n, "manual", step.target, step.why, False, text=step.text, check=step.check)
+            return PlannedStep(n, "manual", step.target, step.why, undone, text=step.text, check=step.check)
         case Spark():
             check = replace(step.check, path=absolute(step.check.path or ""))
             return PlannedStep(
-                n, "spark", "sink", step.why, True, table=check.path, text=step.shell, program=step.program, check=check
+                n,
+                "spark",
+                "sink",
+                step.why,
+                undone,
+                table=check.path,
+                text=step.shell,
+                program=step.program,
+                check=check,
             )
     raise TypeError(step)
 

@@ -108,6 +108,11 @@ class Spark(Step, frozen=True, kw_only=True):
     check: Check
 
 
+def is_reversible(step: Step) -> bool:
+    """Whether `ckpt undo` takes it back, or sees to it that it is."""
+    return not isinstance(step, Manual)
+
+
 def spell(step: Step) -> str:
     """What it does, in a few words."""
     match step:

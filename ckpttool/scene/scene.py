@@ -33,7 +33,8 @@ SOCKET = "socket"
 RATE = "rate"
 SUBSCRIPTIONS = ("assign", "subscribe", "subscribePattern")
 # What a scene may hold, or nobody has looked at. `state`: names and sizes of its files, `rows`: what is inside them.
-Part = Literal["logs", "clock", "state", "rows", "sinks", "inputs", "brokers"]
+# `fleet`: the checkpoints around.
+Part = Literal["logs", "clock", "state", "rows", "sinks", "inputs", "brokers", "fleet"]
 
 PHASES: tuple[Phase, ...] = ("start", "init", "batch")  # in the order of time
 

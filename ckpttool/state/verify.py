@@ -65,11 +65,15 @@ class Verification(Struct, frozen=True):
 
 
 def verify_state(
-    reader: StateReader, release: Release = NEWEST, sample: tuple[int, int] | None = None, jobs: int = 1
+    reader: StateReader,
+    release: Release = NEWEST,
+    sample: tuple[int, int] | None = None,
+    jobs: int = 1,
+    files: StateFiles | None = None,
 ) -> Verification:
-    """`jobs`: stores at a time."""
+    """`jobs`: stores at a time. `files`: with what was met in them, where somebody has read them."""
     chosen = _sampler(sample)
-    files = _load(reader, "full", chosen, jobs)
+    files = files or _load(reader, "full", chosen, jobs)
     spoken = obstacles(files, Start(release))
     failures = tuple(one for one in spoken if isinstance(one, Failure))
     failed = {failure.path.rpartition("/")[0] for failure in failures}

@@ -145,6 +145,7 @@ class Source(Struct, frozen=True, dict=True):
         return self._trouble(AFTER, None, Finding(told_as, severity, self._path, why, next_step=next_step))
 
     def _trouble(self, step: int, obstacle: Failure | Doubt | None, told: Finding) -> Trouble:
+        told = replace(told, subject=layout.source(self.view.index))
         return Trouble(_phase(step), None, told, AFTER) if self.after else Trouble(_phase(step), obstacle, told, step)
 
     @property

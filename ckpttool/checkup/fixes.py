@@ -1,0 +1,73 @@
+"""What mends each finding: the cheapest way out after which it is gone, tried on the values. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from ckpttool.diagnosis import Diagnosis, diagnose, with_health
+from ckpttool.laws.base import Profile
+from ckpttool.laws.metadata import UNFINISHED
+from ckpttool.model import Finding
+from ckpttool.plan import Plan, WayOut
+from ckpttool.plan.steps import is_reversible
+
+_AT_MOST = 20  # ways out that are tried
+
+
+class Fix(Struct, frozen=True):
+    """A way out, or what to do by hand, or why there is nothing."""
+
+    way: WayOut | None = None
+    manual: str | None = None
+    why: str | None = None
+
+    @property
+    def is_reversible(self) -> bool:
+        """Whether `ckpt undo` takes all of it back."""
+        return self.way is not None and all(map(is_reversible, self.way.steps))
+
+
+def fixes_of(diagnosis: Diagnosis, plan: Plan, profile: Profile) -> dict[Finding, Fix]:
+    """Of all findings but those that ask for nothing."""
+    tried = _Tried(plan.options[:_AT_MOST], diagnosis, profile)
+    refused = "; ".join(dict.fromkeys(refusal.why for refusal in plan.refused))
+    return {one: _fix(one, tried, refused) for one in diagnosis.findings if one.severity != "info"}
+
+
+def _fix(finding: Finding, tried: _Tried, refused: str) -> Fix:
+    if way := tried.way_after_which_is_gone(finding):
+        return Fix(way=way)
+    if finding.next_step:
+        return Fix(manual=finding.next_step)
+    return Fix(why=refused or "no repair is known for this")
+
+
+class _Tried:
+    """The ways out, each with what is found after it; found out when it is first asked for."""
+
+    def __init__(self, options: Sequence[WayOut], before: Diagnosis, profile: Profile) -> None:
+        self._left = iter(options)
+        self._done: list[tuple[WayOut, set[tuple[str, str, str]]]] = []
+        self._before, self._profile = before, profile
+
+    def way_after_which_is_gone(self, finding: Finding) -> WayOut | None:
+        return next((way for way, found in self._each() if _mark(finding) not in found), None)
+
+    def _each(self) -> Iterator[tuple[WayOut, set[tuple[str, str, str]]]]:
+        yield from self._done
+        for way in self._left:
+            self._done.append((way, self._found_after(way)))
+            yield self._done[-1]
+
+    def _found_after(self, way: WayOut) -> set[tuple[str, str, str]]:
+        scene = self._before.scene
+        if way.after is scene:  # a plan that was begun is gone on with, or taken back: then what was begun is over
+            return {_mark(one) for one in self._before.findings if one.id != UNFINISHED}
+        after = with_health(diagnose(way.after, "given"), self._profile)
+        return {_mark(one) for one in after.findings}
+
+
+def _mark(finding: Finding) -> tuple[str, str, str]:
+    return finding.id, finding.path, finding.subject

@@ -1,0 +1,78 @@
+"""`check_up`: look at all that a checkup needs, over one loading, and leave out the laws that fail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from ckpttool.api import Restarted, plan_restart
+from ckpttool.checkup.checks import checks_of
+from ckpttool.checkup.checkup import Checkup
+from ckpttool.checkup.fixes import fixes_of
+from ckpttool.diagnosis import Diagnosis, with_health, worst_first
+from ckpttool.errors import CkptError
+from ckpttool.laws.base import Profile, behind
+from ckpttool.laws.book import every
+from ckpttool.plan import Plan
+from ckpttool.storage.store import Store, open_store
+from ckpttool.storage.urls import is_local
+
+
+def check_up(
+    url: str,
+    restarted: Restarted,
+    storage_options: Mapping[str, str] | None = None,
+    *,
+    now_ms: int,
+    profile: Profile | None = None,
+    store: Store | None = None,
+    forgiving: bool = True,
+) -> Checkup:
+    """`profile`: None for all that there is where that is local, else for names and what was pointed at. `store`: the
+    checkpoint, where somebody has opened it. `forgiving`: whether a law that fails is told of, and the rest goes on."""
+    store = store or open_store(url, storage_options)
+    profile = profile or ("full" if is_local(store.url) else "quick")
+    restarted = replace(restarted, state=profile)
+    failed: dict[str, str] = {}
+    while True:
+        try:
+            asked = replace(restarted, unasked=frozenset(failed))
+            found, plan = _look(url, asked, storage_options, store, now_ms, profile)
+            checks, fixes = checks_of(found, failed), fixes_of(found, plan, profile)
+            return Checkup(found, plan, profile, now_ms, checks, fixes, failed)
+        except Exception as error:
+            those = frozenset() if isinstance(error, CkptError) else behind(error, every()) - failed.keys()
+            if not (those and forgiving):
+                raise
+            failed |= dict.fromkeys(those, f"a bug in ckpt: {type(error).__name__}")
+
+
+def _look(
+    url: str,
+    restarted: Restarted,
+    storage_options: Mapping[str, str] | None,
+    store: Store,
+    now_ms: int,
+    profile: Profile,
+) -> tuple[Diagnosis, Plan]:
+    diagnosis, plan = plan_restart(url, restarted, storage_options, now_ms=now_ms, store=store)
+    if profile == "full":
+        diagnosis = _with_rows_read(diagnosis, store)
+    return with_health(diagnosis, profile), plan
+
+
+def _with_rows_read(diagnosis: Diagnosis, store: Store) -> Diagnosis:
+    """With what only the entries inside the files tell, as `ckpt state verify` does."""
+    scene = diagnosis.scene
+    files = scene.needed_state
+    if files is None or files.version <= 0 or files.unreachable:
+        return diagnosis
+    from ckpttool.state.reader import StateReader
+    from ckpttool.state.verify import verify_state
+
+    reader = StateReader(store, scene.checkpoint, files.version - 1)
+    verification = verify_state(reader, scene.release, files=files)
+    told = {(one.id, one.path) for one in diagnosis.findings}
+    more = [one for one in verification.findings if (one.id, one.path) not in told]
+    return replace(diagnosis, findings=worst_first((*diagnosis.findings, *more)))
