@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ckpttool.checkup.checks import CheckOfLaw
 from ckpttool.checkup.fixes import Fix
-from ckpttool.checkup.known import KnownBy, KnownFindings, costs_rows, fingerprint
+from ckpttool.checkup.known import KnownBy, KnownFinding, KnownFindings, costs_rows, fingerprint
 from ckpttool.diagnosis import Diagnosis
 from ckpttool.errors import exit_code
 from ckpttool.laws.base import Law, Profile
@@ -36,7 +36,8 @@ class CheckedFinding(Struct, frozen=True):
 
 
 class Checkup(Struct, frozen=True, dict=True):
-    """`every_check`: also those that nobody asked for. `fixes`: of the findings that ask for something. `failed`: laws that could not answer, and why: bugs of ours.
+    """`every_check`: also those that nobody asked for. `fixes`: of the findings that ask for something. `failed`: laws
+    that could not answer, and why: bugs of ours.
     `only`: the ids that somebody asked for; None: all."""
 
     diagnosis: Diagnosis
@@ -92,6 +93,22 @@ class Checkup(Struct, frozen=True, dict=True):
         if self.diagnosis.exit_code not in (0, 1) or self._is_left_open():
             return "unknown"
         return "attention" if self.counts["warning"] else "fit"
+
+    @property
+    def gone(self) -> tuple[KnownFinding, ...]:
+        """What the baseline knows of, and is not found any more."""
+        return self.known.gone(self.diagnosis.findings)
+
+    def to_know(self) -> tuple[KnownFinding, ...]:
+        """What a baseline of this would have: what asks for something, and costs no rows. Entries of the one before
+        stay as they are."""
+        before = {one.fingerprint: one for one in self.known.baseline}
+        marks = {
+            one.fingerprint: KnownFinding(one.finding.id, one.finding.path, one.fingerprint)
+            for one in self.findings
+            if one.finding.severity != "info" and not costs_rows(one.finding, self.laws.get(one.finding.id))
+        }
+        return tuple(before.get(mark, entry) for mark, entry in marks.items())
 
     @property
     def why(self) -> tuple[str, ...]:

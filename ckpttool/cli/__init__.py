@@ -28,6 +28,10 @@ COMMANDS = {
         "ckpttool.cli.plan_recovery:plan_recovery",
         "Say what a restart of the query will do, and plan the ways out.",
     ),
+    "doctor": (
+        "ckpttool.cli.doctor:doctor",
+        "Say how a query is: would it start, will it go on, and what mends what is wrong.",
+    ),
     "plan": ("ckpttool.cli.plan:plan", "Plan what somebody wants of a checkpoint, and say which restart follows."),
     "apply": ("ckpttool.cli.apply:apply", "Carry out a plan of ckpt plan-recovery or ckpt plan."),
     "undo": ("ckpttool.cli.undo:undo", "Take back what ckpt apply did to a checkpoint."),

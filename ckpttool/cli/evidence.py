@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +11,24 @@ import click
 from ckpttool.cli.brokers import broker_options, given_brokers
 from ckpttool.cli.options import look_at_option, restart_options, time_option
 from ckpttool.cli.output import Command, with_options
+from ckpttool.literals import shell_word
 
 if TYPE_CHECKING:
     from ckpttool.api import Restarted
     from ckpttool.plan import Wish
 
 
-def evidence_options(command: Command, *, by_source: bool = False) -> Command:
-    """The command gets what `restarted_by` makes a `Restarted` of."""
+_STATE = click.option(
+    "--state",
+    type=click.Choice(["quick", "full"]),
+    help="Names and sizes of state files, or their bodies too. Default: full on local disk, else quick.",
+)
+
+
+def evidence_options(
+    command: Command, *, by_source: bool = False, how_far: Callable[[Command], Command] = _STATE
+) -> Command:
+    """The command gets what `restarted_by` makes a `Restarted` of. `how_far`: the option that says how much is read."""
     options = (
         partial(restart_options, by_source=by_source),
         click.option(
@@ -37,11 +47,7 @@ def evidence_options(command: Command, *, by_source: bool = False) -> Command:
             "one for all, or one for each --sink.",
         ),
         broker_options(required=False),
-        click.option(
-            "--state",
-            type=click.Choice(["quick", "full"]),
-            help="Names and sizes of state files, or their bodies too. Default: full on local disk, else quick.",
-        ),
+        how_far,
         look_at_option,
     )
     return with_options(options, command)
@@ -71,7 +77,7 @@ def restarted_by(given: dict[str, Any], wish: Wish | None = None, *, full_listin
         options=given["options"],
         sinks=given["sinks"],
         txn_app_id=_app_id(given["txn_app_ids"], given["sinks"]),
-        state=given["state"],
+        state=given.get("state"),
         wish=wish,
         brokers=given_brokers(given) if given["servers"] else None,
         look_at=given["look_at"],
@@ -85,6 +91,30 @@ def _app_id(ids: Sequence[str], sinks: Sequence[str]) -> str | Sequence[str] | N
     if len(ids) != len(sinks):
         raise click.UsageError("--txn-app-id is given once for all, or once for each --sink (- for one that has none)")
     return ids
+
+
+def given_again(given: dict[str, Any]) -> Iterator[str]:
+    """The words for another command that is to see the same; `…` for what must not be repeated."""
+    from ckpttool.kafka.settings import has_secrets
+    from ckpttool.releases import spell_release
+    from ckpttool.storage.urls import redact_url
+
+    release = given["spark_version"]
+    for option, values in (
+        ("--sink", map(redact_url, given["sinks"])),
+        ("--txn-app-id", given["txn_app_ids"]),
+        ("--bootstrap-server", given["servers"]),
+        ("--spark-version", [spell_release(release)] if release else []),
+        ("--trigger", [given["trigger"]] if given["trigger"] else []),
+        ("--look-at", map(redact_url, given["look_at"])),
+    ):
+        yield from (f"{option} {shell_word(value)}" for value in values)
+    for option, pairs in (("--conf", given["confs"]), ("--option", given["options"])):
+        for key, value in pairs.items():
+            secret = has_secrets({key.lower().removeprefix("kafka."): value}) or "@" in value
+            yield f"{option} {shell_word(f'{key}={value}')}" if not secret else f"{option} {key}=…"
+    if given["kafka_config"] or given["direct"]:
+        yield "…"
 
 
 def rewind_by(given: dict[str, Any]) -> Wish | None:

@@ -208,9 +208,9 @@ def _batch_count(_: click.Context, __: click.Parameter, text: str) -> int | None
     return int(text)
 
 
-def time_option(name: str, meaning: str) -> Callable[[Command], Command]:
+def time_option(name: str, meaning: str, *, hidden: bool = False) -> Callable[[Command], Command]:
     """The command gets milliseconds, or None. Without a zone it is UTC, as all times that are shown."""
-    return click.option(name, metavar="T", callback=_milliseconds, help=meaning)
+    return click.option(name, metavar="T", callback=_milliseconds, help=meaning, hidden=hidden)
 
 
 def _milliseconds(_: click.Context, option: click.Parameter, text: str | None) -> int | None:

@@ -12,6 +12,7 @@ from ckpttool.harness.history import STEPS, Case, Crash
 from ckpttool.harness.judge import Control, Invalid, Judged, Judgement, Unknown, Valid
 from ckpttool.harness.judge.base import Anomaly, Outcome, Word
 from ckpttool.harness.judge.known import Defect
+from ckpttool.harness.junit import suites_of
 from ckpttool.harness.shrink import Smallest
 from ckpttool.report.document import Document, Fields, Line, Section, Table, Tone, Toned
 from ckpttool.words import counted
@@ -37,7 +38,7 @@ def report_document(reports: Sequence[Judged], smallest: Sequence[Smallest] = ()
         None,
         lambda: _fields(reports, smallest),
         lambda: _blocks(reports, smallest),
-        own={"junit": reports},
+        own={"junit": tuple(suites_of(reports))},
     )
 
 

@@ -25,7 +25,7 @@ OF_SOME = {
     "csv-as-is": "ckpttool.report.csv_as_is",
     "table": "ckpttool.report.text",
     "github": "ckpttool.report.github",
-    "junit": "ckpttool.harness.junit",
+    "junit": "ckpttool.report.junit",
     "prometheus": "ckpttool.report.prometheus",
 }
 # What a refusal says is on standard error, whatever the form: whoever reads one of these has seen it.

@@ -1,0 +1,334 @@
+"""`ckpt doctor`: the verdict, its cause, what to do and what that costs; then the findings, and what was not looked
+at."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+
+from ckpttool.checkup.checks import CheckOfLaw
+from ckpttool.checkup.checkup import CheckedFinding, Checkup, FailOn, Health
+from ckpttool.checkup.fixes import Fix
+from ckpttool.laws.base import Law
+from ckpttool.literals import shell_path
+from ckpttool.plan import WayOut
+from ckpttool.releases import spell_release
+from ckpttool.report.document import Document, Fields, Line, Section, Table, Tone, Toned
+from ckpttool.report.junit import JunitCase, JunitSuite
+from ckpttool.report.views.findings import findings_fields
+from ckpttool.report.views.plan_recovery import restart_fields, sink_fields, spark_fields
+from ckpttool.scene.sinks import HARMFUL
+from ckpttool.words import counted
+
+_WIDTH = 80
+_SHOWN = 100  # findings
+_TONES: dict[Health, Tone] = {"fit": "good", "attention": "notice", "unknown": "notice", "unfit": "error"}
+_SEVERITIES: dict[str, Tone] = {"error": "error", "warning": "notice", "info": "faint"}
+_COUNTS = {
+    "passed": "passed",
+    "found": "found",
+    "not_applicable": "do not apply",
+    "not_looked": "not looked at",
+    "could_not": "could not be",
+}
+
+
+def doctor_document(checkup: Checkup, again: Sequence[str], elapsed_ms: int, *, verbose: bool = False) -> Document:
+    """`again`: the words after the path that have another command see the same."""
+    return Document(
+        "doctor",
+        checkup.diagnosis.checkpoint.url,
+        lambda: _fields(checkup, again, elapsed_ms),
+        lambda: _blocks(checkup, again, verbose=verbose),
+        own={"junit": (_suite(checkup, again),)},
+    )
+
+
+def unknown_checkup() -> Fields:
+    """What could not be looked at has no verdict that anybody could go by."""
+    return {"verdict": "unknown", "checks": [], "suppressed": [], "counts": {}}
+
+
+def _fields(checkup: Checkup, again: Sequence[str], elapsed_ms: int) -> Fields:
+    diagnosis = checkup.diagnosis
+    metadata, reach = diagnosis.checkpoint.metadata, checkup.plan.reach
+    return {
+        "query_id": metadata.id if metadata else None,
+        "profile": checkup.profile,
+        "verdict": checkup.verdict,
+        "why": list(checkup.why),
+        "spark_version": spark_fields(diagnosis),
+        "restart": restart_fields(diagnosis.prediction),
+        "sinks": [sink_fields(sink) for sink in diagnosis.sinks],
+        "checks": [_check_fields(check) for check in checkup.checks],
+        "findings": [_finding_fields(one, checkup, again) for one in checkup.findings],
+        "suppressed": [
+            {"id": one.finding.id, "path": one.finding.path, "by": one.known} for one in checkup.findings if one.known
+        ],
+        "not_found": [{"id": one.id, "path": one.path} for one in checkup.gone],
+        "counts": checkup.counts,
+        "looked_at": {"requests": None, "bytes": None, "ms": elapsed_ms},
+        "horizon": {
+            "oldest_batch": reach.batch_id if reach else None,
+            "oldest_ms": reach.planned_ms if reach else None,
+        },
+    }
+
+
+def _check_fields(check: CheckOfLaw) -> Fields:
+    """Laws answer together, so that none has a time of its own."""
+    return {
+        "id": check.law.id,
+        "result": check.result,
+        "why": check.why,
+        "look": check.look,
+        "findings": len(check.findings),
+        "ms": None,
+    }
+
+
+def _finding_fields(one: CheckedFinding, checkup: Checkup, again: Sequence[str]) -> Fields:
+    (fields,) = findings_fields([one.finding])
+    return {
+        **fields,
+        "fix": one.fix and _fix_fields(one.fix, checkup, again),
+        "no_fix": one.fix.why if one.fix else None,
+        "fingerprint": one.fingerprint,
+        "known": one.known is not None,
+        "since_ms": one.since_ms,
+    }
+
+
+def _fix_fields(fix: Fix, checkup: Checkup, again: Sequence[str]) -> Fields | None:
+    if fix.way is None:
+        return {"manual": fix.manual} if fix.manual else None
+    return {
+        "command": _command(fix.way, checkup, again),
+        "option": fix.way.id,
+        "guarantee": fix.way.guarantee,
+        "rows_lost": fix.way.rows_lost,
+        "rows_duplicated": fix.way.rows_duplicated,
+        "reversible": fix.is_reversible,
+    }
+
+
+def _command(way: WayOut, checkup: Checkup, again: Sequence[str]) -> str:
+    if way.after is checkup.diagnosis.scene:  # a plan that was begun: it is taken by its own command
+        return way.steps[0].shell
+    return " ".join(["ckpt apply", shell_path(checkup.diagnosis.checkpoint.url), f"--take {way.id}", *again])
+
+
+# -- for people --------------------------------------------------------------------------------------------------------
+
+
+def _blocks(checkup: Checkup, again: Sequence[str], *, verbose: bool) -> Iterator[Section]:
+    yield _first_screen(checkup, again)
+    yield from _findings(checkup, verbose=verbose)
+    yield _not_looked_at(checkup)
+    yield _about_the_baseline(checkup)
+    if verbose:
+        yield [Table(("Check", "Result", "Why"), [(one.law.id, one.result, one.why or "") for one in checkup.checks])]
+        yield list(_prose("Assumed: ", "; ".join(checkup.diagnosis.prediction.assumes)))
+    yield [_tally(checkup)]
+
+
+def _first_screen(checkup: Checkup, again: Sequence[str]) -> Iterator[Line]:
+    verdict = checkup.verdict
+    lead = verdict.upper()
+    first, *rest = _prose(f"{lead}  ", _headline(checkup))
+    yield Toned(lead, _TONES[verdict]), first.removeprefix(lead)
+    yield from rest
+    if verdict in ("unfit", "unknown"):
+        yield from _prose("  Cause    ", f"{checkup.why[0]}." if checkup.why else "it is not known.")
+    first = next((one for one in checkup.counted if one.fix and verdict != "fit"), None)
+    if verdict == "unknown" and (look := _what_would_tell(checkup)):
+        yield "  Do this  ", Toned(look, "command")
+    elif first and first.fix:
+        yield from _do_this(first.fix, checkup, again)
+    if checkup.diagnosis.scene.query is None and verdict != "unknown":
+        yield "  Assumed  the query that is started is the one that wrote this"
+    yield Toned("─" * _WIDTH, "faint")
+
+
+def _headline(checkup: Checkup) -> str:
+    diagnosis, restart = checkup.diagnosis, checkup.diagnosis.prediction
+    spark = f"Spark {spell_release(diagnosis.scene.release)}"
+    goes_on = {
+        "replay": f"{spark} will run batch {restart.batch_id} again",
+        "new_batch": f"{spark} will go on with batch {restart.batch_id}",
+        "fresh_start": f"{spark} will start from nothing, at batch 0",
+    }.get(restart.outcome, f"it cannot be told what {spark} will do")
+    if checkup.verdict == "unfit":
+        return _what_goes_wrong(checkup, spark, goes_on)
+    if checkup.verdict == "attention":
+        return f"{goes_on}; {counted(checkup.counts['warning'], 'thing')} will end that, or hide it"
+    if checkup.verdict == "unknown" and restart.outcome in ("replay", "new_batch", "fresh_start"):
+        return f"{goes_on}; what becomes of its rows cannot be told"
+    return goes_on
+
+
+def _what_goes_wrong(checkup: Checkup, spark: str, goes_on: str) -> str:
+    error = checkup.diagnosis.prediction.error
+    if error:
+        where = {"start": "in start()", "init": "before any batch", "batch": "in its batch"}[error.phase]
+        return f"{spark} will fail {where} with {error.condition or error.class_name.rpartition('.')[2]}"
+    harm = {sink.verdict for sink in checkup.diagnosis.sinks} & set(HARMFUL)
+    if harm:
+        return f"{goes_on}, and {'rows are left out' if 'skipped_rows_lost' in harm else 'rows come twice'}"
+    lost = sum(view.total_lost for view in checkup.diagnosis.views)
+    if lost:
+        return f"{goes_on}, and {counted(lost, 'row')} {'is' if lost == 1 else 'are'} lost"
+    told = next((one.finding for one in checkup.counted if one.finding.severity == "error"), None)
+    law = checkup.laws.get(told.id) if told else None
+    return f"{goes_on}, but {law.symptom or law.title}" if law else goes_on
+
+
+def _do_this(fix: Fix, checkup: Checkup, again: Sequence[str]) -> Iterator[Line]:
+    if fix.way is None:
+        yield from _prose("  Do this  ", fix.manual or f"nothing mends it: {fix.why}")
+        return
+    yield "  Do this  ", Toned(_command(fix.way, checkup, again), "command")
+    yield from _prose("  It costs ", _cost(fix))
+
+
+def _cost(fix: Fix) -> str:
+    way = fix.way
+    if way is None:
+        return ""
+    rows = (("lost", way.rows_lost), ("doubled", way.rows_duplicated))
+    known = ", ".join(f"{count:,} rows {what}" for what, count in rows if count is not None)
+    unknown = " or ".join(what for what, count in rows if count is None)
+    back = "ckpt undo takes it back" if fix.is_reversible else "not all of it can be taken back"
+    if not unknown:
+        return f"{way.guarantee.partition(':')[0]}: {known}; {back}"
+    asks = "" if way.after.sinks else " until --sink URL names the sink"
+    return "; ".join(filter(None, [known, f"how many rows are {unknown} is not known{asks}", back]))
+
+
+def _what_would_tell(checkup: Checkup) -> str | None:
+    path = shell_path(checkup.diagnosis.checkpoint.url)
+    looks = {check.look for check in checkup.checks if check.look and check.look.startswith("--")}
+    return f"ckpt doctor {path} {' '.join(sorted(looks))}" if looks else None
+
+
+def _findings(checkup: Checkup, *, verbose: bool) -> Iterator[Section]:
+    shown = checkup.findings if verbose else checkup.findings[:_SHOWN]
+    if not shown:
+        yield [Toned("No findings.", "good")]
+    for one in shown:
+        yield list(_finding(one))
+    if left := len(checkup.findings) - len(shown):
+        yield [f"… {left:,} more of {counted(len(checkup.findings), 'finding')}: --verbose, or --format json"]
+
+
+def _finding(one: CheckedFinding) -> Iterator[Line]:
+    finding = one.finding
+    known = f"  (known: {one.known})" if one.known else ""
+    severity = Toned(f"{finding.severity:<8}", "faint" if one.known else _SEVERITIES[finding.severity])
+    yield severity, f" {finding.id}  {finding.path}{known}"
+    yield from _prose("         ", finding.message)
+    if one.fix and not one.known:
+        if one.fix.way:
+            yield "         fix: ", Toned(f"ckpt apply … --take {one.fix.way.id}", "command")
+            yield from _prose("              ", _cost(one.fix))
+        else:
+            yield from _prose("         fix: ", one.fix.manual or f"none: {one.fix.why}")
+
+
+def _not_looked_at(checkup: Checkup) -> Iterator[Line]:
+    left = [check for check in checkup.checks if check.result == "not_looked"]
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for check in left:
+        groups[check.why or "", check.look or ""].append(check.law.id)
+    if groups:
+        yield Toned("Not looked at", "title")
+    for (why, look), ids in groups.items():
+        yield f"  {why} ({counted(len(ids), 'check')}): ", Toned(look, "command")
+    unanswered: dict[str, list[str]] = defaultdict(list)
+    for check in checkup.checks:
+        if check.result == "could_not":
+            unanswered[check.why or ""].append(check.law.id)
+    if unanswered:
+        yield Toned("Could not be looked at", "title")
+    for why, ids in unanswered.items():
+        named = ids[0] if len(ids) == 1 else f"{ids[0]} and {len(ids) - 1} more"
+        yield from _prose("  ", f"{named}: {why}")
+
+
+def _about_the_baseline(checkup: Checkup) -> Iterator[Line]:
+    for one in checkup.known.ended(checkup.now_ms):
+        yield f"Known until {one.until}, and counts again: {one.id}  {one.path}"
+    for one in checkup.gone:
+        yield f"In the baseline, and not found any more: {one.id}  {one.path}"
+
+
+def _tally(checkup: Checkup) -> str:
+    told = ", ".join(f"{checkup.counts[result]} {words}" for result, words in _COUNTS.items())
+    return f"{counted(len(checkup.checks), 'check')}: {told}."
+
+
+def _prose(lead: str, text: str) -> Iterator[str]:
+    """In lines that fit a narrow terminal; long names stay whole."""
+    yield from wrap(
+        text,
+        _WIDTH,
+        initial_indent=lead,
+        subsequent_indent=" " * len(lead),
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [lead.rstrip()]
+
+
+# -- for build servers, and for readers of the book --------------------------------------------------------------------
+
+
+def _suite(checkup: Checkup, again: Sequence[str]) -> JunitSuite:
+    cases = [_case(check, checkup, again) for check in checkup.checks]
+    return JunitSuite(f"ckpt doctor {checkup.diagnosis.checkpoint.url}", cases)
+
+
+def _case(check: CheckOfLaw, checkup: Checkup, again: Sequence[str]) -> JunitCase:
+    name = check.law.id
+    if check.result in ("passed", "not_applicable"):
+        return JunitCase(name)
+    if check.result == "not_looked":
+        return JunitCase(name, "skipped", message=f"{check.why}: {check.look}")
+    if check.result == "could_not":
+        return JunitCase(name, "error", "could_not", check.why or "")
+    told = [one for one in checkup.counted if one.finding.id == name and _fails(one, checkup.fail_on)]
+    if not told:
+        return JunitCase(name)
+    text = "\n".join(line for one in told[:_SHOWN] for line in _lines_of(one, checkup, again))
+    return JunitCase(name, "failure", told[0].finding.severity, told[0].finding.message, text)
+
+
+def _fails(one: CheckedFinding, fail_on: FailOn) -> bool:
+    severities = {"error": ("error",), "warning": ("error", "warning"), "never": ()}
+    return one.finding.severity in severities[fail_on]
+
+
+def _lines_of(one: CheckedFinding, checkup: Checkup, again: Sequence[str]) -> Iterator[str]:
+    yield f"{one.finding.path}: {one.finding.message}"
+    if one.fix:
+        yield f"fix: {_command(one.fix.way, checkup, again) if one.fix.way else one.fix.manual or one.fix.why}"
+
+
+def laws_document(laws: Sequence[Law]) -> Document:
+    """What there is to check."""
+    names = ("id", "severities", "profile", "needs", "title")
+    fields = [
+        dict(zip(names, (law.id, list(law.severities), law.least, law.needs, _says(law)), strict=True)) for law in laws
+    ]
+    rows = [(law.id, ", ".join(law.severities) or "-", law.least, law.needs, _says(law)) for law in laws]
+    head = ("Check", "Severity", "Profile", "Needs", "In one line")
+    return Document("doctor-checks", None, lambda: {"checks": fields}, lambda: [[Table(head, rows)]])
+
+
+def _says(law: Law) -> str:
+    return law.symptom or law.title
+
+
+def entry_document(id: str, lines: Sequence[str]) -> Document:
+    """What docs/findings.md has of an id."""
+    return Document("doctor-entry", None, lambda: {"id": id, "text": "\n".join(lines)}, lambda: [list(lines)])
