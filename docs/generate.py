@@ -165,6 +165,7 @@ def _change(law: ChangeLaw) -> Iterator[str]:
 PAGES: dict[Path, Callable[[str], str]] = {
     CLI_PAGE: lambda page: with_limits(refreshed(page)),
     ROOT / "README.md": with_screens,
+    ROOT / "docs" / "doctor.md": with_screens,
     ROOT / "docs" / "architecture.md": with_layers,
     ROOT / "docs" / "changes.md": with_changes,
     ROOT / "docs" / "findings.md": lambda page: with_bugs(with_laws(page)),

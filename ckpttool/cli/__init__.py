@@ -30,7 +30,7 @@ COMMANDS = {
     ),
     "doctor": (
         "ckpttool.cli.doctor:doctor",
-        "Say how a query is: would it start, will it go on, and what mends what is wrong.",
+        "Say how a query is: would it start, and will it go on.",
     ),
     "plan": ("ckpttool.cli.plan:plan", "Plan what somebody wants of a checkpoint, and say which restart follows."),
     "apply": ("ckpttool.cli.apply:apply", "Carry out a plan of ckpt plan-recovery or ckpt plan."),

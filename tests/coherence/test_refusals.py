@@ -16,6 +16,7 @@ from tests.conftest import Outcome, run_ckpt
 PLACES = {
     "inspect": "PLACE",
     "plan-recovery": "PLACE",
+    "doctor": "PLACE",
     "plan rewind": "PLACE --to-batch 1",
     "plan drop-batch": "PLACE",
     "plan skip-batch": "PLACE",

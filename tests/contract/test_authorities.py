@@ -201,6 +201,7 @@ def commands(root: Path, given: tuple[str, ...]) -> Iterator[list[str]]:
     yield ["kafka", "diff", path, "--bootstrap-server", "127.0.0.1:1", "--timeout", "0.1"]
     yield ["files", path, "f.json"]
     yield ["check-change", path, "--query", path]
+    yield from (["doctor", path, "--profile", profile, *given] for profile in ("quick", "full"))
     yield ["query", "describe", path]
     yield ["rehearse", path, "--job", str(root / "checkpoint" / "metadata"), "--python", "false"]
     yield from (["undo", path, *more] for more in (["--list"], ["--dry-run"]))

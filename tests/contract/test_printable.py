@@ -40,6 +40,8 @@ def place(tmp_path: Path) -> str:
         ["plan-recovery"],
         ["plan-recovery", "--sink", HOSTILE, "--to-batch", "0"],
         ["plan-recovery", "--conf", f"{HOSTILE}={HOSTILE}", "--option", f"{HOSTILE}={HOSTILE}"],
+        ["doctor", "--verbose"],
+        ["doctor", "--sink", HOSTILE, "--ignore", HOSTILE],
         ["log"],
         ["scan"],
         ["kafka", "starting-offsets"],

@@ -26,6 +26,8 @@ COMMANDS = [
     (AGGREGATION, ["inspect", ".", "--batch", "1"]),
     (AGGREGATION, ["plan-recovery", "."]),
     (AGGREGATION, ["plan-recovery", ".", "--state", "full", "--format", "json"]),
+    (AGGREGATION, ["doctor", ".", "--profile", "quick"]),
+    (AGGREGATION, ["doctor", ".", "--profile", "full", "--sink", "../output", "--format", "junit"]),
     (KAFKA, ["plan-recovery", ".", "--sink", "../..", "--to-batch", "0"]),
     (KAFKA, ["kafka", "starting-offsets", "."]),
     (KAFKA, ["kafka", "diff", ".", "--bootstrap-server", "127.0.0.1:9", "--timeout", "0.2"]),

@@ -78,6 +78,11 @@ COMMANDS: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
         "--sink kafka", "--option startingOffsets=earliest", "--conf spark.sql.shuffle.partitions=3", "--txn-app-id x",
         "--known-topic-ids {}/metadata", "--trigger continuous --spark-version 4.1",
     )),
+    ("doctor {}", (*FORMS, "--format junit"), (
+        "--sink {sink}", "--spark-version 3.5.7", "--profile quick", "--profile full --verbose",
+        "--baseline {}/metadata", "--ignore looks-alive@offsets", "--fail-on warning", "--only offset-file-torn",
+        "--option path={sink}",
+    )),
     *(
         (f"plan {wish}", FORMS, (
             "--sink {sink}", "--spark-version 4.2", "--spark-version 3.5.7", "--state quick", "--sink kafka",

@@ -136,8 +136,8 @@ def _blocks(checkup: Checkup, again: Sequence[str], *, verbose: bool) -> Iterato
 def _first_screen(checkup: Checkup, again: Sequence[str]) -> Iterator[Line]:
     verdict = checkup.verdict
     lead = verdict.upper()
-    first, *rest = _prose(f"{lead}  ", _headline(checkup))
-    yield Toned(lead, _TONES[verdict]), first.removeprefix(lead)
+    headline, *rest = _prose(f"{lead}  ", _headline(checkup))
+    yield Toned(lead, _TONES[verdict]), headline.removeprefix(lead)
     yield from rest
     if verdict in ("unfit", "unknown"):
         yield from _prose("  Cause    ", f"{checkup.why[0]}." if checkup.why else "it is not known.")
@@ -216,13 +216,14 @@ def _findings(checkup: Checkup, *, verbose: bool) -> Iterator[Section]:
     shown = checkup.findings if verbose else checkup.findings[:_SHOWN]
     if not shown:
         yield [Toned("No findings.", "good")]
+    told: set[str] = set()  # ways out whose cost stands above
     for one in shown:
-        yield list(_finding(one))
+        yield list(_finding(one, told))
     if left := len(checkup.findings) - len(shown):
         yield [f"… {left:,} more of {counted(len(checkup.findings), 'finding')}: --verbose, or --format json"]
 
 
-def _finding(one: CheckedFinding) -> Iterator[Line]:
+def _finding(one: CheckedFinding, told: set[str]) -> Iterator[Line]:
     finding = one.finding
     known = f"  (known: {one.known})" if one.known else ""
     severity = Toned(f"{finding.severity:<8}", "faint" if one.known else _SEVERITIES[finding.severity])
@@ -231,7 +232,9 @@ def _finding(one: CheckedFinding) -> Iterator[Line]:
     if one.fix and not one.known:
         if one.fix.way:
             yield "         fix: ", Toned(f"ckpt apply … --take {one.fix.way.id}", "command")
-            yield from _prose("              ", _cost(one.fix))
+            if one.fix.way.id not in told:
+                yield from _prose("              ", _cost(one.fix))
+            told.add(one.fix.way.id)
         else:
             yield from _prose("         fix: ", one.fix.manual or f"none: {one.fix.why}")
 

@@ -18,6 +18,7 @@ STATEFUL = "4.2.0-windowed-agg-hdfs-sound"
 REFUSED: dict[str, list[str]] = {
     "inspect": [NOWHERE],
     "plan-recovery": [NOWHERE],
+    "doctor": [NOWHERE],
     "log": [NOWHERE],
     "scan": [NOWHERE],
     "diff": [NOWHERE, NOWHERE],
@@ -58,7 +59,7 @@ REFUSED: dict[str, list[str]] = {
     "crash-test report": [NOWHERE],
 }
 # Only where a checkpoint of state is all that they need.
-SHOWN = ("inspect", "plan-recovery", "log", "scan", "state list", "state count", "state rows", "state verify",
+SHOWN = ("inspect", "plan-recovery", "doctor", "log", "scan", "state list", "state count", "state rows", "state verify",
          "state size")  # fmt: skip
 SILENT = (*FOR_PEOPLE, "csv")  # which only standard error can say it for
 
