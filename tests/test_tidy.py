@@ -139,8 +139,8 @@ def test_reading_never_opens_for_writing(path: Path) -> None:
 
 
 # Those to whom a user types a URL. Whoever has one from a file goes through `storage.doors`, with another type.
-TYPED_TO = ("api", "apply", "checkup.look", "cli", "harness.witness", "reading.checkpoint", "reading.sinks", "rehearsal",
-            "spark", "storage.doors", "")  # fmt: skip
+TYPED_TO = ("api", "apply", "checkup.look", "cli", "harness.witness", "reading.checkpoint", "reading.sinks",
+            "rehearsal", "spark", "storage.doors", "")  # fmt: skip
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
