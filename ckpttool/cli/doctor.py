@@ -89,14 +89,19 @@ def _about_checks(id: str | None, output: Output) -> int:
 
 
 def entry_of(id: str) -> list[str]:
-    """What docs/findings.md says of it, without the mark of its title."""
+    """What docs/findings.md says of it; of a law that tells under other ids, what Spark minds."""
     import ckpttool
+    from ckpttool.laws.book import every
 
     page = Path(ckpttool.__file__).with_name("findings.md").read_text(encoding="utf-8")
     for entry in page.split("\n### ")[1:]:
         title, _, text = entry.partition("\n")
         if title.strip().strip("`").lower() == id.lower():
             return [title.strip().strip("`"), *text.split("\n## ")[0].rstrip().split("\n")]
+    law = next((law for law in every() if law.id.lower() == id.lower()), None)
+    if law:
+        of_others = [f"told as: {', '.join(law.tells)}"] if law.tells else []
+        return [law.id, "", law.title, *([f"in Spark: {law.source}"] if law.source else []), *of_others]
     raise NotFound(f"no check has the id {id}", "ckpt doctor --list-checks prints all of them")
 
 
