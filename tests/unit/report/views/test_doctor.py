@@ -50,7 +50,7 @@ def test_what_is_fit_says_what_was_not_looked_at(tmp_path: Path) -> None:
     assert " do not apply, " in said
 
 
-def test_what_cannot_be_told_says_what_would_tell_it(sample: Callable[[str], Path], tmp_path: Path) -> None:
+def test_what_cannot_be_told_says_what_would_tell_it(tmp_path: Path) -> None:
     checkup = checked(build(tmp_path, SOUND))
     prediction = replace(checkup.diagnosis.prediction, outcome="unknown", batch_id=None, why=("nobody knows",))
     unknown = replace(checkup, diagnosis=replace(checkup.diagnosis, prediction=prediction))
