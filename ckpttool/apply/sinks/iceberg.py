@@ -46,7 +46,8 @@ class NamedTables:
 
 def current(name: str) -> int | None:
     """The snapshot that the table is at, as its catalog says now."""
-    return _loaded(name).metadata.current_snapshot_id
+    snapshot: int | None = _loaded(name).metadata.current_snapshot_id
+    return snapshot
 
 
 def not_possible(name: str, table: str, snapshot: int) -> Iterator[WhyNot]:
