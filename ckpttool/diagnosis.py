@@ -124,6 +124,8 @@ class Diagnosis(Struct, frozen=True, dict=True):
 
         unasked = {law.id for law in health.LAWS if self.of_health not in ("full", law.least)}
         unseen = {one.part: one for one in self.scene.not_looked_at}
+        if self.scene.around is None:
+            unseen["around"] = NotLookedAt("around", "what lies around its files")
         return tuple(self._answer_of(law, unseen.get(law.needs), unasked) for law in every())
 
     def _answer_of(self, law: Law, unseen: NotLookedAt | None, unasked: Collection[str]) -> Answer:
@@ -137,6 +139,8 @@ class Diagnosis(Struct, frozen=True, dict=True):
             return Answer(law, "not_applicable")
         if law.id in unasked:
             return Answer(law, "not_looked_at", (), "what no restart shows")
+        if self.scene.around and law.id in self.scene.around.unseen:
+            return Answer(law, "doubt", (), self.scene.around.unseen[law.id])
         return Answer(law, "not_looked_at", (), unseen.what) if unseen else Answer(law, "sound")
 
     @property

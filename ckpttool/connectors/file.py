@@ -16,6 +16,8 @@ from ckpttool.model import Json, SparkError
 from ckpttool.words import quote
 
 KIND = "file"
+# `maxFileAge`: the source ignores what is older than this, seen from its newest file.
+MAX_FILE_AGE_MS = 7 * 86_400_000
 OPTIONS = Options(
     each=(
         "path maxFilesPerTrigger maxBytesPerTrigger maxFileAge latestFirst fileNameOnly cleanSource sourceArchiveDir "

@@ -17,6 +17,7 @@ from ckpttool.errors import MalformedFile
 from ckpttool.formats.envelope import parse_json, parse_json_object
 from ckpttool.model import Json
 
+LOG_RETENTION = "delta.logRetentionDuration"
 RETENTION = "delta.setTransactionRetentionDuration"
 
 _COMMIT = re.compile(r"([0-9]{20})\.json")
@@ -260,9 +261,10 @@ _UNIT_MS = {
 }
 
 
-def retention_ms(configuration: Mapping[str, str]) -> int | None:
-    """How long transactions are remembered: None for ever. Spark's calendar intervals, of which months are refused."""
-    text = configuration.get(RETENTION)
+def retention_ms(configuration: Mapping[str, str], key: str = RETENTION) -> int | None:
+    """How long transactions are remembered, or what another key says: None where it is not set. Spark's calendar
+    intervals, of which months are refused."""
+    text = configuration.get(key)
     if text is None:
         return None
     words = text.strip().lower().removeprefix("interval").split()
@@ -275,7 +277,7 @@ def retention_ms(configuration: Mapping[str, str]) -> int | None:
     else:
         if words and len(words) % 2 == 0:
             return int(total)
-    raise MalformedFile(f"`{RETENTION}` is no interval", expected="an interval such as `interval 30 days`")
+    raise MalformedFile(f"`{key}` is no interval", expected="an interval such as `interval 30 days`")
 
 
 # -- actions -----------------------------------------------------------------------------------------------------------

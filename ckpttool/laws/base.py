@@ -26,6 +26,7 @@ FILE_NOT_FOUND = "java.io.FileNotFoundException"
 SPARK_EXCEPTION = "org.apache.spark.SparkException"
 LOCATION_NOT_EMPTY = "org.apache.spark.sql.execution.streaming.state.StateStoreCheckpointLocationNotEmpty"
 SPARK_RUNTIME = "org.apache.spark.SparkRuntimeException"
+LARGE_LOG_BYTES = 100 * 2**20  # of files that the driver takes into memory: some 500,000 entries
 UNREAD = ("unreadable", "file-vanished")  # faults that are not Spark's: we could not read it
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ckpttool.connectors.auto_loader import KIND as AUTO_LOADER
 from ckpttool.formats import layout
-from ckpttool.laws.base import Law
+from ckpttool.laws.base import Law, reads
 from ckpttool.model import Finding
 from ckpttool.releases import since
 from ckpttool.scene.scene import Failure, Scene
@@ -35,6 +35,24 @@ def _runtime(scene: Scene) -> Iterator[Finding]:
     yield Finding(_RUNTIME, "info", layout.offsets(newest.id) if newest else layout.OFFSETS, message)
 
 
+def _rocksdb_of_files(scene: Scene) -> Iterator[Finding]:
+    for log in scene.checkpoint.source_logs:
+        if log.kind == AUTO_LOADER:
+            message = (
+                "Auto Loader keeps the files that it has seen in a RocksDB of its own: no plan of ckpt changes that"
+            )
+            yield Finding("auto-loader", "info", layout.source(log.name), message)
+
+
+HEALTH = (
+    Law(
+        "auto-loader",
+        "the input is Auto Loader's",
+        look=_rocksdb_of_files,
+        severities=("info",),
+        applies=reads(AUTO_LOADER),
+    ),
+)
 STARTED = (
     Law(
         _NOT_FOUND,

@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from ckpttool.connectors.file import KIND as FILES
 from ckpttool.connectors.file import read_position
 from ckpttool.connectors.kafka import KIND as KAFKA
 from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE, INT_MAX, LONG_MAX, MAPPING
 from ckpttool.formats.file_log import DEFAULT_COMPACT_INTERVAL, compact_interval, live_log_ids
-from ckpttool.laws.base import ASSERTION, FILE_NOT_FOUND, RESTORE, Law, no_directory, no_next_id, unread
+from ckpttool.laws.base import (
+    ASSERTION,
+    FILE_NOT_FOUND,
+    LARGE_LOG_BYTES,
+    RESTORE,
+    Law,
+    no_directory,
+    no_next_id,
+    reads,
+    unread,
+)
 from ckpttool.model import Finding, SourceLog
 from ckpttool.releases import since
 from ckpttool.scene.batches import Batch, file_log_position
@@ -254,6 +265,32 @@ LAST_RANGE = (
         symptom="a file source's log has not what the last batch read",
         tells=("source-log-missing", "source-log-hole", "rename-lost"),
         next_step=ENTRIES_BACK,
+    ),
+)
+
+
+def _large(scene: Scene) -> Iterator[Finding]:
+    for path, size in (scene.around.log_bytes if scene.around else {}).items():
+        if size >= LARGE_LOG_BYTES:
+            yield Finding(
+                "source-log-large",
+                "warning",
+                path,
+                f"it has {size / 2**20:,.0f} MiB: the driver holds all of it in memory at each start and at every tenth"
+                " batch, and it never shrinks",
+                expected="a log that fits into memory",
+                next_step="give the driver memory, write fewer and larger files, or begin anew at an emptied directory",
+            )
+
+
+HEALTH = (
+    Law(
+        "source-log-large",
+        "a file source's log is very large",
+        look=_large,
+        severities=("warning",),
+        needs="around",
+        applies=reads(FILES),
     ),
 )
 

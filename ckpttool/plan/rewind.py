@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ckpttool.connectors.file import MAX_FILE_AGE_MS
 from ckpttool.formats import layout
 from ckpttool.formats.names import parse_long
 from ckpttool.literals import shell_path
@@ -20,9 +21,6 @@ from ckpttool.plan.steps import Check, Manual, Step, plain, set_aside, set_aside
 from ckpttool.scene.batches import file_log_position
 from ckpttool.scene.scene import Scene
 from ckpttool.scene.source_logs import log_of
-
-# `maxFileAge`: the file source ignores what is older than this, seen from its newest file.
-MAX_FILE_AGE_MS = 7 * 86_400_000
 
 
 def rewind(

@@ -64,7 +64,8 @@ class DeltaInput(Struct, frozen=True):
     `commits` ascend from there on; `unread`: the first version that was not read because they are too many. `snapshot`:
     the files of that version in the order in which a query that is still inside takes them; None: not known. `data`:
     those of all these files that a batch reads. `waiting`: why there may be newer commits than the log shows.
-    `tracked`: the newest schemas of the log that `schemaTrackingLocation` names; None: none is, or it is empty."""
+    `tracked`: the newest schemas of the log that `schemaTrackingLocation` names; None: none is, or it is empty.
+    `next_ms`: when the commit was written that the next batch begins with, if it is there."""
 
     range: LastRange[DeltaOffset]
     path: str
@@ -76,6 +77,7 @@ class DeltaInput(Struct, frozen=True):
     snapshot: tuple[DeltaFile, ...] | None = None
     tracked: tuple[TrackedSchema, ...] | None = None
     data: Lookup = Lookup()
+    next_ms: int | None = None
     waiting: str | None = None
     exists: bool = True
     error: CkptError | None = None

@@ -22,6 +22,7 @@ from ckpttool.storage.urls import is_local
 if TYPE_CHECKING:
     from ckpttool.kafka.diff import KafkaEvidence
     from ckpttool.query.model import DescribedSource, Query
+    from ckpttool.scene.around import Around
     from ckpttool.scene.inputs import InputEvidence
     from ckpttool.scene.windows import StoredWindows
 
@@ -33,8 +34,8 @@ SOCKET = "socket"
 RATE = "rate"
 SUBSCRIPTIONS = ("assign", "subscribe", "subscribePattern")
 # What a scene may hold, or nobody has looked at. `state`: names and sizes of its files, `rows`: what is inside them.
-# `fleet`: the checkpoints around.
-Part = Literal["logs", "clock", "state", "rows", "sinks", "inputs", "brokers", "fleet"]
+# `fleet`: the checkpoints around, `around`: what else there is.
+Part = Literal["logs", "clock", "state", "rows", "sinks", "inputs", "brokers", "fleet", "around"]
 
 PHASES: tuple[Phase, ...] = ("start", "init", "batch")  # in the order of time
 
@@ -137,10 +138,8 @@ def option(options: Mapping[str, str], name: str) -> str | None:
 
 
 class NotLookedAt(Struct, frozen=True):
-    """`what`: in words."""
-
     part: Part
-    what: str
+    what: str  # in words
 
 
 class Scene(Struct, frozen=True):
@@ -149,7 +148,8 @@ class Scene(Struct, frozen=True):
     `states`: by version, the files of those that somebody looked at. `kafka`: what brokers said; None: nobody asked.
     `now_ms`: the time; None where nothing that is told depends on it. `query`: what is started, where that is
     described, and `was`: what was started before; else it is taken to be the same. `windows`: of those in its state
-    that somebody looked at. `unasked`: ids of laws that could not answer, and are left out."""
+    that somebody looked at. `around`: what lies around its files; None: nobody looked. `unasked`: ids of laws that
+    could not answer, and are left out."""
 
     evidence: Evidence
     start: Start
@@ -161,6 +161,7 @@ class Scene(Struct, frozen=True):
     query: Query | None = None
     was: Query | None = None
     windows: tuple[StoredWindows, ...] = ()
+    around: Around | None = None
     unasked: frozenset[str] = frozenset()
 
     @property

@@ -80,7 +80,8 @@ class SinkEvidence(Struct, frozen=True):
     after `retention_ms` where that is what limits them. `names`: the file sink's log; `log_gone`: it is not there any
     more; `was_table`: or these files are what a Delta table has left, which names them in the same way. `gap`: a commit
     that the table's log lacks. `features`: what a Delta table asks of its writers; None: that is not known. `table_id`:
-    a table made anew has another. `by_place`: an Iceberg table that no catalog has to find."""
+    a table made anew has another. `log_bytes`: of the newest compact file of a file sink's log. `by_place`: an Iceberg
+    table that no catalog has to find."""
 
     kind: SinkKind
     path: str
@@ -100,6 +101,7 @@ class SinkEvidence(Struct, frozen=True):
     features: frozenset[str] | None = None
     is_append_only: bool = False
     table_id: str | None = None
+    log_bytes: int | None = None
     by_place: bool = False
     faults: tuple[Finding, ...] = ()
     error: CkptError | None = None

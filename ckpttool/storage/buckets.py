@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
+from ckpttool.formats.bucket_rules import Expiry, parse_google_rules, parse_s3_rules
 from ckpttool.storage.bodies import TooLong, counted_by_azure
 
 TRIES = 4  # at a body that breaks off; the clients repeat what is refused or not answered at all
@@ -104,6 +105,20 @@ class S3Bucket:
         except FileNotFoundError:
             return False
         return True
+
+    async def expiries(self) -> tuple[Expiry, ...]:
+        """The rules by which the bucket takes objects away."""
+        try:
+            answer = await self._call("get_bucket_lifecycle_configuration")
+        except OSError as error:
+            if "NoSuchLifecycleConfiguration" in f"{error} {error.__cause__}":
+                return ()
+            raise
+        return parse_s3_rules(answer.get("Rules"))
+
+    async def is_versioned(self) -> bool:
+        """Whether what is overwritten or deleted can be had again."""
+        return bool((await self._call("get_bucket_versioning")).get("Status") == "Enabled")
 
     async def _call(self, method: str, **arguments: Any) -> Any:
         client = await self.fs.set_session()
@@ -215,6 +230,15 @@ class GoogleBucket:
         except FileNotFoundError:
             return False
         return True
+
+    async def expiries(self) -> tuple[Expiry, ...]:
+        answer = await self._call("b/{}", self.name, fields="lifecycle", json_out=True)
+        return parse_google_rules(answer.get("lifecycle", {}).get("rule"))
+
+    async def is_versioned(self) -> bool:
+        answer = await self._call("b/{}", self.name, fields="versioning,softDeletePolicy", json_out=True)
+        soft = answer.get("softDeletePolicy", {}).get("retentionDurationSeconds", "0")
+        return bool(answer.get("versioning", {}).get("enabled")) or soft not in ("0", 0)
 
     async def _call(self, *arguments: Any, **more: Any) -> Any:
         """The client says only in words that something is forbidden."""

@@ -13,12 +13,13 @@ from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
-from ckpttool.errors import CkptError, NotFound
+from ckpttool.errors import CkptError, NotFound, Refused
+from ckpttool.formats.bucket_rules import Expiry
 from ckpttool.formats.layout import kind_of
 from ckpttool.formats.limits import PIECE_BYTES, OverLimit, check, most
 from ckpttool.formats.names import parse_log_names
 from ckpttool.storage.bodies import Together, TooLong, body_of
-from ckpttool.storage.buckets import Bucket, Entry, Page
+from ckpttool.storage.buckets import Bucket, Entry, GoogleBucket, Page, S3Bucket
 from ckpttool.storage.remote import Backend
 from ckpttool.storage.remote_errors import remote_error
 from ckpttool.storage.store import FileStat, LogListing, NothingStore, Store, not_a_file, portions, too_large
@@ -97,6 +98,24 @@ class ObjectStore(Store):
     def at(self, path: str) -> Store:
         url, segments = walk(self.url, self.segments, path)
         return NothingStore(url) if segments is None else ObjectStore(url, self.backend, self.bucket, segments)
+
+    def expiries(self) -> tuple[Expiry, ...]:
+        """The rules by which the bucket takes objects away; names and prefixes are whole, from its top."""
+        return self._ask("", self._telling().expiries)
+
+    def is_versioned(self) -> bool:
+        """Whether what is overwritten or deleted can be had again."""
+        return self._ask("", self._telling().is_versioned)
+
+    def _telling(self) -> S3Bucket | GoogleBucket:
+        if isinstance(self.bucket, S3Bucket | GoogleBucket):
+            return self.bucket
+        raise Refused("Azure tells of rules and versions in the management API of the storage account alone")
+
+    @property
+    def prefix(self) -> str:
+        """With what the names of its objects begin."""
+        return self._prefix_of("")
 
     def _is_known(self, path: str) -> bool:
         return (path in self._listings and path not in self._cut) or self._is_surveyed(path)

@@ -28,12 +28,14 @@ Names = list[str]  # by its own name, since the stores have a method `list`
 
 
 class FileStat(Struct, frozen=True):
-    """`leads_out`: a link that is not followed, so that nothing else is known of it."""
+    """`leads_out`: a link that is not followed, so that nothing else is known of it. `owner`: the user's number, where
+    the local disk tells it."""
 
     size_bytes: int | None
     modified_ms: int | None
     is_directory: bool
     leads_out: bool = False
+    owner: int | None = None
 
 
 class LogListing(Struct, frozen=True):
@@ -177,7 +179,8 @@ class LocalStore(Store):
             return FileStat(None, None, False, leads_out=True) if link.itself else None
         except (OSError, ValueError):
             return None
-        return FileStat(found.st_size, found.st_mtime_ns // 1_000_000, stat_flags.S_ISDIR(found.st_mode))
+        is_directory = stat_flags.S_ISDIR(found.st_mode)
+        return FileStat(found.st_size, found.st_mtime_ns // 1_000_000, is_directory, owner=found.st_uid)
 
     def read(self, path: str) -> bytes:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ckpttool.laws.base import RESTORE, Law
+from ckpttool.laws.base import LARGE_LOG_BYTES, RESTORE, Law
 from ckpttool.laws.sinks.base import SinkLaw
 from ckpttool.laws.sinks.horizon import interval_set, spell_unreadable, what_stops
 from ckpttool.model import Finding
@@ -44,11 +44,29 @@ def _broken(view: SinkView, _: SinkVerdict, seen: Horizon) -> Iterator[Finding]:
     yield Finding("spark-metadata-missing-or-moved", "error", path, message, next_step=step)
 
 
+def _large(scene: Scene) -> Iterator[Finding]:
+    for view in scene.sink_views:
+        size = view.sink.log_bytes or 0
+        if size >= LARGE_LOG_BYTES:
+            yield Finding(
+                "sink-log-large",
+                "warning",
+                f"{view.sink.path}/{LOG}",
+                f"the newest compact file has {size / 2**20:,.0f} MiB: the driver holds all of it in memory at every"
+                " compaction, and so does whoever reads the output",
+                expected="a log that forgets",
+                next_step="the file sink's option `retention` has it forget files that are older",
+            )
+
+
 def _sink_log_write(scene: Scene) -> Failure | None:
     stopped = (what_stops(view, scene.release, interval_set(scene)) for view in scene.sink_views)
     return next((failure for failure in stopped if failure), None)
 
 
+HEALTH = (
+    Law("sink-log-large", "the file sink's log is very large", look=_large, severities=("warning",), needs="sinks"),
+)
 LAWS = (
     Law(
         "sink-log-write",

@@ -83,12 +83,19 @@ def _load(one: LastRange[DeltaOffset], url: str, doors: Doors, start: Start, *, 
             snapshot=snapshot,
             tracked=_tracked(doors, start, metadata),
             data=_look_for_data(store, doors, begin, commits, snapshot or ()),
+            next_ms=_written_ms(store, names, begin.version),
             waiting=waiting_commits(store, listed, names),
         )
     except NotFound:
         return DeltaInput(one, path, exists=False)
     except CkptError as error:
         return DeltaInput(one, path, error=error)
+
+
+def _written_ms(store: Store, names: DeltaLogNames, version: int) -> int | None:
+    """Of a commit that was listed."""
+    found = store.stat(f"{LOG}/{version:020}.json") if version in names.commits else None
+    return found.modified_ms if found else None
 
 
 def _metadata_of(store: Store, names: DeltaLogNames) -> DeltaMetadata | None:

@@ -47,8 +47,14 @@ def load_file_sink(store: Store, path: str, output: Collection[str]) -> SinkEvid
         ledger=() if last is None else (LedgerEntry(None, last, writes[-1].timestamp_ms if writes else None),),
         writes=tuple(writes),
         names=names,
+        log_bytes=_compact_bytes(store, names),
         faults=tuple(faults),
     )
+
+
+def _compact_bytes(store: Store, names: LogNames) -> int | None:
+    found = store.stat(f"{LOG}/{layout.compact(names.compact_ids[-1])}") if names.compact_ids else None
+    return found.size_bytes if found else None
 
 
 def without_log(store: Store, path: str, output: Collection[str]) -> SinkEvidence | None:

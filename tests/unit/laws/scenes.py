@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from ckpttool import Scene, Start, diagnose, gather_evidence, inspect_checkpoint, open_checkpoint
 from ckpttool.diagnosis import Diagnosis
 from ckpttool.laws.health import told_of_health
@@ -30,7 +32,10 @@ def scene_of(root: Path, now_ms: int | None = None, sinks: Sequence[str] = ()) -
 
 
 def health(root: Path, now_ms: int | None = None, sinks: Sequence[str] = ()) -> dict[str, Finding]:
-    return {finding.id: finding for finding in told_of_health(scene_of(root, now_ms, sinks))}
+    """As if it were in a place of its own, and not among temporary files."""
+    scene = scene_of(root, now_ms, sinks)
+    evidence = gather_evidence(replace(scene.checkpoint, url="/data/checkpoint"))
+    return {finding.id: finding for finding in told_of_health(replace(scene, evidence=evidence))}
 
 
 def next_batch(root: Path) -> Restart:

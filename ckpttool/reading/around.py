@@ -1,0 +1,180 @@
+"""What lies around the files that a restart opens: checksums beside them, their owners, the bucket that they are in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from urllib.parse import unquote
+
+from msgspec import Struct
+
+from ckpttool.connectors.file import ALSO_READ_PATHS, is_pattern
+from ckpttool.connectors.file import KIND as FILES
+from ckpttool.errors import CkptError, MalformedFile
+from ckpttool.formats import layout
+from ckpttool.formats.bucket_rules import Expiry
+from ckpttool.formats.checksums import parse_hadoop_crc, verify_hadoop_crc
+from ckpttool.kafka.diff import views_of
+from ckpttool.kafka.lookup import Brokers, look_at_times
+from ckpttool.kafka.moments import TimesAnswer
+from ckpttool.scene.around import Around, Backups
+from ckpttool.scene.scene import Scene
+from ckpttool.storage.doors import Doors
+from ckpttool.storage.objects import ObjectStore
+from ckpttool.storage.store import Store
+from ckpttool.storage.urls import is_local
+
+_APPLIES = f"{layout.OWN_DIRECTORY}/applies"
+_FILES_COUNTED = 2_000  # of backups
+_FILES_LOOKED_AT = 10_000  # of an input
+_LIFECYCLE, _VERSIONING, _TIME_LEFT = "bucket-lifecycle", "bucket-unversioned", "time-left-before-loss"
+_TOO_OLD = "source-files-too-old"
+
+
+class _Bucket(Struct):
+    expiries: tuple[Expiry, ...] = ()
+    versioned: bool | None = None
+
+
+def look_around(
+    store: Store, scene: Scene, brokers: Brokers | None = None, doors: Doors | None = None, *, at_length: bool = True
+) -> Around:
+    """`at_length`: with what takes more than names, times and a few small files. Never raises."""
+    unseen: dict[str, str] = {}
+    bucket = _bucket(store, unseen) if at_length else _Bucket()
+    return Around(
+        stale_checksums=tuple(_stale_checksums(store, scene)) if is_local(store.url) else (),
+        owners=dict(_owners(store, scene)),
+        oldest=dict(_oldest(store, scene)),
+        backups=_backups(store),
+        log_bytes=dict(_log_bytes(store, scene)),
+        expiries=bucket.expiries,
+        versioned=bucket.versioned,
+        times=_times(scene, brokers, unseen) if at_length and brokers else {},
+        unread_files=dict(_unread_files(scene, doors, unseen)) if at_length and doors else {},
+        unseen=unseen,
+    )
+
+
+def _stale_checksums(store: Store, scene: Scene) -> Iterator[str]:
+    """Of the files that were read anyway. Where the checksum cannot be read, nothing compares it."""
+    raw = scene.checkpoint.raw
+    beside = {layout.hadoop_crc(path): path for path in raw}
+    there = [crc for crc in beside if store.stat(crc) is not None]
+    for crc, body in store.read_all(there):
+        try:
+            if isinstance(body, bytes) and verify_hadoop_crc(parse_hadoop_crc(body), raw[beside[crc]]) is not None:
+                yield beside[crc]
+        except MalformedFile:
+            continue
+
+
+def _owners(store: Store, scene: Scene) -> Iterator[tuple[int, str]]:
+    """Only the local disk tells."""
+    names = [layout.METADATA, *scene.checkpoint.modified_ms]
+    for path in names if is_local(store.url) else ():
+        found = store.stat(path)
+        if found and found.owner is not None:
+            yield found.owner, path
+
+
+def _oldest(store: Store, scene: Scene) -> Iterator[tuple[str, int]]:
+    logs = (layout.source_entry(log.name, 0) for log in scene.checkpoint.source_logs if 0 in log.names.ids)
+    for path in (layout.METADATA, *logs):
+        found = store.stat(path)
+        if found and found.modified_ms is not None:
+            yield path, found.modified_ms
+
+
+def _log_bytes(store: Store, scene: Scene) -> Iterator[tuple[str, int]]:
+    for log in scene.checkpoint.source_logs:
+        if log.names.compact_ids:
+            path = layout.source_entry(log.name, layout.compact(log.names.compact_ids[-1]))
+            found = store.stat(path)
+            if found and found.size_bytes is not None:
+                yield path, found.size_bytes
+
+
+def _backups(store: Store) -> Backups | None:
+    try:
+        plans = store.list(_APPLIES)
+    except CkptError:
+        return None
+    sizes, left = 0, _FILES_COUNTED
+    for plan in plans:
+        try:
+            for path in _files_below(store, f"{_APPLIES}/{plan}"):
+                if left == 0:
+                    return Backups(len(plans), sizes, more=True)
+                found, left = store.stat(path), left - 1
+                sizes += (found.size_bytes or 0) if found else 0
+        except CkptError:
+            return Backups(len(plans), sizes, more=True)
+    return Backups(len(plans), sizes)
+
+
+def _files_below(store: Store, directory: str) -> Iterator[str]:
+    """But for what Spark takes no notice of."""
+    for name in store.list(directory):
+        if name.startswith(("_", ".")):
+            continue
+        path = f"{directory}/{name}".lstrip("/")
+        found = store.stat(path)
+        if found and found.is_directory:
+            yield from _files_below(store, path)
+        elif found:
+            yield path
+
+
+# -- what others tell --------------------------------------------------------------------------------------------------
+
+
+def _bucket(store: Store, unseen: dict[str, str]) -> _Bucket:
+    """Each is a question of its own, that one may be forbidden to ask."""
+    found = _Bucket()
+    if not isinstance(store, ObjectStore):
+        return found
+    try:
+        below = (one for one in store.expiries() if _may_meet(one.prefix, store.prefix))
+        found.expiries = tuple(below)
+    except CkptError as error:
+        unseen[_LIFECYCLE] = error.told
+    try:
+        found.versioned = store.is_versioned()
+    except CkptError as error:
+        unseen[_VERSIONING] = error.told
+    return found
+
+
+def _unread_files(scene: Scene, doors: Doors, unseen: dict[str, str]) -> Iterator[tuple[str, int]]:
+    """What lies below the directory that was given, if its source is the only one that reads files."""
+    path = scene.start.option("path")
+    logs = [log for log in scene.checkpoint.source_logs if log.kind == FILES]
+    if path is None or is_pattern(path) or len(logs) != 1 or scene.kinds & ALSO_READ_PATHS:
+        return
+    below = f"/{path.rstrip('/').rpartition('/')[2]}/"
+    known = {unquote(entry.path).rpartition(below)[2] for entries in logs[0].entries.values() for entry in entries}
+    try:
+        store = doors.open(path)
+        for name in islice(_files_below(store, ""), _FILES_LOOKED_AT):
+            found = store.stat(name) if name not in known else None
+            if found and found.modified_ms is not None:
+                yield name, found.modified_ms
+    except CkptError as error:
+        unseen[_TOO_OLD] = error.told
+
+
+def _may_meet(rule: str, prefix: str) -> bool:
+    """Of all that lies there, or of some of it."""
+    return prefix.startswith(rule) or rule.startswith(prefix)
+
+
+def _times(scene: Scene, brokers: Brokers, unseen: dict[str, str]) -> dict[int, TimesAnswer]:
+    if scene.kafka is None:
+        return {}
+    views = views_of(scene, scene.kafka)
+    told = dict(zip((view.index for view in views), look_at_times(views, scene, brokers), strict=True))
+    faults = [answer.fault.message for answer in told.values() if answer.fault]
+    if faults:
+        unseen[_TIME_LEFT] = faults[0]
+    return told

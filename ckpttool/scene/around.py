@@ -1,0 +1,46 @@
+"""What lies around the files that a restart opens, and decides how long they last. Values only; whoever asks how a
+query is looks at it (`reading/around.py`), and no restart depends on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from ckpttool.formats.bucket_rules import Expiry
+
+if TYPE_CHECKING:
+    from ckpttool.kafka.moments import TimesAnswer
+
+
+class Backups(Struct, frozen=True):
+    """What `ckpt apply` has kept of the files that it changed. `more`: not all of it was looked at."""
+
+    applies: int
+    size_bytes: int
+    more: bool = False
+
+
+class Around(Struct, frozen=True):
+    """`stale_checksums`: files that are not what Hadoop's checksum beside them was made of. `owners`: of each user one
+    of the files that are theirs. `oldest`: files that are written once, and when. `log_bytes`: of each source's log
+    the newest compact file. `expiries`, `versioned`: of the bucket, None where there is none, or it does not tell.
+    `times`: by source, when the records of Kafka were made. `unread_files`: what lies in a file source's directory and
+    not in its log, and when it was written. `unseen`: by law, why it could not be looked at."""
+
+    stale_checksums: tuple[str, ...] = ()
+    owners: Mapping[int, str] = {}
+    oldest: Mapping[str, int] = {}
+    backups: Backups | None = None
+    log_bytes: Mapping[str, int] = {}
+    expiries: tuple[Expiry, ...] = ()
+    versioned: bool | None = None
+    times: Mapping[int, TimesAnswer] = {}
+    unread_files: Mapping[str, int] = {}
+    unseen: Mapping[str, str] = {}
+
+    @property
+    def first_by_age(self) -> tuple[str, int] | None:
+        """What removal by age takes first of what is needed, and when that was written."""
+        return min(self.oldest.items(), key=lambda one: one[1], default=None)
