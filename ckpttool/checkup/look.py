@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from ckpttool.api import Restarted, plan_restart
+from ckpttool.api import Restarted, places_typed, plan_restart
 from ckpttool.checkup.checks import checks_of
 from ckpttool.checkup.checkup import Checkup
 from ckpttool.checkup.fixes import fixes_of
@@ -15,6 +15,8 @@ from ckpttool.errors import CkptError
 from ckpttool.laws.base import Profile, behind
 from ckpttool.laws.book import every
 from ckpttool.plan import Plan
+from ckpttool.reading.around import look_around
+from ckpttool.storage.doors import Doors
 from ckpttool.storage.store import Store, open_store
 from ckpttool.storage.urls import is_local
 
@@ -57,6 +59,9 @@ def _look(
     profile: Profile,
 ) -> tuple[Diagnosis, Plan]:
     diagnosis, plan = plan_restart(url, restarted, storage_options, now_ms=now_ms, store=store)
+    doors = Doors([url, *places_typed(restarted)], storage_options, restarted.look_at)
+    around = look_around(store, diagnosis.scene, restarted.brokers, doors, at_length=profile == "full")
+    diagnosis = replace(diagnosis, scene=replace(diagnosis.scene, around=around))
     if profile == "full":
         diagnosis = _with_rows_read(diagnosis, store)
     return with_health(diagnosis, profile), plan

@@ -148,8 +148,7 @@ class Scene(Struct, frozen=True):
     `states`: by version, the files of those that somebody looked at. `kafka`: what brokers said; None: nobody asked.
     `now_ms`: the time; None where nothing that is told depends on it. `query`: what is started, where that is
     described, and `was`: what was started before; else it is taken to be the same. `windows`: of those in its state
-    that somebody looked at. `around`: what lies around its files; None: nobody looked. `unasked`: ids of laws that
-    could not answer, and are left out."""
+    that somebody looked at. `around`: what lies around its files. `unasked`: ids of laws that could not answer."""
 
     evidence: Evidence
     start: Start

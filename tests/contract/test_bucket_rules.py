@@ -27,9 +27,7 @@ FILES = "4.2.0-kafka-to-kafka-sound"
 
 
 @pytest.fixture
-def bucket(
-    object_server: Callable[[str], ObjectServer], sample: Callable[[str], Path]
-) -> tuple[S3Server, str]:
+def bucket(object_server: Callable[[str], ObjectServer], sample: Callable[[str], Path]) -> tuple[S3Server, str]:
     server = object_server("s3")
     assert isinstance(server, S3Server)
     name = f"b{uuid4().hex}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from ckpttool.checkup.checkup import Checkup
@@ -11,6 +12,8 @@ from ckpttool.checkup.known import IgnoredFinding, KnownFindings
 from ckpttool.model import Finding
 from tests.builders import build
 from tests.unit.checkup.checkups import checked, told
+
+pytestmark = pytest.mark.usefixtures("in_a_place_that_lasts")
 
 SOUND = "k0-10 c | k10-20 c | k20-30 c"
 BROKEN = "k0-10 c | k10-20 c | lost c"

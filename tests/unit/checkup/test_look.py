@@ -17,6 +17,8 @@ from ckpttool.scene.scene import Failure, Scene
 from tests.builders import build
 from tests.unit.checkup.checkups import checked, results, told
 
+pytestmark = pytest.mark.usefixtures("in_a_place_that_lasts")
+
 BROKEN = "k0-10 c | k10-20 c | lost c"
 SOUND = "k0-10 c | k10-20 c"
 STATEFUL = "4.2.0-windowed-agg-hdfs-sound"

@@ -15,6 +15,8 @@ from ckpttool.laws.book import every
 from tests.builders import EPOCH_MS, build
 from tests.conftest import Outcome, run_ckpt
 
+pytestmark = pytest.mark.usefixtures("in_a_place_that_lasts")
+
 BROKEN = "k0-10 c | k10-20 c | lost c"
 SOUND = "k0-10 c | k10-20 c | k20-30 c"
 ALIVE = ("--now", "2023-11-14T22:16:00Z")  # a few seconds after the newest batch of SOUND

@@ -19,6 +19,8 @@ from tests.documents import shown
 from tests.samples.place import about, sample_names
 from tests.unit.checkup.checkups import checked
 
+pytestmark = pytest.mark.usefixtures("in_a_place_that_lasts")
+
 SOUND = "k0-10 c | k10-20 c | k20-30 c"
 BROKEN = "k0-10 c | k10-20 c | lost c"
 
