@@ -1,4 +1,4 @@
-"""How many images were tried: python -m tests.apply.figures [STAGE …] [--store s3 …] [--fate lost …]
+"""How many images were tried: python -m tests.apply.figures [STAGE …] [--store s3 …] [--rounds 5]
 
 Walks every plan of `stages.EVERY` at every operation, as the tests at length do, or in stores every request of a
 rewind, with a Delta table and without; and keeps the numbers beside this file, from where docs/accuracy.md has them. An
@@ -13,7 +13,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,6 @@ from tests.apply.stages import EVERY, Stage
 from tests.apply.test_killed import Trial, failing, in_any_order, twice, walk
 from tests.apply.test_power import RECORDED, WALKS
 from tests.apply.test_requests import DELTA, REWIND, each, make_impatient, sweep
-from tests.apply.troubles import FATES, Fate
 from tests.conftest import CHANGEABLE, HEAVY
 
 KEPT, OF_STORES = (Path(__file__).with_name(name) for name in ("figures.json", "figures_stores.json"))
@@ -59,12 +57,12 @@ def figures_of(stage: Stage, folder: Path) -> Iterator[Counter[str]]:
 
 
 def figures_of_store(
-    kind: str, stages: Iterable[Stage], fates: Iterable[Fate], folder: Path
+    kind: str, stages: Iterable[Stage], rounds: int, folder: Path
 ) -> Iterator[tuple[str, Counter[str]]]:
     with {**CHANGEABLE, **HEAVY}[kind]() as server, pytest.MonkeyPatch.context() as patched:
         make_impatient(patched)
-        for stage, fate in product(stages, fates):
-            yield stage.name, sweep(stage, server, folder, partial(each, fates=[fate]))
+        for stage in stages:
+            yield stage.name, sweep(stage, server, folder, partial(each, rounds=rounds))
 
 
 def read(path: Path = KEPT) -> dict[str, dict[str, int]]:
@@ -98,13 +96,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("stages", nargs="*", help="only these")
     parser.add_argument("--store", action="append", choices=STORES, default=[], help="not on the local disk, but here")
-    parser.add_argument("--fate", action="append", choices=FATES, default=[], help="only these, in stores")
+    told = "each tries every request in another way; all, which takes hours, in every way"
+    parser.add_argument("--rounds", type=int, choices=range(1, 6), default=1, help=told)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ckpttool-images-") as folder:
         for kind in given.store:
             there = (REWIND, DELTA) if kind in TABLES else (REWIND,)
             stages = [one for one in there if not given.stages or one.name in given.stages]
-            count_store(kind, stages, given.fate or FATES, Path(folder))
+            count_store(kind, stages, given.rounds, Path(folder))
         for stage in [] if given.store else EVERY:
             if not given.stages or stage.name in given.stages:
                 count(stage, Path(folder))
@@ -118,12 +117,10 @@ def count(stage: Stage, folder: Path) -> None:
         print(stage.name, dict(total), flush=True)
 
 
-def count_store(kind: str, stages: Iterable[Stage], fates: Iterable[Fate], folder: Path) -> None:
-    """Each way in which requests fail by itself: all at once take an hour."""
+def count_store(kind: str, stages: Iterable[Stage], rounds: int, folder: Path) -> None:
     rows = [f"{told}, {stage.name}" for told in STORES.values() for stage in (REWIND, DELTA)]
-    for name, counts in figures_of_store(kind, stages, fates, folder):
-        kept, row = read(OF_STORES), f"{STORES[kind]}, {name}"
-        keep(OF_STORES, kept | {row: kept.get(row, {}) | dict(counts)}, rows)
+    for name, counts in figures_of_store(kind, stages, rounds, folder):
+        keep(OF_STORES, read(OF_STORES) | {f"{STORES[kind]}, {name}": dict(counts)}, rows)
         print(kind, name, dict(counts), flush=True)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import gc
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -21,7 +21,7 @@ from ckpttool.errors import CkptError
 from tests.apply.far_proxy import FarProxy
 from tests.apply.stages import EVERY, STAGES, Stage
 from tests.apply.trials import AnyProxy, StoredTrial, as_delta_rs_wants, before
-from tests.apply.troubles import FATES, Fate, Trouble
+from tests.apply.troubles import FATES, Trouble
 from tests.conftest import AT_LENGTH, CHANGEABLE
 from tests.parts.stores import ObjectServer
 
@@ -150,11 +150,13 @@ def some(most: int) -> Callable[[int], Iterable[Trouble]]:
     return choose
 
 
-def each(requests: int, fates: Sequence[Fate] = FATES) -> Iterator[Trouble]:
-    """Every request in every way, in turns once and for good."""
-    for number, fate in enumerate(fates):
+def each(requests: int, rounds: int = len(FATES)) -> Iterator[Trouble]:
+    """In each round every request, and of every plan another kind of failure, so that each kind comes to each part of
+    it; after all rounds every request in every way. In turns once and for good."""
+    for turn in range(rounds):
         for at in range(1, requests + 1):
-            yield Trouble(at, fate, fate == "expired" or (at + number) % 2 == 0)
+            fate = FATES[(at + turn) % len(FATES)]
+            yield Trouble(at, fate, fate == "expired" or (at // len(FATES) + turn) % 2 == 0)
 
 
 @pytest.mark.parametrize("kind", CHANGEABLE)
