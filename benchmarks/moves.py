@@ -19,7 +19,7 @@ from fsspec.asyn import get_loop, sync
 from benchmarks.measure import Gate
 from benchmarks.s3_stub import BUCKET, STATE
 from benchmarks.storage import plain, stub
-from ckpttool.apply.stores.base import WritableStore, together
+from ckpttool.apply.stores.base import Whole, WritableStore, together
 from ckpttool.apply.stores.objects import AT_ONCE, ObjectTree
 from ckpttool.apply.stores.opening import open_tree
 from ckpttool.storage.buckets import Entry, Page
@@ -66,9 +66,12 @@ class Held:
         await self._wait()
         return b"x" * 600, self._entries[key].version
 
-    async def put(self, key: str, body: bytes, version: str | None) -> str:  # noqa: ARG002
+    async def put(self, key: str, body: Whole, version: str | None) -> str:  # noqa: ARG002
+        return await self._put(key, body.size)
+
+    async def _put(self, key: str, size: int) -> str:
         await self._wait()
-        self._entries[key] = Entry(key, len(body), 0, False, "1")
+        self._entries[key] = Entry(key, size, 0, False, "1")
         return "1"
 
     async def delete(self, key: str, version: str) -> None:  # noqa: ARG002
@@ -76,7 +79,7 @@ class Held:
         del self._entries[key]
 
     async def copy(self, entry: Entry, target: str) -> tuple[str, bool]:
-        return await self.put(target, b"x" * entry.size_bytes, None), True
+        return await self._put(target, entry.size_bytes), True
 
     async def exists(self, key: str) -> bool:
         return await self.head(key) is not None

@@ -8,6 +8,7 @@ from collections.abc import Awaitable
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
+from ckpttool.apply.stores.base import Whole
 from ckpttool.apply.stores.objects import Otherwise, WritableBucket
 from ckpttool.storage.bodies import counted_by_azure
 from ckpttool.storage.buckets import AzureBucket, Entry, azure_entry, azure_error, unquoted
@@ -37,12 +38,14 @@ class WritableAzure(AzureBucket, WritableBucket):
             return None
         return parsedate_to_datetime(told[-1]).timestamp() if told and told[-1] else None
 
-    async def put(self, key: str, body: bytes, version: str | None) -> str:
+    async def put(self, key: str, body: Whole, version: str | None) -> str:
         """A name that ends in `/` marks a directory, in the way of this store."""
         mark = {"hdi_isfolder": "true"} if key.endswith("/") else None
         condition = {} if version is None else _only_if(version)
         blob = self._blob(key.rstrip("/"))
-        asked = blob.upload_blob(body, overwrite=version is not None, metadata=mark, **condition)
+        asked = blob.upload_blob(
+            body.anew(), length=body.size, overwrite=version is not None, metadata=mark, **condition
+        )
         return unquoted((await self._answered(asked))["etag"])
 
     async def delete(self, key: str, version: str) -> None:

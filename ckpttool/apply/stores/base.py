@@ -3,12 +3,16 @@ imports it."""
 
 from __future__ import annotations
 
+import io
+import os
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext
+from hashlib import sha256
 from threading import BoundedSemaphore, RLock
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -143,12 +147,36 @@ class WritableStore(Protocol):
         """Remove what a write of ours left that was interrupted."""
 
 
+class _LaidDown(io.BufferedRandom):
+    """A temporary file. Whoever sends it may close it, and send it once more."""
+
+    def close(self) -> None:
+        self.seek(0)
+
+    def remove(self) -> None:
+        super().close()
+
+
+class Whole(Struct, frozen=True):
+    """A body as it is sent: bytes, or a large one from a temporary file."""
+
+    size: int
+    sha256: str
+    data: bytes | _LaidDown
+
+    def anew(self) -> Any:
+        """For a request, from its beginning."""
+        if not isinstance(self.data, bytes):
+            self.data.seek(0)
+        return self.data
+
+
 class Large:
-    """Bodies that are large: to be sent one is held whole, and no other beside it; of those that are only looked at, a
-    few pieces at a time."""
+    """Bodies that are large: to be sent one is laid down in a temporary file, and no other beside it; of those that are
+    only looked at, a few pieces at a time are held."""
 
     def __init__(self) -> None:
-        self._whole, self._looks = RLock(), BoundedSemaphore(_LOOKS_AT_LARGE)
+        self._alone, self._looks = RLock(), BoundedSemaphore(_LOOKS_AT_LARGE)
 
     @contextmanager
     def looked_at(self, size: int) -> Iterator[None]:
@@ -156,18 +184,30 @@ class Large:
             yield
 
     @contextmanager
-    def sent(self, body: Iterable[bytes]) -> Iterator[bytes]:
-        """What it takes is held until it was sent."""
+    def sent(self, body: Iterable[bytes]) -> Iterator[Whole]:
+        """What it takes is there until it was sent."""
+        digest, size, held = sha256(), 0, list[bytes]()
+        pieces = iter(body)
         with ExitStack() as alone:
-            pieces, size = [], 0
-            for piece in body:
-                pieces.append(piece)
+            file: _LaidDown | None = None
+            for piece in pieces:
+                digest.update(piece)
                 size += len(piece)
-                if size - len(piece) <= _LARGE < size:
-                    alone.enter_context(self._whole)
-            whole = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-            del pieces
-            yield whole
+                held.append(piece)
+                if size > _LARGE:
+                    if file is None:
+                        alone.enter_context(self._alone)
+                        file = _lay_down()
+                        alone.callback(file.remove)
+                    file.writelines(held)
+                    held.clear()
+            yield Whole(size, digest.hexdigest(), file or b"".join(held))
+
+
+def _lay_down() -> _LaidDown:
+    descriptor, path = tempfile.mkstemp(prefix="ckpttool-")
+    os.unlink(path)
+    return _LaidDown(io.FileIO(descriptor, "r+"))
 
 
 def small_body(store: WritableStore, path: str) -> bytes:

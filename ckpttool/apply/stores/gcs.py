@@ -6,6 +6,7 @@ from __future__ import annotations
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from ckpttool.apply.stores.base import Whole
 from ckpttool.apply.stores.objects import Otherwise, WritableBucket
 from ckpttool.storage.buckets import Entry, GoogleBucket, milliseconds
 
@@ -30,10 +31,10 @@ class WritableGoogle(GoogleBucket, WritableBucket):
         told = headers.get("Date")
         return parsedate_to_datetime(told).timestamp() if told else None
 
-    async def put(self, key: str, body: bytes, version: str | None) -> str:
+    async def put(self, key: str, body: Whole, version: str | None) -> str:
         path = f"{self.fs._location}/upload/storage/v1/b/{self.name}/o"
         asked = {"uploadType": "media", "name": key, "ifGenerationMatch": version or "0"}
-        made = await self._change("POST", path, headers=_BYTES, data=body, json_out=True, **asked)
+        made = await self._change("POST", path, headers=_BYTES, data=body.anew(), json_out=True, **asked)
         return str(made["generation"])
 
     async def delete(self, key: str, version: str) -> None:

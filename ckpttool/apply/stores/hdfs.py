@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from typing import Any, TypeVar
 
-from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, Large, OwnerDiffers, WritableStore
+from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, Large, OwnerDiffers, Whole, WritableStore
 from ckpttool.errors import Refused
 from ckpttool.formats.limits import PIECE_BYTES
 from ckpttool.storage.buckets import TRIES
@@ -217,7 +217,7 @@ class HdfsTree(WritableStore):
             for one in reversed(missing):
                 self.make_directory(one, Bearing(like.mode, like.owner, like.group))
 
-    def _written(self, body: bytes, bearing: Bearing | None) -> tuple[str, int]:
+    def _written(self, body: Whole, bearing: Bearing | None) -> tuple[str, int]:
         """A file that is whole, under a name that nobody looks for, and its number."""
         staged = f"{self._staging}/{uuid.uuid4().hex}"
         self._make_around(staged)
@@ -225,13 +225,13 @@ class HdfsTree(WritableStore):
         def write() -> None:
             asked = self._call("PUT", staged, "CREATE", overwrite="true")
             place = self._fs._apply_proxy(asked.headers["Location"])
-            self._fs.session.request("PUT", place, data=body, headers=_BYTES).raise_for_status()
+            self._fs.session.request("PUT", place, data=body.anew(), headers=_BYTES).raise_for_status()
 
         self._settled(staged, write, lambda: False, "written")
         if bearing is not None:
             self._bear(staged, bearing)
         status = self._status(staged)
-        if status is None or status["length"] != len(body):
+        if status is None or status["length"] != body.size:
             raise Changed(f"{staged} is not what was written")
         return staged, status["fileId"]
 

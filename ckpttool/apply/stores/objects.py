@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec.structs import replace
 
-from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, Large, WritableStore
+from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, Large, Whole, WritableStore
 from ckpttool.apply.stores.seen import Seen, read_pieces
 from ckpttool.errors import Refused
 from ckpttool.storage.bodies import TooLong
@@ -29,6 +29,7 @@ from ckpttool.storage.store import Store
 
 AT_ONCE = 64
 _FIRST_PAUSE_S = 0.1
+_SLOWEST = 2**19  # bytes a second, of what is sent
 
 T = TypeVar("T")
 
@@ -47,7 +48,7 @@ class WritableBucket(Bucket, Protocol):
     async def clock_s(self, key: str) -> float | None:
         """The store's own time, as it tells it with an answer."""
 
-    async def put(self, key: str, body: bytes, version: str | None) -> str:
+    async def put(self, key: str, body: Whole, version: str | None) -> str:
         """In the place of this version, None: where nothing is. Its version; raises Otherwise."""
 
     async def delete(self, key: str, version: str) -> None:
@@ -257,11 +258,13 @@ class ObjectTree(WritableStore):
         except (FileNotFoundError, TooLong):
             raise Otherwise from None
 
-    def _put(self, path: str, body: bytes, version: str | None) -> None:
-        key = self._key(path)
+    def _put(self, path: str, body: Whole, version: str | None) -> None:
+        key, patience = self._key(path), PATIENCE_S + body.size / _SLOWEST
         self.requests["write"] += 1
-        made = self._ask(path, self._placed, key, body, version, doing="written")
-        self._seen.note(Entry(key, len(body), None, key.endswith("/"), made), body)
+        made = self._ask(path, self._placed, key, body, version, doing="written", patience=patience)
+        entry = Entry(key, body.size, None, key.endswith("/"), made)
+        self._seen.note(entry, body.data if isinstance(body.data, bytes) else None)
+        self._seen.note_digest(key, made, body.sha256)
 
     def _delete(self, path: str, key: str, version: str) -> None:
         self.requests["delete"] += 1
@@ -271,7 +274,7 @@ class ObjectTree(WritableStore):
             raise Changed(f"{path} was changed meanwhile") from None
         self._seen.note_gone(key)
 
-    async def _placed(self, key: str, body: bytes, version: str | None) -> str:
+    async def _placed(self, key: str, body: Whole, version: str | None) -> str:
         put, is_ours = partial(self._bucket.put, key, body, version), partial(self._is_ours, key, body, version)
         return await self._settled(put, is_ours)
 
@@ -305,17 +308,27 @@ class ObjectTree(WritableStore):
             await asyncio.sleep(random.uniform(0.5, 1) * _FIRST_PAUSE_S * 2**number)
         raise failed
 
-    async def _is_ours(self, key: str, body: bytes, replaces: str | None) -> str | None:
+    async def _is_ours(self, key: str, body: Whole, replaces: str | None) -> str | None:
         """The version of what is there, if it has our bytes; what was there before a file was new is not ours."""
         known = self._seen.known(key) if replaces is None else None
-        if known is not None and self._seen.digest(key, known.version) != sha256(body).hexdigest():
+        if known is not None and self._seen.digest(key, known.version) != body.sha256:
             return None
         self.requests["read"] += 1
         try:
-            found, version = await self._bucket.get(key, len(body))
+            if isinstance(body.data, bytes):
+                found, version = await self._bucket.get(key, body.size)
+                return version if found == body.data else None
+            return await self._is_ours_piece_by_piece(key, body)
         except (FileNotFoundError, TooLong):
             return None
-        return version if found == body else None
+
+    async def _is_ours_piece_by_piece(self, key: str, body: Whole) -> str | None:
+        entry, digest = await self._bucket.head(key), sha256()
+        if entry is None or entry.size_bytes != body.size:
+            return None
+        async for piece in read_pieces(self._seen, entry):
+            digest.update(piece)
+        return entry.version if digest.hexdigest() == body.sha256 else None
 
     async def _is_gone(self, key: str) -> bool | None:
         self.requests["read"] += 1
@@ -337,11 +350,18 @@ class ObjectTree(WritableStore):
         if is_sure:
             self._seen.note_digest(key, version, digest)
 
-    def _ask(self, path: str, call: Callable[..., Coroutine[Any, Any, T]], *arguments: Any, doing: str = "read") -> T:
+    def _ask(
+        self,
+        path: str,
+        call: Callable[..., Coroutine[Any, Any, T]],
+        *arguments: Any,
+        doing: str = "read",
+        patience: float = PATIENCE_S,
+    ) -> T:
         from fsspec.asyn import sync
 
         try:
-            return sync(self._bucket.loop, call, *arguments, timeout=PATIENCE_S)  # type: ignore[no-any-return]
+            return sync(self._bucket.loop, call, *arguments, timeout=patience)  # type: ignore[no-any-return]
         except Exception as error:
             if doing != "read":  # it may have been done all the same
                 self._seen.doubt()

@@ -9,6 +9,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from ckpttool.apply.stores.base import Whole
 from ckpttool.apply.stores.objects import Otherwise, WritableBucket
 from ckpttool.storage.buckets import Entry, S3Bucket, milliseconds
 
@@ -42,9 +43,9 @@ class WritableS3(S3Bucket, WritableBucket):
         told = answer["ResponseMetadata"]["HTTPHeaders"].get("date")
         return None if told is None else _modified_ms(told) / 1000
 
-    async def put(self, key: str, body: bytes, version: str | None) -> str:
+    async def put(self, key: str, body: Whole, version: str | None) -> str:
         condition = {"IfNoneMatch": "*"} if version is None else {"IfMatch": version}
-        answer = await self._conditionally("put_object", Key=key, Body=body, **condition)
+        answer = await self._conditionally("put_object", Key=key, Body=body.anew(), **condition)
         return str(answer["ETag"])
 
     async def delete(self, key: str, version: str) -> None:
