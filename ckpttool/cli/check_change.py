@@ -13,9 +13,11 @@ from ckpttool.cli.evidence import evidence_options, restarted_by
 from ckpttool.cli.jobs import job_options, job_settings
 from ckpttool.cli.options import listing_option, split_number, storage_options
 from ckpttool.cli.output import Output, output_options
+from ckpttool.cli.saved import out_option, save_as
 
 if TYPE_CHECKING:
     from ckpttool.api import Restarted
+    from ckpttool.deploy import Checked
     from ckpttool.laws.changes.planner import PlannerSays
     from ckpttool.query.model import Description, Query
 
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
 Examples:
   ckpt check-change s3a://lake/checkpoints/orders --query jobs/orders.py --was deployed/orders.json
   ckpt check-change /data/checkpoints/orders --query orders.json --accept plan-changed
-  ckpt check-change deployed.json --query jobs/all.py::orders --strict""",
+  ckpt check-change deployed.json --query jobs/all.py::orders --strict
+  ckpt check-change /data/checkpoints/orders --query orders.json --take add-source-line --out added.json""",
 )
 @click.argument("path")
 @click.option("--query", "new", required=True, metavar="SOURCE[::QUERY]", help="The query that is to be started.")
@@ -34,6 +37,8 @@ Examples:
 @click.option("--accept", multiple=True, metavar="ID[:WHERE]", help="A change that is meant; repeatable.")
 @click.option("--strict", is_flag=True, help="What has to be assumed is unknown.")
 @click.option("--by-spark", is_flag=True, help="Ask the planner of the job's own Spark too, 4.0 or later.")
+@click.option("--take", metavar="OPTION", help="Which way out --out saves; else the one that is exactly once.")
+@out_option
 @partial(evidence_options, by_source=True)
 @partial(job_options, timeout="--job-timeout")
 @listing_option
@@ -46,6 +51,7 @@ def check_change(path: str, output: Output, storage: dict[str, str], **given: An
     description of the checkpoint too, which is all that has to be at hand then. What no checkpoint holds, such as what
     a sum summed, is compared with --was; without it, it is assumed to be as it was, and named.
     Exit status 0: Spark goes on with what the new code means. 1: it refuses, or rows differ. 3: it cannot be told.
+    With --out a way out that is an edit of the checkpoint is saved as a plan for ckpt apply.
     """
     from msgspec.structs import replace
 
@@ -56,6 +62,10 @@ def check_change(path: str, output: Output, storage: dict[str, str], **given: An
 
     if given["by_spark"] and (os.path.isfile(path) or not is_job(split_pick(given["new"])[0])):
         raise click.UsageError("--by-spark plans the query of a job, on a checkpoint: it takes no description")
+    if given["take"] is not None and given["saved_as"] is None:
+        raise click.UsageError("--take needs --out PLAN.json")
+    if given["saved_as"] is not None and os.path.isfile(path):
+        raise click.UsageError("--out saves a plan for a checkpoint, and PATH is a description of one")
     described, query = _described(given["new"], path, storage, given)
     query, given["options"] = _with_options(query, given["options"])
     was = _described(given["was"], path, storage, given) if given["was"] else None
@@ -65,6 +75,8 @@ def check_change(path: str, output: Output, storage: dict[str, str], **given: An
     checked = check_change(path, query, was and was[1], restarted=restarted, storage_options=storage, **meant)
     if given["by_spark"]:
         checked = replace(checked, planner=_planned(given["new"], path, storage, given))
+    if given["saved_as"] is not None:
+        _save(checked, path, restarted, storage, given)
     output.show(change_document(path, checked, described.origin, was and was[0].origin))
     return checked.exit_code
 
@@ -110,6 +122,36 @@ def _planned(source: str, path: str, storage: dict[str, str], given: dict[str, A
     from ckpttool.rehearsal.planner import ask_planner
 
     return ask_planner(path, code_of(source), job_settings(given), given["confs"], storage)
+
+
+def _save(checked: Checked, path: str, restarted: Restarted, storage: dict[str, str], given: dict[str, Any]) -> None:
+    """A plan is of the checkpoint alone: that which comes to the same, whatever query is started there."""
+    import time
+
+    from msgspec.structs import replace
+
+    from ckpttool.api import plan_restart
+    from ckpttool.apply.make_plan import Undecided, choose
+    from ckpttool.errors import Refused
+    from ckpttool.plan import Manual
+
+    assert checked.diagnosis
+    assert checked.plan
+    by_hand = {way.id for way in checked.plan.options if all(isinstance(step, Manual) for step in way.steps)}
+    if given["take"] in by_hand:
+        raise Refused(f"{given['take']} is done in the code, and changes no file of the checkpoint")
+    edits = tuple(way for way in checked.plan.options if way.id not in by_hand)
+    try:
+        way = choose(replace(checked.plan, options=edits), given["take"])
+    except Undecided as error:
+        raise click.UsageError(f"{error.message}; {error.next_step}") from None
+    start = checked.diagnosis.scene.start
+    alone = replace(restarted, query=None, was=None, trigger=start.trigger, options=start.options, wish=way.wish)
+    found = plan_restart(path, alone, storage, now_ms=int(time.time() * 1000))
+    same = choose(found[1], None if way.wish else way.id)
+    if same.steps != way.steps:
+        raise Refused(f"{way.id} would not be the same without the query that was described", "see ckpt plan")
+    save_as(given["saved_as"], same.id, alone, found, storage)
 
 
 def _known(accept: tuple[str, ...]) -> None:

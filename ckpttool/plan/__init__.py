@@ -78,7 +78,7 @@ _SINK, _STATE, _REST = range(3)
 
 class WayOut(Struct, frozen=True):
     """`rows_*` None: not known. `is_repair` False: the restart goes on without it, and this is a choice. `after`: the
-    scene that it leads to."""
+    scene that it leads to. `wish`: what comes to the same on the checkpoint alone, whatever query is started there."""
 
     id: str
     title: str
@@ -91,6 +91,7 @@ class WayOut(Struct, frozen=True):
     conditions: tuple[Condition, ...] = ()
     trap: str | None = None
     is_repair: bool = True
+    wish: Wish | None = None
 
     @property
     def preconditions(self) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ def _edits(scene: Scene, wrong: Sequence[Altered], refused: list[Refusal]) -> It
         if why := _not_accepted(after):
             refused.append(Refusal(id_, f"the changed query would not go on after it: {why}"))
         else:
-            yield replace(way, id=id_, after=after, is_repair=True)
+            yield replace(way, id=id_, after=after, is_repair=True, wish=wish)
 
 
 def _rewritten(scene: Scene, wrong: Sequence[Altered], refused: list[Refusal]) -> Iterator[WayOut]:

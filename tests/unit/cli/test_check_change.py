@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from ckpttool.query.from_spark import query_of
 from ckpttool.query.model import DescribedFrom, Description, Meaning, Query, fields_of
 from tests.conftest import run_ckpt
+from tests.differential.sweep.changes.load import read, unpack
 from tests.unit.laws.changes.queries import QUERY, counting, held, store, struct
 
 RETYPED = counting(stores=(store(struct("k string"), struct("count long!", "sum double")),))
@@ -130,3 +132,36 @@ def test_the_planner_needs_a_job_and_a_checkpoint(deployed: str, sample: Callabl
         refused = run_ckpt("check-change", path, "--query", query, "--by-spark")
         assert refused.code == 2
         assert "it takes no description" in refused.err
+
+
+@pytest.fixture
+def union(tmp_path: Path) -> tuple[str, str]:
+    """A checkpoint of two sources, and the description of a query without the first of them."""
+    unpack("3.5.7", tmp_path / "bases")
+    place = tmp_path / "bases" / "union" / "checkpoint"
+    shorter = query_of(read("3.5.7")["union/first-removed"]["described"])
+    return str(place), saved(tmp_path / "new.json", shorter, spark="3.5.7")
+
+
+def test_an_edit_of_the_checkpoint_is_saved_and_carried_out(union: tuple[str, str], tmp_path: Path) -> None:
+    place, new = union
+    plan = str(tmp_path / "plan.json")
+    outcome = run_ckpt("check-change", place, "--query", new, "--take", "drop-source-line", "--out", plan)
+    assert (outcome.code, "saved change-sources" in outcome.err) == (1, True), outcome.err
+    true = ("source-order", "rows-lost-unknown", "sink-unnamed")
+    done = run_ckpt("apply", plan, "--yes", *(word for one in true for word in ("--accept", one)))
+    assert done.code == 0, done.err + done.out
+    offsets = sorted((Path(place) / "offsets").glob("[0-9]*"))
+    assert [len(path.read_text().split("\n")) for path in offsets[-2:]] == [3, 3]
+    again = run_ckpt("check-change", place, "--query", new)
+    assert again.out.startswith("Spark 3.5.7 takes this query")
+
+
+def test_what_is_no_edit_of_the_checkpoint_is_not_saved(union: tuple[str, str], deployed: str, tmp_path: Path) -> None:
+    place, new = union
+    out = ("--out", str(tmp_path / "plan.json"))
+    assert run_ckpt("check-change", place, "--query", new, "--take", "old-code-first", *out).code == 6
+    assert run_ckpt("check-change", place, "--query", new, "--take", "nothing", *out).code == 6
+    assert run_ckpt("check-change", place, "--query", new, "--take", "drop-source-line").code == 2
+    assert run_ckpt("check-change", deployed, "--query", new, *out).code == 2
+    assert not (tmp_path / "plan.json").exists()
