@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from ckpttool.spark.planned import describe, refusal_on
-from tests.differential.sweep.changes.in_spark import frame_of, started
+from tests.differential.sweep.changes.in_spark import frame_of, source, started
 from tests.samples.jobs import Place, serve
 
 Json = dict[str, Any]
@@ -21,17 +22,41 @@ KNOWN: dict[str, Json] = {}  # what was described already: of two queries one is
 
 
 def answer(spark: SparkSession, request: Json) -> Json:
+    if "lines" in request:
+        return with_lines(spark, request)
     place = Place(spark, Path(request["root"]), "checkpoint")
     old, new = (described(place, request[which], request["pinned"]) for which in ("old", "new"))
     if any("failed" in one or one["spark_says"] for one in (old, new)):
         return {"old": old, "new": new}
+    query = started(place, request["new"], frame_of(place, request["new"]))
+    return {"old": old, "new": new, "said": refusal_of(old, query, spark)}
+
+
+def with_lines(spark: SparkSession, request: Json) -> Json:
+    """The new query with lines of code that somebody was told to write, on the state of the old one."""
+    place, asked = Place(spark, Path(request["root"]), "checkpoint"), request["new"]
+    old = described(place, request["old"], request["pinned"])
+    names: Json = {"F": F, "spark": spark, "result": frame_of(place, asked)}
+    names |= {"rows": source(place, asked["sources"][0]), "keys": list(map(F.expr, asked["keys"]))}
+    for line in request["lines"]:
+        exec(line, names)
+    frame = names["result"]
+    if asked["keys"]:
+        frame = names["rows"].groupBy(*names["keys"]).agg(*map(F.expr, asked["values"]))
+    elif asked["dedup"]:
+        frame = names["rows"].dropDuplicates(asked["dedup"])
+    query = started(place, asked, frame)
+    return {"edited": describe(query, spark, request["pinned"], {}), "said": refusal_of(old, query, spark)}
+
+
+def refusal_of(old: Json, query: Json, spark: SparkSession) -> Json | None:
+    """On the state that the old query has."""
     with tempfile.TemporaryDirectory() as folder:
         checkpoint = Path(folder)
         for path, body in {**old["files"], "offsets/1": ""}.items():
             (checkpoint / path).parent.mkdir(parents=True, exist_ok=True)
             (checkpoint / path).write_bytes(base64.b64decode(body))
-        query = started(place, request["new"], frame_of(place, request["new"]))
-        return {"old": old, "new": new, "said": refusal_on(query, spark, checkpoint, 1, {})}
+        return refusal_on(query, spark, checkpoint, 1, {})
 
 
 def described(place: Place, asked: Json, pinned: list[str]) -> Json:

@@ -17,6 +17,7 @@ from ckpttool import load_checkpoint
 from ckpttool.apply.fingerprints import files_below
 from ckpttool.laws.changes.judge import QueryChanges, deploy_of, judge_changes
 from ckpttool.laws.changes.planner import disagreement, says
+from ckpttool.plan.rewrites import Rewrite, keep_old_shape
 from ckpttool.query.from_spark import query_of
 from ckpttool.releases import Release, parse_release, since
 from ckpttool.scene.evidence import gather_evidence
@@ -25,7 +26,7 @@ from ckpttool.storage.store import open_store
 from tests.conftest import run_ckpt
 from tests.differential.query_pairs import pairs
 from tests.differential.sweep.bases import REPOSITORY
-from tests.differential.sweep.changes.query import Asked
+from tests.differential.sweep.changes.query import Asked, From
 from tests.parts.spark import ensure_java, ensure_spark
 from tests.samples.process import SparkProcess
 
@@ -103,8 +104,48 @@ def test_two_queries_fit_each_other_where_sparks_planner_says_so(
     holds()
 
 
+COUNTED = Asked(keys=("k",), values=("count(*) AS n",), mode="update")
+BOTH = Asked((From(), From("in2")), select=("id", "k"), mode="append")
+EDITED = [
+    pytest.param(COUNTED.but(keys=("coalesce(k, '') AS k",)), COUNTED, id="a key that may be null now"),
+    pytest.param(COUNTED, COUNTED.but(values=("count(*) AS n", "max(v) AS m")), id="one aggregate more"),
+    pytest.param(BOTH, BOTH.but(sources=BOTH.sources[:1]), id="the last source went"),
+    pytest.param(BOTH, BOTH.but(sources=BOTH.sources[1:]), id="the first source went"),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), EDITED)
+def test_spark_takes_the_code_that_is_told(
+    before: Asked, after: Asked, planner: tuple[Release, int, SparkProcess], tmp_path: Path
+) -> None:
+    release, _, spark = planner
+    for folder in ("in", "in2"):
+        (tmp_path / folder).mkdir()
+    both = {"root": str(tmp_path), "old": asdict(before), "new": asdict(after), "pinned": SHAPED}
+    told = spark.run(both)
+    scene = deployed(told, release)
+    changes = changes_of(scene)
+    rewrite = keep_old_shape(scene, [one for one in changes.found if one.answer == "refused"])
+    assert isinstance(rewrite, Rewrite)
+    first_query = [line for line, _ in rewrite.lines if not line.startswith("second")]
+    goes_on = both | {"new": asdict(before)} if len(first_query) < len(rewrite.lines) else both
+    edited = spark.run(goes_on | {"lines": [line for line, _ in rewrite.lines]})
+    assert says(edited["said"]).outcome == "accepted"
+    assert [one["options"] for one in edited["edited"]["sources"]] == [one["options"] for one in told["old"]["sources"]]
+
+
 def changes_between(told: dict[str, Any], release: Release) -> QueryChanges:
-    """What is told here of the one on a checkpoint with what Spark's planner has written of the other."""
+    return changes_of(deployed(told, release))
+
+
+def changes_of(scene: Scene) -> QueryChanges:
+    deploy = deploy_of(scene)
+    assert deploy
+    return judge_changes(deploy)
+
+
+def deployed(told: dict[str, Any], release: Release) -> Scene:
+    """The new query on a checkpoint with what Spark's planner has written of the old one."""
     old, new = query_of(told["old"]), query_of(told["new"])
     pinned = {"conf": {key: value for key, value in told["old"]["conf"].items() if key in SHAPED}}
     logged = json.dumps({"batchWatermarkMs": 0, "batchTimestampMs": 1} | pinned)
@@ -118,6 +159,4 @@ def changes_between(told: dict[str, Any], release: Release) -> QueryChanges:
             (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
             (Path(folder) / path).write_bytes(body)
         evidence = gather_evidence(load_checkpoint(open_store(folder)))
-    deploy = deploy_of(Scene(evidence, Start(release), query=new, was=old))
-    assert deploy
-    return judge_changes(deploy)
+    return Scene(evidence, Start(release), query=new, was=old)

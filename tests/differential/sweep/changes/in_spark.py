@@ -71,7 +71,8 @@ def source(place: Place, one: Json) -> DataFrame:
     if one["name"]:
         reader = reader.name(one["name"])
     if one["folder"]:
-        return reader.load(place.path(one["folder"]))
+        data = reader.load(place.path(one["folder"]))
+        return data.where("false") if one["is_stub"] else data
     return reader.load().selectExpr("value AS id", "cast(value AS string) AS k", "value AS v", "timestamp AS ts")
 
 

@@ -95,6 +95,10 @@ def _sources() -> Iterator[Change]:
     yield two("swapped", TWO.but(sources=(IN2, From())), "sources-swapped")
     yield two("first-removed", TWO.but(sources=(IN2,)), "source-removed")
     yield two("second-removed", TWO.but(sources=(From(),)), "source-removed")
+    stub = From("in2", is_stub=True)
+    yield two("second-as-stub", TWO.but(sources=(From(), stub)), "plan-changed")
+    yield two("first-as-stub", TWO.but(sources=(From(is_stub=True), IN2)), "plan-changed")
+    yield two("foreign", TWO.but(sources=(COUNTER, CLOCK), drive="committed"), "foreign-query")
     yield two("second-replaced", TWO.but(sources=(From(), COUNTER), drive="committed"), "source-kind-changed")
     yield two("named", NAMED, "source-named", conf=NAMES_ON, since="4.2")
     by_map = UNION_2.to

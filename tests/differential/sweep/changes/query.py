@@ -15,13 +15,15 @@ SCHEMA = "id LONG, k STRING, g STRING, v LONG, n INT, ts TIMESTAMP, ts2 TIMESTAM
 
 @dataclass(frozen=True)
 class From:
-    """A source: files of a folder, or, with no folder, numbers from a clock or a counter."""
+    """A source: files of a folder, or, with no folder, numbers from a clock or a counter. `is_stub`: none of its rows
+    are taken."""
 
     folder: str | None = "in"
     format: str = "json"
     schema: str | None = SCHEMA
     options: Mapping[str, str] = field(default_factory=dict)
     name: str | None = None
+    is_stub: bool = False
 
 
 COUNTER = From(None, "rate-micro-batch", None, {"rowsPerBatch": "3", "numPartitions": "1"})
