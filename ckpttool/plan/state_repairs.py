@@ -25,6 +25,7 @@ _SAME_OPERATORS = Condition(
     "same-operators", "the query's stateful operators are the same: this once, nothing compares them"
 )
 _OLD_CODE = Condition("old-code", "the query that is started is the one that has written the committed batches")
+_KEPT_NO_STATE = Condition("kept-no-state", "that query kept no state: else all of it is lost, and a backup has it")
 _UNREAD = Condition("state-unread", "those changes can be read: only names were looked at")
 _NOT_RUN_SINCE = Condition(
     "not-run-since", "the query did not run since the logs were taken back: else it may have read them already"
@@ -56,7 +57,8 @@ def never_committed(scene: Scene) -> Iterator[Repair]:
     paths = [layout.operator(operator) for operator in files.never_committed] if files else []
     steps = [step for path in paths for step in set_aside_alone(scene.root, path, "no batch of it was ever committed")]
     title = "Set aside what a failed start of changed code has left, and start the old code"
-    yield Repair("set-aside-new-operator", title, tuple(steps), conditions=(_OLD_CODE,))
+    conditions = (_OLD_CODE,) if files and files.stores else (_OLD_CODE, _KEPT_NO_STATE)
+    yield Repair("set-aside-new-operator", title, tuple(steps), conditions=conditions)
 
 
 def _leftovers(scene: Scene) -> Iterator[Repair]:

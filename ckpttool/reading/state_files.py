@@ -104,11 +104,22 @@ class StateLoader:
 
     def never_committed(self, stores: Sequence[StoreFiles]) -> tuple[int, ...]:
         """The operators of a changed query whose start failed: it left what describes them, and not one version."""
-        if self.version <= 0 or self.unreachable or self.checkpoint.last_commit_batch is None:
+        newest = self.checkpoint.last_commit_batch
+        if self.version <= 0 or self.unreachable or newest is None:
             return ()
         written = {store.operator for store in stores if parse_state_versions(store.names)}
-        described = (one for one in self.checkpoint.operators if one.metadata or any(s.schema for s in one.stores))
-        return tuple(one.id for one in described if written and one.id not in written)
+        described = [one for one in self.checkpoint.operators if one.metadata or any(s.schema for s in one.stores)]
+        if not written:
+            committed_ms = self.checkpoint.modified_ms.get(layout.commits(newest))
+            described = [one for one in described if self.is_described_after(one, committed_ms)]
+        return tuple(one.id for one in described if one.id not in written)
+
+    def is_described_after(self, operator: Operator, time_ms: int | None) -> bool:
+        """Whether nothing of what describes it was there at that time."""
+        paths = [layout.operator_metadata_file(operator.id)] if operator.metadata else []
+        paths += [layout.schema_file(operator.id, store.name) for store in operator.stores if store.schema]
+        found = [file.modified_ms for file in map(self.store.stat, paths) if file and file.modified_ms is not None]
+        return bool(found) and time_ms is not None and min(found) > time_ms
 
     def list_store(self, operator: int, partition: int, name: str, unique_id: str | None) -> StoreFiles:
         """Which tables a RocksDB needs stands in its snapshots: without opening these, their names tell nothing."""

@@ -111,7 +111,8 @@ class OperatorFiles(Struct, frozen=True):
 class StateFiles(Struct, frozen=True):
     """The files that `version` of the state needs. `entries`: how many names are in `state/`, None if it is not there.
 
-    `never_committed`: operators that have a schema and no version, while others have: no store of theirs is here.
+    `never_committed`: operators that are described and have no version, while others have, or what describes them is
+    younger than the newest commit: no store of theirs is here.
     `unreachable`: directories that could not be listed.
     `tables_read`: those of RocksDB were read through."""
 

@@ -58,7 +58,10 @@ def deploy_of(scene: Scene) -> Deploy | None:
     """Of a scene with a described query."""
     if scene.query is None:
         return None
-    return Deploy(scene.query, query_of(scene.evidence), scene.release, scene.was, scene)
+    held = query_of(scene.evidence)
+    new = scene.needed_state.never_committed if scene.needed_state else ()
+    held = replace(held, operators=tuple(one for one in held.operators if one.id not in new))
+    return Deploy(scene.query, held, scene.release, scene.was, scene)
 
 
 def judge_changes(deploy: Deploy) -> QueryChanges:

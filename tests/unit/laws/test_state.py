@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
-from shutil import copytree, rmtree
+from shutil import copyfile, copytree, rmtree
 
 import pytest
 
+from ckpttool import check_change, gather_evidence, open_checkpoint
 from ckpttool.api import Restarted, plan_restart
+from ckpttool.query.from_checkpoint import query_of
 from ckpttool.releases import Release
 from tests.builders import build
-from tests.samples.place import place_sample
+from tests.samples.place import REPOSITORY, place_sample
 from tests.unit.laws.scenes import SOUND, findings, next_batch
 
 Sample = Callable[[str], Path]
@@ -106,6 +109,45 @@ def test_an_operator_that_never_committed(tmp_path: Path, name: str, outcome: st
     assert [(one.id, one.severity) for one in said.findings if one.severity != "info"] == [
         ("operator-never-committed", severity)
     ]
+
+
+def leave_the_first_operator(root: Path, *, age_s: int) -> None:
+    """The same in the checkpoint of a query without state: so much younger than its newest commit."""
+    described = root / "state" / "0" / "0" / "_metadata" / "schema"
+    described.parent.mkdir(parents=True)
+    copyfile(REPOSITORY / "3.5.7-dedup-hdfs-sound/checkpoint/state/0/0/_metadata/schema", described)
+    newest = max((root / "commits").glob("[0-9]*"), key=lambda path: int(path.name)).stat().st_mtime
+    os.utime(described, (newest + age_s, newest + age_s))
+
+
+def test_the_only_operator_may_be_of_a_changed_query(tmp_path: Path) -> None:
+    root = place_sample("3.5.7-file-to-parquet-sound", tmp_path)
+    leave_the_first_operator(root, age_s=60)
+    said, plan = plan_restart(str(root), Restarted(), now_ms=NOW)
+    assert said.prediction.outcome == "unknown"
+    assert "all of its state" in said.prediction.why[0]
+    way = plan.options[0]
+    assert (way.id, way.rows_lost) == ("set-aside-new-operator", 0)
+    assert {"old-code", "kept-no-state"} <= {one.id for one in way.conditions}
+
+
+def test_the_only_operator_that_was_there_when_it_committed_lost_its_state(tmp_path: Path) -> None:
+    root = place_sample("3.5.7-file-to-parquet-sound", tmp_path)
+    leave_the_first_operator(root, age_s=-60)
+    told = {one.id for one in plan_restart(str(root), Restarted(), now_ms=NOW)[0].findings}
+    assert "state-file-missing" in told
+    assert "operator-never-committed" not in told
+
+
+@pytest.mark.parametrize(("which", "verdict"), [("old", "accepted"), ("new", "refused")])
+def test_who_describes_the_query_knows(which: str, verdict: str, tmp_path: Path) -> None:
+    """The old code kept no state, the new one has the operator."""
+    root = place_sample("3.5.7-file-to-parquet-sound", tmp_path)
+    old = query_of(gather_evidence(open_checkpoint(str(root))))
+    leave_the_first_operator(root, age_s=60)
+    new = query_of(gather_evidence(open_checkpoint(str(root))))
+    checked = check_change(str(root), {"old": old, "new": new}[which], restarted=Restarted(release=(3, 5, 7)))
+    assert checked.verdict == verdict
 
 
 def test_an_operator_that_lost_its_versions_in_one_partition_did_commit(tmp_path: Path) -> None:
