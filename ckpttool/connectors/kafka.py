@@ -7,6 +7,8 @@ bounds the rows from above: compaction, aborted transactions and commit markers 
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import ClassVar
 
 from ckpttool.connectors.base import Options, TopicOffset, certainty_by, topics_of
@@ -128,6 +130,12 @@ def deserialize_beginning(data: bytes) -> dict[str, dict[int, int]]:
         )
     parse_version(version, _BEGINNING_VERSION)
     return deserialize(offsets)
+
+
+def encode_beginning(offsets: Mapping[str, Mapping[int, int]]) -> bytes:
+    """As KafkaSourceInitialOffsetWriter writes it: the source begins there, whatever its options say."""
+    topics = {topic: {str(one): at for one, at in sorted(parts.items())} for topic, parts in sorted(offsets.items())}
+    return b"\0v1\n" + json.dumps(topics, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def has_beginning(data: bytes | None) -> bool:

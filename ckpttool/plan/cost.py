@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ckpttool.kafka.positions import positions
 from ckpttool.laws.restart import predict_restart
 from ckpttool.scene.scene import Scene
 from ckpttool.scene.source_logs import empty_entries
@@ -79,9 +80,13 @@ def _is_another_query_from_here(before: Scene, after: Scene) -> bool:
         return False
     if _ever_planned(before, before.reached + 1):
         return False
-    metadata, entries = after.checkpoint.metadata, (before.entry(before.planned), after.entry(after.planned))
-    is_own = metadata is not None and metadata != before.checkpoint.metadata
-    return is_own and entries[0] is not None and entries[1] is not None and entries[0].sources == entries[1].sources
+    metadata, here, there = after.checkpoint.metadata, before.entry(before.planned), after.entry(after.planned)
+    if metadata is None or metadata == before.checkpoint.metadata or here is None:
+        return False
+    if there is None and after.planned is None:
+        stands, begins = ([one.start for one in positions(scene)] for scene in (before, after))
+        return len(stands) == len(here.sources) and stands == begins  # all are Kafka's, and have written that down
+    return there is not None and here.sources == there.sources
 
 
 def _unrecorded(knowing: Scene) -> Cost:

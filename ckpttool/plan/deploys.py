@@ -21,10 +21,11 @@ from ckpttool.plan import Plan, WayOut, plan_recovery
 from ckpttool.plan.repair import Refusal
 from ckpttool.plan.rewrites import KEEP, keep_old_shape
 from ckpttool.plan.steps import Manual
+from ckpttool.plan.wishes.places import Fork
 from ckpttool.plan.wishes.sources import ChangeSources
 from ckpttool.scene.scene import Scene
 
-OLD_CODE = "old-code-first"
+OLD_CODE, ANEW = "old-code-first", "start-state-anew"
 # What is changed of the sources → what an edit is called, and the wish that makes it.
 _EDITS: Mapping[str, tuple[str, Literal["add", "drop"]]] = {
     "source-added": ("add-source-line", "add"),
@@ -37,8 +38,9 @@ def ways_out_of(scene: Scene, changes: QueryChanges) -> Plan:
     """`scene`: with the changed query."""
     wrong = [change for change in changes.found if change.answer not in ("harmless", "unknown")]
     refused: list[Refusal] = []
-    options = [*_edits(scene, wrong, refused), *_rewritten(scene, wrong, refused), *_old_code(scene, changes)]
-    return Plan(tuple(options), tuple(dict.fromkeys(refused)))
+    of_files = (*_edits(scene, wrong, refused), *_anew(scene, wrong, refused))
+    options = (*of_files, *_rewritten(scene, wrong, refused), *_old_code(scene, changes))
+    return Plan(options, tuple(dict.fromkeys(refused)))
 
 
 def _edits(scene: Scene, wrong: Sequence[Altered], refused: list[Refusal]) -> Iterator[WayOut]:
@@ -58,6 +60,22 @@ def _edits(scene: Scene, wrong: Sequence[Altered], refused: list[Refusal]) -> It
             refused.append(Refusal(id_, f"the changed query would not go on after it: {why}"))
         else:
             yield replace(way, id=id_, after=after, is_repair=True, wish=wish)
+
+
+def _anew(scene: Scene, wrong: Sequence[Altered], refused: list[Refusal]) -> Iterator[WayOut]:
+    """Where what is kept does not fit, and nothing else is wrong: a checkpoint beside this one, without it."""
+    if not wrong or any(change.where.operator is None for change in wrong):
+        return
+    wish = Fork(f"{scene.root.rstrip('/')}-anew", new_state=True)
+    before = replace(scene, query=None, was=None)
+    plan = plan_recovery(before, diagnose(before).prediction, wish)
+    refused.extend(replace(one, id=ANEW) for one in plan.refused)
+    for way in plan.options:
+        after = replace(way.after, query=scene.query, was=scene.was)
+        if why := _not_accepted(after):
+            refused.append(Refusal(ANEW, f"the changed query would not go on there: {why}"))
+        else:
+            yield replace(way, id=ANEW, after=after, is_repair=False, wish=wish)
 
 
 def _rewritten(scene: Scene, wrong: Sequence[Altered], refused: list[Refusal]) -> Iterator[WayOut]:

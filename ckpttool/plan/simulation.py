@@ -8,10 +8,12 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from ckpttool.connectors.kafka import has_beginning
 from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.commits import parse_commit_log
 from ckpttool.formats.file_log import parse_source_log
+from ckpttool.formats.initial_offset import parse_initial_offset
 from ckpttool.formats.metadata import parse_metadata
 from ckpttool.formats.names import parse_log_names
 from ckpttool.formats.offsets import parse_offset_log
@@ -180,6 +182,9 @@ def _with(checkpoint: Checkpoint, path: str, content: bytes) -> Checkpoint:
     if source := layout.source_of(folder):
         logs = {log.name: log for log in checkpoint.source_logs}
         log = logs.get(source) or SourceLog(source, "file", LogNames())
+        if has_beginning(content):
+            log = SourceLog(source, "kafka", LogNames((number,)), parse_initial_offset(content))
+            return replace(checkpoint, source_logs=tuple((logs | {log.name: log}).values()))
         log = replace(
             log,
             kind="file",

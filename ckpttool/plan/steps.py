@@ -188,7 +188,8 @@ def write(root: str, path: str, content: bytes, why: str, *, over: bool = False)
     """`over`: in the place of what a step before has copied there."""
     text, target = content.decode(), spelled(root, f"{plain(root)}/{path}")
     store = f"| hadoop fs -put {'-f ' if over else ''}- {target}"
-    put = f"printf %s {shell_word(text)} {f'> {target}' if is_local(root) else store}"
+    words = rf"'\0%s' {shell_word(text[1:])}" if text.startswith("\0") else f"%s {shell_word(text)}"  # none has a NUL
+    put = f"printf {words} {f'> {target}' if is_local(root) else store}"
     if folder := path.rpartition("/")[0]:  # a log may have gone with its directory
         make = "mkdir -p --" if is_local(root) else "hadoop fs -mkdir -p"
         put = f"({make} {spelled(root, f'{plain(root)}/{folder}')} && {put})"

@@ -7,6 +7,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
@@ -30,6 +31,7 @@ SEED, SOME = 18, 14
 MADE: dict[str, Callable[[str], Wish]] = {
     "clone": Clone,
     "fork": Fork,
+    "fork-anew": partial(Fork, new_state=True),
     "relocate": lambda target: Relocate(target, (("/in", "/mnt/in"),)),
 }
 
@@ -39,9 +41,10 @@ class Born:
 
     def __init__(self, verb: str, folder: Path) -> None:
         folder.mkdir()
-        self.here, self.there = story("f0 k0-10 c | f1 k10-30 c")(folder), folder / "copy"
+        told = "k0-10 c | k10-30 c" if verb == "fork-anew" else "f0 k0-10 c | f1 k10-30 c"
+        self.here, self.there = story(told)(folder), folder / "copy"
         wish = MADE[verb](str(self.there))
-        self.plan: PlanFile = plan_for(self.here, verb, Restarted(wish=wish, sinks=["noop"]))
+        self.plan: PlanFile = plan_for(self.here, verb.partition("-")[0], Restarted(wish=wish, sinks=["noop"]))
         self.old, self.kept = tree_of(self.here), shutil.copytree(self.here, folder / "old")
         with on(System()) as whole:
             assert carry_out(self.plan).state == "applied"
@@ -190,12 +193,15 @@ def test_what_is_written_there_meanwhile_is_seen(born: Born, moment: str, state:
 
 def test_one_that_was_started_is_not_removed(born: Born) -> None:
     assert carry_out(born.plan).state == "applied"
-    newest = max((born.there / "offsets").iterdir())
-    newest.with_name(str(int(newest.name) + 1)).write_bytes(newest.read_bytes())
+    planned = max((born.here / "offsets").iterdir())
+    offsets = born.there / "offsets"
+    offsets.mkdir(exist_ok=True)
+    newest = max((int(path.name) for path in offsets.iterdir()), default=-1)
+    (offsets / str(newest + 1)).write_bytes(planned.read_bytes())
     outcome = take_back(born.there)
     assert outcome is not None
     assert (outcome.state, ids(outcome)) == ("refused", ["query-ran-since"])
-    assert newest.exists()
+    assert (offsets / str(newest + 1)).exists()
 
 
 def test_the_log_of_an_output_that_was_moved_follows_and_comes_back(tmp_path: Path) -> None:

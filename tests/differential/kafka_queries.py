@@ -38,6 +38,8 @@ def read(spark: SparkSession, options: dict[str, str]) -> DataFrame:
 
 def writer_of(spark: SparkSession, request: dict[str, Any]) -> Any:
     data = reduce(DataFrame.union, [read(spark, options) for options in request["sources"]])
+    if unique := request.get("unique"):
+        data = data.selectExpr("value", "length(value) AS length").dropDuplicates(unique).select("value")
     if request["trigger"] != "real-time":  # which runs no aggregates
         data = data.observe("read", F.collect_list("value").alias("values"))
     writer = data.writeStream.option("checkpointLocation", request["checkpoint"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,8 @@ SET, PASS = "set-kafka-offsets", "pass-over-lost-rows"
 
 @dataclass(frozen=True)
 class Query:
-    """One query: its topic, its sink of this format, its checkpoint, and the Spark that runs it."""
+    """One query: its topic, its sink of this format, its checkpoint, and the Spark that runs it. `unique`: columns by
+    which it drops what comes again, if it keeps state."""
 
     spark: str
     running: SparkProcess
@@ -37,6 +38,7 @@ class Query:
     topic: str
     folder: Path
     format: str = "parquet"
+    unique: tuple[str, ...] = ()
 
     @property
     def checkpoint(self) -> Path:
@@ -56,6 +58,7 @@ class Query:
                 "format": self.format,
                 "trigger": "available-now",
                 "conf": {},
+                "unique": self.unique,
             }
         )
 
@@ -178,3 +181,22 @@ def test_a_batch_that_the_sink_has_is_not_read(query: Query) -> None:
     assert plan["restart"]["error"] is None
     assert query.run()["failed"] is None
     assert query.rows() == Counter(query.produced())
+
+
+def test_a_changed_query_begins_where_the_old_one_stands_without_its_state(query: Query) -> None:
+    """Values that the old state has seen come again, and nothing that the old query has read."""
+    kept = replace(query, folder=query.folder / "unique", unique=("value",))
+    assert kept.run()["failed"] is None
+    query.topics.fill(query.topic, 20)  # the values of the first twenty once more
+    anew, plan = (
+        replace(kept, folder=query.folder / "anew", unique=("value", "length")),
+        str(query.folder / "plan.json"),
+    )
+    given = (str(kept.checkpoint), str(anew.checkpoint), "--new-state", "--sink", "noop")
+    planned = run_ckpt("plan", "fork", *given, "--spark-version", query.spark, "--out", plan)
+    assert planned.code == 0, planned.out + planned.err
+    conditions = [word for one in json.loads(Path(plan).read_text())["conditions"] for word in ("--accept", one["id"])]
+    applied = run_ckpt("apply", plan, "--yes", "--settle", "0s", "--accept", "query-stopped", *conditions)
+    assert applied.code == 0, applied.out + applied.err
+    assert anew.run()["failed"] is None
+    assert anew.rows() == Counter(query.produced()[30:])

@@ -55,15 +55,18 @@ Examples:
 )
 @planning_options
 @click.argument("target")
+@click.option("--new-state", is_flag=True, help="Give up what the state holds; all sources have to be Kafka's.")
 def fork(path: str, output: Output, storage: dict[str, str], **given: Any) -> int:
     """Begin a new checkpoint at another place, where this one stands.
 
     For a query of another shape that goes on from here: a new id, and as batch 0 the end of the newest batch. Refused
-    for stateful queries, and for sinks that go by the numbers of batches.
+    for stateful queries, and for sinks that go by the numbers of batches. With --new-state nothing is in it but where
+    Kafka's sources begin, and that is where this one stands: the query begins with batch 0 and empty state.
     """
     from ckpttool.plan.wishes import Fork
 
-    return plan_wish(Fork(_absolute(given.pop("target"))), path, output, storage, given)
+    wish = Fork(_absolute(given.pop("target")), given.pop("new_state"))
+    return plan_wish(wish, path, output, storage, given)
 
 
 @click.command(

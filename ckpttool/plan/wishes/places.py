@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from ckpttool.connectors.kafka import KIND, deserialize, encode_beginning
 from ckpttool.errors import MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.commits import encode_commit_log
@@ -28,6 +29,10 @@ from ckpttool.scene.source_logs import log_of
 
 CLONE, FORK = "clone", "fork"
 SINK_OF_ITS_OWN = "sink-of-its-own"
+_STANDS = "where this one stands is where the source begins"
+_STATE_GIVEN_UP = Condition(
+    "state-given-up", "what its state holds is given up: ckpt state rows PATH lists it by key, and of each operator"
+)
 
 
 class Clone(Wish, frozen=True, tag="clone"):
@@ -63,11 +68,18 @@ class Clone(Wish, frozen=True, tag="clone"):
 
 
 class Fork(Wish, frozen=True, tag="fork"):
+    """`new_state`: what the state holds is given up. Spark begins with empty state in batch 0 alone, so there the
+    sources have to begin where this one stands: Kafka's do, if that is written down as where they once began."""
+
     target: str
+    new_state: bool = False
 
     def repair(self, scene: Scene) -> Repair | Refusal:
-        if why := lies_there(scene, self.target) or _not_by_position(scene):
+        why = lies_there(scene, self.target)
+        if why := why or (_not_from_the_start(scene) if self.new_state else _not_by_position(scene)):
             return Refusal(FORK, why)
+        if self.new_state:
+            return self._from_the_start(scene)
         query_id, entry = new_id(scene, self.target), scene.entry(scene.planned)
         if entry is None:
             return Refusal(FORK, f"offsets/{scene.planned} is not there, or cannot be read")
@@ -86,6 +98,22 @@ class Fork(Wish, frozen=True, tag="fork"):
             steps,
             sinks=tuple(known_as(sink, query_id) for sink in scene.sinks),
             conditions=(_another_sink(),),
+            target=self.target,
+        )
+
+    def _from_the_start(self, scene: Scene) -> Repair:
+        query_id, newest = new_id(scene, self.target), scene.batch(scene.planned)
+        steps = [
+            write(self.target, layout.source_entry(source.key, 0), encode_beginning(deserialize(source.text)), _STANDS)
+            for source in (newest.sources if newest else ())
+            if source.text is not None
+        ]
+        return Repair(
+            FORK,
+            f"Begin a new checkpoint at {self.target}, where the sources of this one stand, and with no state",
+            (*steps, _metadata(self.target, query_id)),
+            sinks=tuple(known_as(sink, query_id) for sink in scene.sinks),
+            conditions=(_another_sink(), _STATE_GIVEN_UP),
             target=self.target,
         )
 
@@ -108,6 +136,22 @@ def _not_by_position(scene: Scene) -> str | None:
     """A position alone is not enough where something else is kept by the number of a batch."""
     if scene.is_stateful:
         return "the query is stateful, and its state is kept under the numbers of its batches: clone it"
+    return _no_position(scene)
+
+
+def _not_from_the_start(scene: Scene) -> str | None:
+    """Only what has written down where it began goes by that."""
+    newest = scene.batch(scene.planned)
+    for source in newest.sources if newest else ():
+        if scene.kind_of(source) != KIND:
+            kind = scene.kind_of(source) or "unknown"
+            return f"source {source.key} is of kind {kind}, which begins where its options say: only Kafka's begin here"
+        if source.text is None:
+            return f"source {source.key} has no offsets in offsets/{scene.planned}"
+    return _no_position(scene)
+
+
+def _no_position(scene: Scene) -> str | None:
     if scene.is_replay or scene.planned is None or scene.is_async:
         return "its newest batch is not finished, or none was planned: only the end of a finished batch is a position"
     for view in scene.witnesses:

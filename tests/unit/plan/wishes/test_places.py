@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from ckpttool.diagnosis import diagnose
+from ckpttool.kafka.positions import positions
 from ckpttool.plan import Copy, Plan, WayOut, Write
 from ckpttool.plan.fence import within_fence
 from ckpttool.plan.wishes import Clone, Fork, Wish
@@ -77,6 +79,28 @@ def test_a_fork_stands_where_this_one_does(tmp_path: Path) -> None:
     assert [one.id for one in ahead.conditions] == ["sink-of-its-own", "rows-twice"]
     with_files = way(wished(tmp_path / "files", Fork(TARGET)))
     assert told(with_files)[0] == f"sources/0 {TARGET}/sources/0"
+
+
+def test_without_its_state_a_query_begins_where_its_kafka_sources_stand(tmp_path: Path) -> None:
+    """Batch 0 alone begins with empty state, so nothing is in the logs."""
+    state_of(build(tmp_path / "q", "k0-10 c | k10-30 c"), 1, 2)
+    plan, _ = look(tmp_path / "q", NOOP, wish=Fork(TARGET, new_state=True), state=True)
+    option = way(plan)
+    assert told(option) == ["+sources/0/0", "+metadata"]
+    assert [one.id for one in option.conditions] == ["sink-of-its-own", "state-given-up"]
+    assert diagnose(option.after).prediction.outcome == "fresh_start"
+    assert [one.start for one in positions(option.after)] == [{"t": {0: 30}}]
+    beginning = next(step for step in option.steps if isinstance(step, Write) and step.path == "sources/0/0")
+    ran = subprocess.run(["sh", "-c", beginning.shell.replace(TARGET, str(tmp_path / "made"))], check=False)
+    assert (ran.returncode, (tmp_path / "made" / "sources" / "0" / "0").read_text()) == (0, beginning.content)
+
+
+@pytest.mark.parametrize(("story", "why"), [(STORY, "of kind file"), ("k0-10 c | k10-30", "not finished")])
+def test_other_sources_begin_where_their_options_say(story: str, why: str, tmp_path: Path) -> None:
+    state_of(build(tmp_path / "q", story), 1, 2)
+    plan, _ = look(tmp_path / "q", NOOP, wish=Fork(TARGET, new_state=True), state=True)
+    assert not plan.options
+    assert why in plan.refused[0].why
 
 
 @pytest.mark.parametrize("wish", [Clone, Fork])

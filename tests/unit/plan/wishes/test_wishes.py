@@ -47,6 +47,7 @@ EXAMPLES: tuple[Wish, ...] = (
     ChangeSources("rename", 0, names=("orders", "all_orders")),
     Clone("/elsewhere", same_id=True),
     Fork("/elsewhere"),
+    Fork("/elsewhere", new_state=True),
     Relocate("/elsewhere", (("/in", "/in2"), ("s3a://b/in", "s3a://c/in"))),
     Watermark(5),
     RestoreOffsets(TOLD),
