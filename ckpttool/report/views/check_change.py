@@ -10,6 +10,8 @@ from ckpttool.laws.changes.judge import law_of
 from ckpttool.laws.changes.planner import PlannerSays
 from ckpttool.laws.changes.ways import spelled_way
 from ckpttool.laws.given import Given, meant
+from ckpttool.plan.deploys import ANEW
+from ckpttool.plan.rewrites import KEEP
 from ckpttool.query.model import DescribedFrom, fields_of
 from ckpttool.releases import spell_release
 from ckpttool.report.document import Block, Document, Fields, Findings, Line, Section, Table, Tone, Toned
@@ -179,8 +181,8 @@ def _worst(checked: Checked) -> Altered | None:
 def _to_do(checked: Checked) -> Line:
     worst = _worst(checked)
     if worst is not None:
-        ways = law_of(worst).ways_out
-        return f"  {spelled_way(ways[0], worst.id)}." if ways else f"  {worst.why}."
+        way = _best_way(checked, worst)
+        return f"  {spelled_way(way, worst.id)}." if way else f"  {worst.why}."
     if checked.planner and checked.planner.outcome == "refused":
         return "  Roll the old code back, or start the new one on a new checkpoint."
     if checked.verdict == "refused":
@@ -188,6 +190,19 @@ def _to_do(checked: Checked) -> Line:
     if checked.judged.assumes:
         return "  Give the query that wrote it with --was, and nothing of this is assumed."
     return "  There is nothing to do."
+
+
+def _best_way(checked: Checked, change: Altered) -> str | None:
+    _, refused = _tried(checked)
+    return next((way for way in law_of(change).ways_out if way not in refused), None)
+
+
+def _tried(checked: Checked) -> tuple[set[str], set[str]]:
+    """Ways out that lead out, and those that do not. Somebody may know the code, or where a source begins."""
+    if checked.plan is None:
+        return set(), set()
+    lead_out = {option.id for option in checked.plan.options}
+    return lead_out, {one.id for one in checked.plan.refused} - lead_out - {KEEP, ANEW}
 
 
 def _table(checked: Checked) -> Iterator[Block]:
@@ -222,13 +237,13 @@ def _given(checked: Checked) -> Iterator[Line]:
 
 
 def _ways_out(checked: Checked) -> Iterator[Line]:
-    tried = {option.id for option in checked.plan.options} if checked.plan else set()
+    tried, refused = _tried(checked)
     named = [
         (way, spelled_way(way, change.id))
         for change in checked.changes
         if change.answer != "harmless"
         for way in law_of(change).ways_out
-        if way not in tried
+        if way not in tried | refused
     ]
     if named:
         yield Toned("What else can be done" if tried else "Ways out", "title")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ckpttool.deploy import Checked, check_change
+from ckpttool.plan import Plan, Refusal
 from ckpttool.report.renderers import render
 from ckpttool.report.style import plain
 from ckpttool.report.views.check_change import change_document
-from tests.unit.laws.changes.queries import QUERY, but, held
+from tests.unit.laws.changes.queries import FILES, QUERY, but, held
 
 
 def shown(checked: Checked, form: str = "text") -> str:
@@ -43,3 +44,11 @@ def test_annotations_stand_where_the_query_is_started() -> None:
     assert "title=sink-place-changed query::/a -> /b: " in lines[1]
     meant = shown(check_change(held(), new, before, accept=("sink-place-changed",)), "github").splitlines()
     assert [line.partition(" ")[0] for line in meant] == ["::notice", "::notice"]
+
+
+def test_a_way_out_that_was_tried_in_vain_is_not_what_to_do() -> None:
+    more = check_change(held(), but(sources=(*QUERY.sources, replace(FILES, index=1, place="/b"))), QUERY)
+    assert shown(more).splitlines()[1].startswith("  add the source to the newest offsets")
+    tried = replace(more, plan=Plan((), (Refusal("add-source-line", "its newest batch is not finished"),)))
+    assert shown(tried).splitlines()[1].startswith("  leave this query as it is, and start the new one beside it")
+    assert "  add-source-line:" not in shown(tried)
