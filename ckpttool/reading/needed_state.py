@@ -23,7 +23,9 @@ def load_state_at(store: Store, scene: Scene, version: int, mode: Mode) -> State
     pinned = partition_count(scene.evidence, scene.planned or 0)
     partitions = int(pinned) if pinned and pinned.isdecimal() and len(pinned) < 10 else None
     unique_ids = commit.state_unique_ids if commit else None
-    files = load_state_files(store, scene.checkpoint, version, partitions, unique_ids, mode)
+    moves = any((batch.watermark_ms or 0) > 0 for batch in scene.evidence.batches)  # few have one and keep nothing
+    kept_state = scene.evidence.logs_tell_of_state or moves
+    files = load_state_files(store, scene.checkpoint, version, partitions, unique_ids, mode, kept_state=kept_state)
     if files.has_unread_tables:
         from ckpttool.state.inside import with_tables_read
 

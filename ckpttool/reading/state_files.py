@@ -49,13 +49,16 @@ def load_state_files(
     mode: Mode = "quick",
     chosen: Callable[[StoreFiles], bool] | None = None,
     jobs: int = 1,
+    *,
+    kept_state: bool = False,
 ) -> StateFiles:
     """What is there of `version`. `partitions`: how many the offset log pins; without it, those that have a directory.
     `unique_ids`: those of the commit before, where it has any (`CommitLogEntry.state_unique_ids`). `chosen`: of which
-    stores, of all if it does not say. `jobs`: stores at a time; a single one asks for the files of all at once."""
+    stores, of all if it does not say. `jobs`: stores at a time; a single one asks for the files of all at once.
+    `kept_state`: whether the logs tell that the query had some."""
     loader = StateLoader(store, checkpoint, version, mode)
     listed = loader.list_stores(partitions, unique_ids or {})
-    never_committed = loader.never_committed(listed)
+    never_committed = loader.never_committed(listed, kept_state=kept_state)
     listed = [store for store in listed if store.operator not in never_committed]
     stores = [loader.sized(one) for one in listed if chosen is None or chosen(one)]
     if mode == "full":
@@ -102,13 +105,15 @@ class StateLoader:
                     found.append(self.list_store(operator.id, partition, name, unique_id))
         return found
 
-    def never_committed(self, stores: Sequence[StoreFiles]) -> tuple[int, ...]:
+    def never_committed(self, stores: Sequence[StoreFiles], *, kept_state: bool) -> tuple[int, ...]:
         """The operators of a changed query whose start failed: it left what describes them, and not one version."""
         newest = self.checkpoint.last_commit_batch
         if self.version <= 0 or self.unreachable or newest is None:
             return ()
         written = {store.operator for store in stores if parse_state_versions(store.names)}
         described = [one for one in self.checkpoint.operators if one.metadata or any(s.schema for s in one.stores)]
+        if not written and kept_state:
+            return ()
         if not written:
             committed_ms = self.checkpoint.modified_ms.get(layout.commits(newest))
             described = [one for one in described if self.is_described_after(one, committed_ms)]

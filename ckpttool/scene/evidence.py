@@ -84,10 +84,13 @@ class Evidence(Struct, frozen=True, dict=True):
 
     @property
     def is_stateful(self) -> bool:
-        """State on the disk; or only a stateful query plans a batch that reads nothing, and names state in a commit."""
+        """State on the disk, or by its logs."""
+        return bool(self.checkpoint.operators or self.checkpoint.has_state_directory) or self.logs_tell_of_state
+
+    @property
+    def logs_tell_of_state(self) -> bool:
+        """Only a stateful query plans a batch that reads nothing, and names state in a commit."""
         checkpoint = self.checkpoint
-        if checkpoint.operators or checkpoint.has_state_directory:
-            return True
         if any(commit.state_unique_ids for commit in checkpoint.commits.values()):
             return True
         planned = [batch for batch in self.batches if batch.entry and batch.entry.metadata]
