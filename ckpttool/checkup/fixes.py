@@ -11,7 +11,7 @@ from ckpttool.laws.base import Profile
 from ckpttool.laws.metadata import UNFINISHED
 from ckpttool.model import Finding
 from ckpttool.plan import Plan, WayOut
-from ckpttool.plan.steps import is_reversible
+from ckpttool.plan.conditions import UNDO_BY_HAND
 
 _AT_MOST = 20  # ways out that are tried
 
@@ -26,7 +26,7 @@ class Fix(Struct, frozen=True):
     @property
     def is_reversible(self) -> bool:
         """Whether `ckpt undo` takes all of it back."""
-        return self.way is not None and all(map(is_reversible, self.way.steps))
+        return self.way is not None and all(one.id != UNDO_BY_HAND for one in self.way.conditions)
 
 
 def fixes_of(diagnosis: Diagnosis, plan: Plan, profile: Profile) -> dict[Finding, Fix]:
