@@ -22,6 +22,7 @@ from ckpttool.model import Finding
 from ckpttool.releases import OLDEST, since
 from ckpttool.scene.batches import Batch
 from ckpttool.scene.scene import Doubt, Failure, Scene
+from ckpttool.words import spell_batches
 
 # The newest version that a release reads: first release → version.
 _NEWEST_READ = {OLDEST: 1, since.OFFSETS_2: 2}
@@ -113,7 +114,7 @@ def check_heads(scene: Scene) -> Iterator[Finding]:
             severity="error",
             path=layout.offsets(planned),
             message=f"the newest commit is {committed}: Spark runs batch {planned} again and never "
-            f"{committed + 1} to {planned - 1}; their rows are lost unless they had been written",
+            f"{spell_batches(range(committed + 1, planned))}; their rows are lost unless they had been written",
             expected=layout.commits(planned - 1),
             next_step="compare with what the sink has before restarting",
         )
