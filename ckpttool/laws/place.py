@@ -33,6 +33,20 @@ def _temporary(scene: Scene) -> Iterator[Finding]:
         )
 
 
+def _on_cluster(scene: Scene) -> Iterator[Finding]:
+    executors = sorted(scene.around.executors - {"driver"}) if scene.around else []
+    if is_local(scene.root) and len(executors) > 1:
+        yield Finding(
+            "local-path-on-cluster",
+            "warning",
+            ".",
+            f"{counted(len(executors), 'executor')} ({listed(executors)}) have written state to a local path:"
+            " on several machines each has a part of it, unless all of them mount the same place",
+            expected="a file system that all machines share",
+            next_step="if it is not shared, move the checkpoint to one that is; what others hold is not here",
+        )
+
+
 def _not_atomic(scene: Scene) -> Iterator[Finding]:
     scheme = scene.root.partition("://")[0].lower()
     if scheme in _RENAMES_BY_COPY and "://" in scene.root and not scene.start.conf.get(_MANAGER):
@@ -162,6 +176,13 @@ def _unversioned(scene: Scene) -> Iterator[Finding]:
 
 HEALTH = (
     Law("temporary-location", "it lies among temporary files", look=_temporary, severities=("warning",)),
+    Law(
+        "local-path-on-cluster",
+        "state on the local disk, of several executors",
+        look=_on_cluster,
+        severities=("warning",),
+        needs="around",
+    ),
     Law("rename-not-atomic", "the store renames by copying", look=_not_atomic, severities=("info",)),
     Law("copied-checkpoint", "it is a copy", look=_copied, severities=("info",)),
     Law(

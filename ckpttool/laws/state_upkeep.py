@@ -128,7 +128,32 @@ def _orphans(scene: Scene) -> Iterator[Finding]:
         )
 
 
+def _growing(scene: Scene) -> Iterator[Finding]:
+    """Where no watermark clears it. State that grows with its keys is as it should be."""
+    sizes = scene.around.state_bytes if scene.around else None
+    marks = {batch.watermark_ms for batch in scene.evidence.batches if batch.watermark_ms is not None}
+    if sizes is None or len(marks) > 1 or sizes[1] < max(_LARGE, 2 * sizes[0]):
+        return
+    yield Finding(
+        "state-growing",
+        "warning",
+        layout.STATE,
+        f"its whole copies have grown from {sizes[0] / 2**20:,.0f} to {sizes[1] / 2**20:,.0f} MiB, and no watermark has"
+        " moved that would clear anything",
+        expected="state that is cleared",
+        next_step="a watermark that follows the rows, or a time to live of what is kept",
+    )
+
+
 HEALTH = (
+    Law(
+        "state-growing",
+        "state grows, and nothing clears it",
+        look=_growing,
+        severities=("warning",),
+        needs="state",
+        profile="full",
+    ),
     Law(
         "state-snapshot-lag",
         "whole copies of the state are overdue",

@@ -13,12 +13,13 @@ from ckpttool.connectors.file import KIND as FILES
 from ckpttool.errors import CkptError, MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.bucket_rules import Expiry
-from ckpttool.formats.checksums import parse_hadoop_crc, verify_hadoop_crc
+from ckpttool.formats.checksums import parse_hadoop_crc, parse_spark_checksum, verify_hadoop_crc
 from ckpttool.kafka.diff import views_of
 from ckpttool.kafka.lookup import Brokers, look_at_times
 from ckpttool.kafka.moments import TimesAnswer
 from ckpttool.scene.around import Around, Backups
 from ckpttool.scene.scene import Scene
+from ckpttool.scene.state_chain import BASE_SUFFIX, base_versions
 from ckpttool.storage.doors import Doors
 from ckpttool.storage.objects import ObjectStore
 from ckpttool.storage.store import Store
@@ -27,6 +28,7 @@ from ckpttool.storage.urls import is_local
 _APPLIES = f"{layout.OWN_DIRECTORY}/applies"
 _FILES_COUNTED = 2_000  # of backups
 _FILES_LOOKED_AT = 10_000  # of an input
+_STORES_LOOKED_AT = 200
 _LIFECYCLE, _VERSIONING, _TIME_LEFT = "bucket-lifecycle", "bucket-unversioned", "time-left-before-loss"
 _TOO_OLD = "source-files-too-old"
 
@@ -52,6 +54,8 @@ def look_around(
         versioned=bucket.versioned,
         times=_times(scene, brokers, unseen) if at_length and brokers else {},
         unread_files=dict(_unread_files(scene, doors, unseen)) if at_length and doors else {},
+        state_bytes=_state_bytes(store, scene) if at_length else None,
+        executors=frozenset(_executors(store, scene)) if is_local(store.url) else frozenset(),
         unseen=unseen,
     )
 
@@ -93,6 +97,34 @@ def _log_bytes(store: Store, scene: Scene) -> Iterator[tuple[str, int]]:
             found = store.stat(path)
             if found and found.size_bytes is not None:
                 yield path, found.size_bytes
+
+
+def _state_bytes(store: Store, scene: Scene) -> tuple[int, int] | None:
+    """Of the stores that have more than one whole copy."""
+    files = scene.needed_state
+    oldest = newest = 0
+    for one in files.stores if files else ():
+        bases = [base for base in base_versions(one, files.version) if base] if files and one.provider == "hdfs" else []
+        sizes = [store.stat(f"{one.path}/{base}{BASE_SUFFIX['hdfs']}") for base in (bases[-1:] + bases[:1])]
+        if len(bases) > 1 and all(sizes):
+            oldest += (sizes[0].size_bytes or 0) if sizes[0] else 0
+            newest += (sizes[1].size_bytes or 0) if sizes[1] else 0
+    return (oldest, newest) if oldest else None
+
+
+def _executors(store: Store, scene: Scene) -> Iterator[str]:
+    """Of the newest file of each store that has Spark's checksum beside it."""
+    files = scene.needed_state
+    wanted = []
+    for one in files.stores[:_STORES_LOOKED_AT] if files else ():
+        beside = sorted(name for name in one.names if name.endswith(".crc") and not name.startswith("."))
+        wanted += [f"{one.path}/{beside[-1]}"] if beside else []
+    for _, body in store.read_all(wanted):
+        try:
+            if isinstance(body, bytes):
+                yield parse_spark_checksum(body).executor_id
+        except MalformedFile:
+            continue
 
 
 def _backups(store: Store) -> Backups | None:

@@ -24,10 +24,12 @@ class Backups(Struct, frozen=True):
 
 class Around(Struct, frozen=True):
     """`stale_checksums`: files that are not what Hadoop's checksum beside them was made of. `owners`: of each user one
-    of the files that are theirs. `oldest`: files that are written once, and when. `log_bytes`: of each source's log
-    the newest compact file. `expiries`, `versioned`: of the bucket, None where there is none, or it does not tell.
-    `times`: by source, when the records of Kafka were made. `unread_files`: what lies in a file source's directory and
-    not in its log, and when it was written. `unseen`: by law, why it could not be looked at."""
+    of the files that are theirs. `oldest`: files that are written once, and when. `log_bytes`: of each source's log the
+    newest compact file. `expiries`, `versioned`: of the bucket, None where there is none, or it does not tell. `times`:
+    by source, when the records of Kafka were made. `unread_files`: what lies in a file source's directory and not in
+    its log, and when it was written. `state_bytes`: of the oldest and of the newest whole copies of HDFS-backed state.
+    `executors`: that have written state files, by the checksums beside these. `unseen`: by law, why it could not be
+    looked at."""
 
     stale_checksums: tuple[str, ...] = ()
     owners: Mapping[int, str] = {}
@@ -38,6 +40,8 @@ class Around(Struct, frozen=True):
     versioned: bool | None = None
     times: Mapping[int, TimesAnswer] = {}
     unread_files: Mapping[str, int] = {}
+    state_bytes: tuple[int, int] | None = None
+    executors: frozenset[str] = frozenset()
     unseen: Mapping[str, str] = {}
 
     @property

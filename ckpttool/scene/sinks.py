@@ -74,14 +74,15 @@ class SinkWrite(Struct, frozen=True):
 class SinkEvidence(Struct, frozen=True):
     """What was read of one sink.
 
-    `key`: the application whose batches the sink skips; None where the record names nobody. `key_given`: the user named
-    it. `writes` ascend and are all that happened since `seen_from_ms` (0: ever; None: since nobody knows when).
-    `incomplete`: why entries may be missing from `ledger`. `forgets`: entries vanish with time even for Spark;
-    after `retention_ms` where that is what limits them. `names`: the file sink's log; `log_gone`: it is not there any
-    more; `was_table`: or these files are what a Delta table has left, which names them in the same way. `gap`: a commit
-    that the table's log lacks. `features`: what a Delta table asks of its writers; None: that is not known. `table_id`:
-    a table made anew has another. `log_bytes`: of the newest compact file of a file sink's log. `by_place`: an Iceberg
-    table that no catalog has to find."""
+    `key`: the application whose batches the sink skips; None where the record names nobody. `key_given`: the user
+    named it. `writes` ascend and are all that happened since `seen_from_ms` (0: ever; None: since nobody knows
+    when). `incomplete`: why entries may be missing from `ledger`. `forgets`: entries vanish with time even for
+    Spark; after `retention_ms` where that is what limits them. `names`: the file sink's log; `log_gone`: it is not
+    there any more; `was_table`: or these files are what a Delta table has left, which names them in the same way.
+    `gap`: a commit that the table's log lacks. `features`: what a Delta table asks of its writers; None: that is
+    not known. `table_id`: a table made anew has another. `log_bytes`: of the newest compact file of a file sink's
+    log; `unlisted`: files beside the mark of an ordinary write that no entry of that log lists, and when they were
+    written. `by_place`: an Iceberg table that no catalog has to find."""
 
     kind: SinkKind
     path: str
@@ -102,6 +103,7 @@ class SinkEvidence(Struct, frozen=True):
     is_append_only: bool = False
     table_id: str | None = None
     log_bytes: int | None = None
+    unlisted: Mapping[str, int] = {}
     by_place: bool = False
     faults: tuple[Finding, ...] = ()
     error: CkptError | None = None

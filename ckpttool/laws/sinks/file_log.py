@@ -12,6 +12,7 @@ from ckpttool.scene.compaction import LOG
 from ckpttool.scene.horizon import Horizon
 from ckpttool.scene.scene import Failure, Scene
 from ckpttool.scene.sinks import SinkVerdict, SinkView
+from ckpttool.words import counted
 
 _IS_A_FUNCTION = "a batch function leaves no such log: if one writes here, give foreachBatch in place of its path"
 _MADE_ANEW = "the next batch makes it anew, without the rows of those before"
@@ -64,7 +65,31 @@ def _sink_log_write(scene: Scene) -> Failure | None:
     return next((failure for failure in stopped if failure), None)
 
 
+def _mixed(scene: Scene) -> Iterator[Finding]:
+    first = next((batch.planned_ms for batch in scene.evidence.batches if batch.planned_ms is not None), None)
+    for view in scene.sink_views:
+        later = [name for name, ms in view.sink.unlisted.items() if first is not None and ms >= first]
+        if later:
+            yield Finding(
+                "sink-mixed-writers",
+                "warning",
+                f"{view.sink.path}/{later[0]}",
+                f"{counted(len(later), 'file')} in the output are in no entry of {LOG}, and an ordinary write has left"
+                " its mark there: whoever reads the output by Spark sees nothing of them",
+                expected="one query that writes there",
+                next_step="write them elsewhere, or read the output with ignoreMetadata",
+            )
+
+
 HEALTH = (
+    Law(
+        "sink-mixed-writers",
+        "others write into a file sink's output",
+        look=_mixed,
+        severities=("warning",),
+        needs="sinks",
+        profile="full",
+    ),
     Law("sink-log-large", "the file sink's log is very large", look=_large, severities=("warning",), needs="sinks"),
 )
 LAWS = (

@@ -40,7 +40,8 @@ def load_file_sink(store: Store, path: str, output: Collection[str]) -> SinkEvid
     names = without_directories(parse_log_names(store.list(LOG)), LOG, partial(is_directory, store))
     last = last_batch(names)
     faults: list[Finding] = []
-    writes = list(_load_writes(store, names, frozenset(output), faults))
+    every: set[str] = set()
+    writes = list(_load_writes(store, names, frozenset(output), faults, every))
     return SinkEvidence(
         kind="file",
         path=path,
@@ -48,8 +49,17 @@ def load_file_sink(store: Store, path: str, output: Collection[str]) -> SinkEvid
         writes=tuple(writes),
         names=names,
         log_bytes=_compact_bytes(store, names),
+        unlisted={} if faults else dict(_unlisted(store, output, every)),
         faults=tuple(faults),
     )
+
+
+def _unlisted(store: Store, output: Collection[str], every: Collection[str]) -> Iterator[tuple[str, int]]:
+    """What a batch that was cut short leaves looks alike, but for the mark of a job that was finished."""
+    for name in sorted(output) if _SUCCESS in output else ():
+        found = store.stat(name) if _PART.fullmatch(name) and name not in every else None
+        if found and found.modified_ms is not None:
+            yield name, found.modified_ms
 
 
 def _compact_bytes(store: Store, names: LogNames) -> int | None:
@@ -77,7 +87,10 @@ def last_batch(names: LogNames) -> int | None:
     return max([*names.ids[-1:], *names.compact_ids[-1:], *odd], default=None)
 
 
-def _load_writes(store: Store, names: LogNames, output: Collection[str], faults: list[Finding]) -> Iterator[SinkWrite]:
+def _load_writes(
+    store: Store, names: LogNames, output: Collection[str], faults: list[Finding], every: set[str]
+) -> Iterator[SinkWrite]:
+    """`every`: the names of all files that are listed, as they are found."""
     files = {one: str(one) for one in names.ids} | {one: layout.compact(one) for one in names.compact_ids}
     newest = sorted(files)[-_BATCHES_READ:]
     bodies = store.read_all([f"{LOG}/{files[batch]}" for batch in newest])
@@ -92,6 +105,7 @@ def _load_writes(store: Store, names: LogNames, output: Collection[str], faults:
         next_batch = batch + 1
         if entries is None:
             continue
+        every.update(_last(unquote(entry.path)) for entry in entries)
         compact = batch in names.compact_ids
         own = [entry for entry in entries if entry.path not in listed] if compact and listed is not None else entries
         written_ms = _log_time(store, name) if not own or (compact and listed is None) else None

@@ -104,3 +104,10 @@ def test_what_lies_around(tmp_path: Path, around: Any, expected: str, severity: 
 def test_nothing_is_told_of_what_nobody_looked_at(tmp_path: Path) -> None:
     quiet = Around(owners={0: "metadata"}, oldest={"metadata": EPOCH_MS + 10 * DAY_MS}, versioned=True)
     assert at(tmp_path, "/data/ckpt").keys() == at(tmp_path, "/data/ckpt", quiet).keys() == {"sink-not-named"}
+
+
+@pytest.mark.parametrize(("executors", "told"), [({"1", "2"}, True), ({"1"}, False), ({"driver", "1"}, False)])
+def test_a_local_path_that_several_executors_write(tmp_path: Path, executors: set[str], told: bool) -> None:
+    around = Around(executors=frozenset(executors))
+    assert ("local-path-on-cluster" in at(tmp_path, "/data/ckpt", around)) is told
+    assert "local-path-on-cluster" not in at(tmp_path / "far", "s3a://lake/ckpt", around)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ckpttool.laws.health import told_of_health
 from ckpttool.model import Finding, Operator, OperatorStore
+from ckpttool.scene.around import Around
 from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.state_chain import StateFiles, StoreFiles
 from tests.builders import EPOCH_MS, MINUTE_MS, build
@@ -25,15 +26,24 @@ def store(names: Iterable[str], partition: int = 0, size: int = 1_000, provider:
 
 
 def told(
-    root: Path, *stores: StoreFiles, first: int = 0, last: int = 80, every_ms: int = MINUTE_MS
+    root: Path,
+    *stores: StoreFiles,
+    first: int = 0,
+    last: int = 80,
+    every_ms: int = MINUTE_MS,
+    around: Around | None = None,
+    watermark_ms: int = 0,
 ) -> dict[str, Finding]:
     """After batch `last`, whose commits reach back to batch `first`."""
-    batches = (f"b{one} k{one}-{one + 1} t{EPOCH_MS + one * every_ms} c" for one in range(first, last + 1))
+    batches = (
+        f"b{one} k{one}-{one + 1} w{one * watermark_ms} t{EPOCH_MS + one * every_ms} c"
+        for one in range(first, last + 1)
+    )
     scene = scene_of(build(root, " | ".join(batches)))
     operators = (Operator(0, "dedupe", (OperatorStore("default", len(stores), "hdfs"),)),)
     evidence = gather_evidence(replace(scene.checkpoint, operators=operators, has_state_directory=True))
     files = StateFiles(last + 1, "quick", stores, entries=1)
-    scene = replace(scene, evidence=evidence, states={last + 1: files})
+    scene = replace(scene, evidence=evidence, states={last + 1: files}, around=around)
     return {one.id: one for one in told_of_health(scene)}
 
 
@@ -90,3 +100,18 @@ def test_versions_that_nothing_refers_to(tmp_path: Path) -> None:
     left = store(["5.snapshot", "15.snapshot", "25.snapshot", "75.snapshot", *changes(5, 81)])
     found = told(tmp_path / "left", left, first=30)["state-orphans"]
     assert found.message.startswith("20 versions of stores are there")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "watermark_ms", "speaks"),
+    [
+        ((20 * MIB, 40 * MIB), 0, True),
+        ((20 * MIB, 30 * MIB), 0, False),
+        ((2_000, 40_000), 0, False),
+        ((20 * MIB, 40 * MIB), MINUTE_MS, False),
+    ],
+)
+def test_state_that_nothing_clears(tmp_path: Path, sizes: tuple[int, int], watermark_ms: int, speaks: bool) -> None:
+    found = told(tmp_path, store(changes(1, 81)), around=Around(state_bytes=sizes), watermark_ms=watermark_ms)
+    assert ("state-growing" in found) is speaks
+    assert not speaks or found["state-growing"].message.startswith("its whole copies have grown from 20 to 40 MiB")

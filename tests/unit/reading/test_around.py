@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,11 +14,13 @@ from ckpttool.errors import Unavailable
 from ckpttool.formats.bucket_rules import Expiry
 from ckpttool.reading import around
 from ckpttool.reading.around import look_around
+from ckpttool.reading.needed_state import load_state_at
 from ckpttool.scene.around import Around, Backups
 from ckpttool.storage.doors import Doors
 from tests.builders import EPOCH_MS, build
 from tests.encoders import encode_hadoop_crc
 from tests.unit.laws.scenes import SOUND, scene_of
+from tests.unit.reading.loaded_state import sidecar
 
 
 def look(root: Path) -> Around:
@@ -67,6 +70,20 @@ def test_files_that_the_log_does_not_have(tmp_path: Path) -> None:
     assert sorted(seen.unread_files) == ["day=1/late.json", "late.json"]
     gone = replace(scene, start=replace(scene.start, options={"path": f"{inputs}/gone"}))
     assert list(look_around(open_store(str(root)), gone, doors=Doors([str(inputs)])).unseen) == ["source-files-too-old"]
+
+
+def test_how_large_whole_copies_are_and_who_wrote_them(sample: Callable[[str], Path]) -> None:
+    root = sample("4.2.0-windowed-agg-hdfs-sound") / "checkpoint"
+    store, scene = open_store(str(root)), scene_of(root)
+    files = load_state_at(store, scene, scene.next_id, "quick")
+    first = root / files.stores[0].path
+    for version, size in ((1, 100), (2, 300)):
+        (first / f"{version}.snapshot").write_bytes(bytes(size))
+        (first / f"{version}.snapshot.crc").write_bytes(sidecar(b""))
+    files = load_state_at(store, scene, scene.next_id, "quick")
+    seen = look_around(store, replace(scene, states={scene.next_id: files}))
+    assert seen.state_bytes == (100, 300)
+    assert seen.executors == {"driver"}
 
 
 class _Store:

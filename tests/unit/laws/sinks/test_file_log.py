@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from ckpttool import Scene, Start, diagnose, gather_evidence, open_checkpoint
 from ckpttool.formats.envelope import LONG_MAX
+from ckpttool.laws.health import told_of_health
 from ckpttool.laws.sinks.horizon import what_stops
 from ckpttool.laws.sinks.verdict import judge_sink
+from ckpttool.model import Finding
 from ckpttool.releases import NEWEST, Release
 from ckpttool.scene.sinks import SinkEvidence, SinkView
-from tests.builders import build
+from tests.builders import EPOCH_MS, build
+from tests.unit.laws.scenes import SOUND, scene_of
 from tests.unit.laws.sinks.tables import FRESH, at, output, said, told
 
 
@@ -91,3 +95,21 @@ def test_an_empty_log_below_committed_batches() -> None:
     assert verdict.verdict == "written"
     assert told(verdict) == ["spark-metadata-missing-or-moved", "sink-behind-checkpoint"]
     assert said(output(), FRESH) == ("written", [])
+
+
+def health_of(root: Path, sink: SinkEvidence) -> dict[str, Finding]:
+    scene = replace(scene_of(build(root, SOUND)), sinks=(sink,))
+    return {one.id: one for one in told_of_health(scene)}
+
+
+@pytest.mark.parametrize(("size", "told"), [(100 * 2**20, True), (99 * 2**20, False), (None, False)])
+def test_a_log_that_fills_the_driver(tmp_path: Path, size: int | None, told: bool) -> None:
+    assert ("sink-log-large" in health_of(tmp_path, replace(output("9.compact"), log_bytes=size))) is told
+
+
+@pytest.mark.parametrize(("written_ms", "told"), [(EPOCH_MS + 1, True), (EPOCH_MS - 1, False)])
+def test_files_of_others_in_the_output(tmp_path: Path, written_ms: int, told: bool) -> None:
+    """What was there before the query began, nobody expects in it."""
+    found = health_of(tmp_path, replace(output("0"), unlisted={"part-1": written_ms}))
+    assert ("sink-mixed-writers" in found) is told
+    assert not told or found["sink-mixed-writers"].path == "out/part-1"

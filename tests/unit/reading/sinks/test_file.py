@@ -118,3 +118,28 @@ def test_a_log_that_is_too_large_to_be_read_is_not_damaged(tmp_path: Path) -> No
     assert "--read-limit sink-log=" in evidence.faults[0].message
     assert "`retention`" in (evidence.faults[0].next_step or "")
     assert [entry.batch_id for entry in evidence.ledger] == [1], "its names tell how far it reaches"
+
+
+PART = "part-00000-0a1b2c3d-4e5f-4a6b-8c7d-9e0f1a2b3c4{}-c000.snappy.parquet"
+
+
+def with_ordinary_files(path: Path, *, mark: bool) -> SinkEvidence:
+    """Of two files the log lists one; `mark`: that of a job of somebody else, who finished it."""
+    (path / "_spark_metadata").mkdir(parents=True)
+    entry = SinkFileEntry(f"file://{path}/{PART.format(0)}", 1, 1_000)
+    (path / "_spark_metadata" / "0").write_bytes(encode_sink_log([entry]))
+    for name in [PART.format(0), PART.format(1), *(["_SUCCESS"] if mark else [])]:
+        (path / name).write_bytes(b"x")
+        os.utime(path / name, (7, 7))
+    return load_sink(str(path), query_id=Q)
+
+
+def test_files_of_ordinary_writes_are_in_no_entry(tmp_path: Path) -> None:
+    assert with_ordinary_files(tmp_path / "a", mark=True).unlisted == {PART.format(1): 7_000}
+    assert with_ordinary_files(tmp_path / "b", mark=False).unlisted == {}, "as a batch that was cut short leaves it"
+
+
+def test_how_large_the_log_is(tmp_path: Path) -> None:
+    assert output(tmp_path / "a", {"0": [0]}).log_bytes is None
+    found = output(tmp_path / "b", {"9.compact": [0], "10": [1]}).log_bytes
+    assert found == (tmp_path / "b" / "_spark_metadata" / "9.compact").stat().st_size
