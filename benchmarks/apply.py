@@ -1,5 +1,6 @@
 """Carrying a rewind of twelve steps out on the local disk, but for the wait between the two looks, against copying what
-it keeps and flushing that: the least that anybody has to do who may be interrupted."""
+it keeps and flushing that: the least that anybody has to do who may be interrupted. One with a Delta table on S3 in
+requests, against those of delta-rs when it does nothing but open the table and restore it."""
 
 from __future__ import annotations
 
@@ -12,9 +13,13 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.measure import Gate
-from tests.apply.stages import STAGES, carry_out
+from tests.apply.far_proxy import FarProxy
+from tests.apply.stages import EVERY, STAGES, carry_out
+from tests.apply.trials import StoredTrial, as_delta_rs_wants
+from tests.parts.stores import S3Server
 
 REWIND = STAGES[0]
+(TABLE,) = (stage for stage in EVERY if stage.name == "rewind-delta")
 ROUNDS = 9
 
 
@@ -30,6 +35,22 @@ def measure() -> Iterator[Gate]:
             copied.append(_seconds(_copy, there, Path(folder)))
             carried.append(_seconds(carry_out, plan))
     yield Gate("local rewind of 12 steps / copying its files, flushed", median(carried) / median(copied), 10)
+    whole, barely = requests()
+    yield Gate("requests of a rewind with a Delta table on S3 / delta-rs restoring it", whole / barely, 3.6)
+
+
+def requests() -> tuple[int, int]:
+    from deltalake import DeltaTable
+
+    with S3Server() as server, FarProxy(server) as proxy, tempfile.TemporaryDirectory() as folder:
+        carried, restored = (StoredTrial(TABLE, server, proxy, Path(folder)) for _ in range(2))
+        began = proxy.count
+        assert carried.carry_out().state == "applied"
+        whole = proxy.count - began
+        (version,) = (step.version or 0 for step in restored.plan.steps if step.kind == "delta_restore")
+        url, options = as_delta_rs_wants(restored.roots[1], proxy.options)
+        DeltaTable(url, storage_options=options).restore(version)
+        return whole, proxy.count - began - whole
 
 
 def _copy(files: list[Path], folder: Path) -> None:
