@@ -60,8 +60,10 @@ def imports_of(path: Path) -> Iterator[tuple[str, ast.stmt]]:
     for node in _run(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from ((name, node) for name in _imported_from(node.module, node))
+        elif isinstance(node, ast.ImportFrom):
+            above = name_of(path).split(".")[: -node.level] if node.level else []
+            module = ".".join([*above, *filter(None, [node.module])])
+            yield from ((name, node) for name in _imported_from(module, node))
 
 
 def _imported_from(module: str, node: ast.ImportFrom) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """What the texts of Spark's plans mean: the names of stateful nodes, columns by number, the arithmetic of windows.
 
-Writers: `toString` of plans and expressions. Imports nothing of ours, since `ckpttool/spark/planned.py` loads it by its
-path, in the user's Python: what a job's Spark plans and what `explain` printed are read alike.
+Writers: `toString` of plans and expressions. Imports nothing of ours, since `ckpttool.spark.planned` needs it
+in the user's Python: what a job's Spark plans and what `explain` printed are read alike.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from ckpttool.query.from_connect import connected_query
 from ckpttool.query.from_spark import query_of
 from ckpttool.query.model import DescribedFrom, Description
 from ckpttool.releases import since
+from ckpttool.spark import in_child
 from ckpttool.storage.urls import redact_url
 from ckpttool.words import shown
 
@@ -39,7 +40,7 @@ for one in made.values() if isinstance(made, dict) else made if isinstance(made,
     if hasattr(one, "start"):
         one.start()
 """
-DESCRIBE = Path(ckpttool.__file__).with_name("spark") / "describe.py"
+IN_CHILD = Path(in_child.__file__)
 
 
 class JobSettings(Struct, frozen=True):
@@ -120,7 +121,7 @@ def _ask(scratch: Scratch, job: Path, settings: JobSettings, function: str | Non
         | {"pinned": sorted(since.PINNED), "seconds": settings.timeout_s}
     )
     try:
-        with start_child(scratch, settings, DESCRIBE, "describe") as session:
+        with start_child(scratch, settings, "describe") as session:
             return session.ask(asked, settings.timeout_s)
     except Late:
         raise Unavailable(
@@ -141,8 +142,8 @@ def asked_of(scratch: Scratch, job: Path, settings: JobSettings, name: str) -> d
     }
 
 
-def start_child(scratch: Scratch, settings: JobSettings, script: Path, name: str) -> Session:
-    """The user's Python with one of our scripts, where we are: what a job reads may be named from there."""
+def start_child(scratch: Scratch, settings: JobSettings, module: str, name: str | None = None) -> Session:
+    """The user's Python with a module of `ckpttool.spark`, where we are: what a job reads may be named from there."""
     environment = environment_for(settings.python) | dict(settings.environment) | {"TMPDIR": str(scratch.folder("tmp"))}
     environment |= {"CKPT_GUARD": "off"}  # what a guard in the job would say is asked here
     modules = [os.path.abspath(os.path.dirname(one) if one.endswith(".py") else one) for one in settings.modules]
@@ -150,14 +151,14 @@ def start_child(scratch: Scratch, settings: JobSettings, script: Path, name: str
     environment |= {"PYTHONPATH": os.pathsep.join(found)} if modules else {}
     if not os.access(settings.python, os.X_OK):
         raise Refused(f"there is no Python at {settings.python}", "name one that has pyspark: --python EXE")
-    return Session(scratch, _command(scratch, settings, script), environment, name, Path.cwd())
+    return Session(scratch, _command(scratch, settings, module), environment, name or module, Path.cwd())
 
 
-def _command(scratch: Scratch, settings: JobSettings, script: Path) -> list[str]:
+def _command(scratch: Scratch, settings: JobSettings, module: str) -> list[str]:
     """A job that is run here changes no file but in our own directory; Spark keeps there the packages it resolves."""
     start = f"import sys; sys.path.append({str(ROOT)!r}); from ckpttool.jail.confined import main; main(sys.argv[1:])"
     confined = [sys.executable, "-I", "-S", "-B", "-c", start, str(scratch.root), "--"]
-    return [*confined, str(settings.python), str(script)]
+    return [*confined, str(settings.python), str(IN_CHILD), module]
 
 
 def died(job: Path, python: Path, log: str) -> Refused:

@@ -12,7 +12,6 @@ from typing import Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-import ckpttool
 from ckpttool.errors import NotFound, Unavailable
 from ckpttool.harness.place import JobPlace
 from ckpttool.harness.scratch import Scratch
@@ -22,7 +21,6 @@ from ckpttool.query.saved import split_pick
 from ckpttool.releases import since
 from ckpttool.words import shown
 
-REHEARSE = Path(ckpttool.__file__).with_name("spark") / "rehearse.py"
 # What a job may have set for its own outputs would hold for the rows that are kept here.
 _OURS = {
     "spark.sql.sources.commitProtocolClass":
@@ -63,7 +61,7 @@ class CodeInSpark:
         self._asked = asked_of(scratch, code.job, replace(settings, conf=_OURS | dict(settings.conf)), name)
         self._asked |= {"pick": code.pick, "places": list(places), "rows": rows, "pinned": sorted(since.PINNED)}
         self._asked |= {"is_planned": is_planned}
-        self._session: Session = start_child(scratch, settings, REHEARSE, name)
+        self._session: Session = start_child(scratch, settings, "rehearse", name)
 
     def reach(self) -> Answer:
         """The query, as it would be started. Raises for a job that does not come to it."""

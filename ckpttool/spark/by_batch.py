@@ -1,5 +1,4 @@
-"""What a query is where Spark's planner cannot be asked, as in a vendor's Spark. Loaded by `describe`, in the Python
-that has it; asks for nothing that is not public.
+"""What a query is where Spark's planner cannot be asked, as in a vendor's Spark. Asks for nothing that is not public.
 
 `explain(True)` prints the plan. The schemas of state are in no text, so the job is run a second time: on sources of the
 same columns that have no rows, each query runs one batch into a checkpoint of ours, and Spark writes them there.

@@ -1,15 +1,13 @@
-"""Describes the streaming queries of a job without starting one. Runs as a script, with the Python that has Spark.
+"""Describes the streaming queries of a job without starting one, in the Python that has Spark.
 
 The first line of standard input is what is asked: the job, its arguments, the session's configuration. The answer is
-the one line of standard output; what the job prints goes where errors go. Nothing of ckpt is imported but the module
-beside this one: that Python need not have the rest.
+the one line of standard output; what the job prints goes where errors go.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.util
 import inspect
 import json
 import os
@@ -18,8 +16,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, NoReturn
+
+from . import by_batch, no_writes, over_connect, planned, stand_ins
 
 Json = dict[str, Any]
 
@@ -75,15 +74,13 @@ class Writers:
         StreamingQueryManager.awaitAnyTermination = lambda *_given: True
         for name in ("resetTerminated", "addListener", "removeListener"):
             setattr(StreamingQueryManager, name, lambda *_given: None)
-        beside("no_writes").take_writes_out()
+        no_writes.take_writes_out()
 
     def patch_clients(self) -> None:
         """Those of Spark Connect, which a job has that names a server."""
         from pyspark.sql.connect.session import SparkSession
         from pyspark.sql.connect.streaming.query import StreamingQueryManager
         from pyspark.sql.connect.streaming.readwriter import DataStreamWriter
-
-        client = beside("over_connect")
 
         signature = inspect.signature(DataStreamWriter._start_internal)
 
@@ -95,7 +92,7 @@ class Writers:
                     getattr(writer, method)(asked[method])
             writer._write_proto.path = asked.get("path") or ""
             writer._write_proto.table_name = asked.get("tableName") or ""
-            self.take(client.describe(writer, self._caller(), self.asked["pinned"], self._code))
+            self.take(over_connect.describe(writer, self._caller(), self.asked["pinned"], self._code))
             return Ended(asked.get("queryName"))
 
         DataStreamWriter._start_internal = start
@@ -103,7 +100,7 @@ class Writers:
         StreamingQueryManager.awaitAnyTermination = lambda *_given: True
         for name in ("resetTerminated", "addListener", "removeListener"):
             setattr(StreamingQueryManager, name, lambda *_given: None)
-        beside("no_writes").take_writes_of_clients_out()
+        no_writes.take_writes_of_clients_out()
 
     def _code(self, function: Any) -> Json:
         code = code_of(function)
@@ -185,16 +182,6 @@ class Writers:
         return os.path.relpath(path, here) if path.startswith(here + os.sep) else file
 
 
-def beside(name: str) -> Any:
-    """The module of this directory, whether this is run as a script or as a part of the package."""
-    spec = importlib.util.spec_from_file_location(f"ckpttool_{name}", Path(__file__).with_name(f"{name}.py"))
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def text_of(value: Any) -> str | None:
     return str(value).lower() if isinstance(value, bool) else None if value is None else str(value)
 
@@ -228,7 +215,6 @@ class Descriptions:
         from pyspark.sql.streaming import DataStreamWriter
 
         self.asked, self.start = asked, DataStreamWriter.start
-        self.planned, self.by_batch = beside("planned"), beside("by_batch")
         self.queries: list[Json] = []
         self.again: Iterator[Json] | None = None  # the same, in a second run
         self.required = False  # whether a source has columns that are never null
@@ -245,30 +231,30 @@ class Descriptions:
     def _described(self, started: Json) -> Json:
         spark, pinned = started["frame"].sparkSession, self.asked["pinned"]
         try:
-            return dict(self.planned.describe(started, spark, pinned, self.stood_in_for))
+            return dict(planned.describe(started, spark, pinned, self.stood_in_for))
         except Exception as error:
-            if not self.by_batch.is_broken(error):
+            if not by_batch.is_broken(error):
                 raise
-            return dict(self.by_batch.told(started, functools.partial(self.planned.setting, spark), pinned))
+            return dict(by_batch.told(started, functools.partial(planned.setting, spark), pinned))
 
     def read(self, spark: Any, found: Any) -> Any:
         """What a job gets for a stream that it reads."""
         if self.again is not None:
-            return self.by_batch.without_rows(spark, found.schema)
+            return by_batch.without_rows(spark, found.schema)
         self.required |= not all(field.nullable for field in found.schema.fields)
         return found
 
     def run_again(self) -> None:
         """What it throws is passed over: of the queries that it does not come to no state is told. Nor is it where the
         sources without rows would have other columns."""
-        if any(self.by_batch.TOLD in query for query in self.queries) and not self.required:
+        if any(by_batch.TOLD in query for query in self.queries) and not self.required:
             self.again = iter(self.queries)
             run_file(self.asked)
 
     def _complete(self, query: Json, started: Json) -> None:
         """The job may start others than it did the first time."""
-        if self.by_batch.TOLD in query and all(query[key] == started[key] for key in ("name", "where")):
-            query["files"] = self.by_batch.files_of_a_batch(started, self.start, self.planned.files_below)
+        if by_batch.TOLD in query and all(query[key] == started[key] for key in ("name", "where")):
+            query["files"] = by_batch.files_of_a_batch(started, self.start, planned.files_below)
 
 
 def run(asked: Json, tell: Callable[[Json], None]) -> None:
@@ -288,7 +274,7 @@ def run(asked: Json, tell: Callable[[Json], None]) -> None:
     late = threading.Timer(asked["seconds"] * 0.9, end_late)
     late.daemon = True
     late.start()
-    beside("stand_ins").patch_readers(asked["tables"], found.stood_in_for, found.read)
+    stand_ins.patch_readers(asked["tables"], found.stood_in_for, found.read)
     failed = run_job(asked, found.take, made)
     found.run_again()
     end(failed)
@@ -371,7 +357,3 @@ def main() -> NoReturn:
 
     run(asked, tell)
     leave(1)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Takes out what writes: a job that is described changes no table. Loaded by `describe`, in the Python that has Spark.
+"""Takes out what writes: a job that is described changes no table.
 
 What a session alone knows, such as a temporary view, is made all the same: the job's queries may read it.
 """

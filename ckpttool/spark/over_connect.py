@@ -1,5 +1,4 @@
-"""What a writer of a Spark Connect client would start, told as plain values. Loaded by its path, in the Python that has
-Spark, and imported where ckpt is.
+"""What a writer of a Spark Connect client would start, told as plain values.
 
 Such a client has no JVM at hand: of the plan its server tells what `explain(True)` prints, which is read elsewhere. The
 writer's message has what it was given, and the plan's message the options of sources.

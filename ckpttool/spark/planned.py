@@ -1,5 +1,4 @@
-"""What Spark plans of a streaming query that was not started, told as plain values. Loaded by `describe`, in the Python
-that has Spark.
+"""What Spark plans of a streaming query that was not started, told as plain values, in the Python that has Spark.
 
 `IncrementalExecution(…).executedPlan()` plans a streaming DataFrame as a batch, as its `explain()` does; no source is
 created by that. Since 4.0 the same planning, pointed at an empty directory, writes there what Spark keeps of each
@@ -10,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import functools
-import importlib.util
 import json
 import re
 import tempfile
@@ -19,22 +17,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ..formats import plan_text as texts
+from .stand_ins import STANDS_IN
+
 Json = dict[str, Any]
 _STREAMING = "org.apache.spark.sql.execution.streaming."
-STANDS_IN = "ckptstandsin"
 
-
-def _loaded(path: Path) -> Any:
-    """A module of ours that imports none of ours."""
-    spec = importlib.util.spec_from_file_location(f"ckpttool_{path.stem}", path)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-texts = _loaded(Path(__file__).parents[1] / "formats" / "plan_text.py")
 
 # -- what Spark plans --------------------------------------------------------------------------------------------------
 

@@ -1,15 +1,14 @@
 """Runs the next batches of one query of a job, on a clone of its checkpoint, and keeps the rows that its sink would
-get. Runs as a script, with the Python that has Spark.
+get, in the Python that has Spark.
 
 The first line of standard input is what is asked, the job among it and which of its queries is meant. Once the job has
 come to that, or to its end, it is told so; each further line is a clone to start the query on, answered when the batch
-that it is to end with is committed. Nothing of ckpt is imported but the modules beside this one.
+that it is to end with is committed.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib.util
 import json
 import os
 import sys
@@ -18,6 +17,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
+
+from . import describe, planned, stand_ins
 
 Json = dict[str, Any]
 GROUP = "ckpt-rehearse"
@@ -111,7 +112,7 @@ class Runner:
     def plan(self, request: Json) -> Json:
         """What Spark has against the query's next batch on a clone; nothing is run."""
         clone, batch_id, conf = Path(request["checkpoint"]), request["batch_id"], request["conf"]
-        return {"said": beside("planned").refusal_on(self.started, self.spark, clone, batch_id, conf)}
+        return {"said": planned.refusal_on(self.started, self.spark, clone, batch_id, conf)}
 
     def start(self, request: Json) -> Any:
         writer = self.frame.writeStream.outputMode(self.started["output_mode"]).trigger(availableNow=True)
@@ -241,29 +242,22 @@ def limit(reader: Any, rows: int) -> None:
 # -- the loop ----------------------------------------------------------------------------------------------------------
 
 
-def beside(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(f"ckpttool_{name}", Path(__file__).with_name(f"{name}.py"))
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def reached(asked: Json) -> tuple[Json, Runner | None]:
     """What the job came to."""
     import pyspark
     from pyspark.sql.readwriter import DataFrameWriter
     from pyspark.sql.streaming import DataStreamWriter
 
-    describe, starts = beside("describe"), Starts(asked["pick"], asked["places"])
+    from . import serve
+
+    starts = Starts(asked["pick"], asked["places"])
     of_spark = {
         "start": DataStreamWriter.start,
         "foreachBatch": DataStreamWriter.foreachBatch,
         "text": DataFrameWriter.text,
     }
     if asked["is_planned"]:  # nothing is read
-        beside("stand_ins").patch_readers(asked["tables"], {}, lambda _session, frame: frame)
+        stand_ins.patch_readers(asked["tables"], {}, lambda _session, frame: frame)
     else:
         patch_readers(asked["rows"])
     failed = describe.run_job(asked, starts.take)
@@ -277,13 +271,13 @@ def reached(asked: Json) -> tuple[Json, Runner | None]:
         return answer | {"failed": {"class": "NotImplementedError", "message": elsewhere, "where": None}}, None
     told = {key: value for key, value in meant.items() if key != "frame"}
     answer |= {"query": told, "described": described(meant, asked["pinned"]), "failed": None}
-    return answer, Runner(meant, of_spark, beside("serve"))
+    return answer, Runner(meant, of_spark, serve)
 
 
 def described(meant: Json, pinned: list[str]) -> Json | None:
     """As `ckpt query describe` has it; where that fails, the query is run all the same."""
     with suppress(Exception):
-        told: Json = beside("planned").describe(meant, meant["frame"].sparkSession, pinned, {})
+        told: Json = planned.describe(meant, meant["frame"].sparkSession, pinned, {})
         return told
     return None
 
@@ -305,7 +299,3 @@ def main() -> NoReturn:
         if runner is not None:
             tell(runner.plan(request) if "batch_id" in request else runner.run(request), request)
     leave(0)  # threads that the job left behind must not keep it
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Empty stand-ins for what a job reads and what is not here. Loaded by `describe`, in the Python that has Spark.
+"""Empty stand-ins for what a job reads and what is not here.
 
 A description is made where the job is, which need not be where its data is: the file source looks for its directory
 when it is made, a table's schema is asked of its catalog, and a connector may not be installed. Where the job gives the
