@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ckpttool.errors import NotFound, Unavailable
 from ckpttool.harness.place import JobPlace
 from ckpttool.harness.scratch import Scratch
-from ckpttool.harness.session import Answer, Died, Late, Session
+from ckpttool.harness.session import Answer, Died, Late
 from ckpttool.query.job import NEEDS, STARTS, JobSettings, asked_of, died, spell_failure, start_child
 from ckpttool.query.saved import split_pick
 from ckpttool.releases import since
@@ -42,6 +42,9 @@ def code_of(given: str) -> Code:
 
 
 class CodeInSpark:
+    """`places`: how the checkpoint may be spelled in the job. `rows`: how many a batch that it plans may take.
+    `is_planned`: that is all, and what is not there is stood in for."""
+
     def __init__(
         self,
         scratch: Scratch,
@@ -53,20 +56,23 @@ class CodeInSpark:
         *,
         is_planned: bool = False,
     ) -> None:
-        """`places`: how the checkpoint may be spelled in the job. `rows`: how many a batch that it plans may take.
-        `is_planned`: that is all, and what is not there is stood in for."""
         if not code.job.is_file():
             raise NotFound(f"{code.job} cannot be read: it is not there")
-        self._code, self._settings = code, settings
-        self._asked = asked_of(scratch, code.job, replace(settings, conf=_OURS | dict(settings.conf)), name)
-        self._asked |= {"pick": code.pick, "places": list(places), "rows": rows, "pinned": sorted(since.PINNED)}
+        self._scratch, self._code, self._settings, self._name = scratch, code, settings, name
+        self._asked = {"pick": code.pick, "places": list(places), "rows": rows, "pinned": sorted(since.PINNED)}
         self._asked |= {"is_planned": is_planned}
-        self._session: Session = start_child(scratch, settings, "rehearse", name)
+        self._session = start_child(scratch, settings, "rehearse", name)
+        self.offer: Answer | None = None  # its Spark, if it is as every job finds it
 
-    def reach(self) -> Answer:
-        """The query, as it would be started. Raises for a job that does not come to it."""
-        with self._reaching():
-            answer = self._session.answer(self._settings.timeout_s)
+    def reach(self, other: CodeInSpark | None = None) -> Answer:
+        """The query, as it would be started. Raises for a job that does not come to it. `other`: one that did, in whose
+        Spark it may be, if neither finds there what it would not find in its own."""
+        offer = other.offer if other else None
+        answer = self._reach(other._name if offer and other else self._name, offer)
+        if answer["another"]:
+            self.anew()
+            answer = self._reach(self._name, None)
+        self.offer = answer.get("offer")
         if answer["query"] is not None:
             return answer
         job, names = self._code.job, answer["queries"]
@@ -76,6 +82,17 @@ class CodeInSpark:
             raise NotFound(f"{job} ended without starting a query", STARTS)
         there = ", ".join(map(shown, names))
         raise NotFound(f"{job}: which of its queries is meant is not known", f"there are: {there}; say {job}::NAME")
+
+    def _reach(self, name: str, offer: Answer | None) -> Answer:
+        settings = replace(self._settings, conf=_OURS | dict(self._settings.conf))
+        asked = asked_of(self._scratch, self._code.job, settings, name) | self._asked | {"offer": offer}
+        with self._reaching():
+            return self._session.ask(asked, self._settings.timeout_s)
+
+    def anew(self) -> None:
+        """In a Python that has not come to anything yet."""
+        self._session.kill()
+        self._session = start_child(self._scratch, self._settings, "rehearse", self._name)
 
     def run(self, place: JobPlace, until: int) -> Answer:
         """`late`: why it was not waited for any longer. Whoever does not answer, or ended, gets no further request."""
@@ -106,13 +123,6 @@ class CodeInSpark:
             raise died(self._code.job, self._settings.python, str(error)) from None
 
     def __enter__(self) -> Self:
-        """It is told, and nobody waits yet: a Spark that starts leaves time for another one."""
-        try:
-            with self._reaching():
-                self._session.send(self._asked)
-        except BaseException:
-            self._session.kill()
-            raise
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:

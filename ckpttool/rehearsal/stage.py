@@ -60,7 +60,7 @@ class Stage:
         self.clone = CheckpointClone(scratch.root, 0, 0, 0.0)
 
     def start(self, which: Which, code: Code, settings: JobSettings) -> None:
-        """The Sparks of both codes start side by side; then one code runs after the other."""
+        """A Python for each code. The second one goes on in the Spark of the first, where that makes no difference."""
         spark = CodeInSpark(self.scratch, code, settings, which, self._places, self._rows)
         self._spark[which] = self.children.enter_context(spark)
 
@@ -69,7 +69,7 @@ class Stage:
         place, spark = self.place(which), self._spark[which]
         self.clone = make_clone(self.store, self.scene, place.checkpoint)
         before = _rows_of_state(place)
-        reached, began = spark.reach(), time.monotonic()
+        reached, began = spark.reach(None if which == "old" else self._spark.get("old")), time.monotonic()
         if reached["described"] is not None:
             self.queries[which] = query_of(reached["described"])
         self._note(which, reached["query"])
@@ -93,6 +93,9 @@ class Stage:
         """The rows that the old code gives when it replays its own batches."""
         place = JobPlace(self.scratch.root / "again", NAMES)
         make_clone(self.store, self.scene, place.checkpoint)
+        if self._spark["new"].offer is None:  # the new code may have made it another Spark
+            self._spark["old"].anew()
+            self._spark["old"].reach()
         self._replay(self._spark["old"], place)
         return _rows(place, self.batch_ids)
 

@@ -322,16 +322,18 @@ def ours_last(conf: Json, patch_clients: Callable[[], None]) -> None:
             builder.config(key, value)
         return get(builder)
 
-    made = SparkContext.__init__
+    made, stop = SparkContext.__init__, SparkContext.stop
 
     def init(context: Any, *given: Any, **named: Any) -> None:
+        if SparkContext._active_spark_context is not None:  # which the job has stopped
+            stop(SparkContext._active_spark_context)
         asked = inspect.signature(made).bind(context, *given, **named).arguments
         ours = (asked.pop("conf", None) or SparkConf()).setAll(conf.items())
         made(**{"self": context, **asked, "conf": ours, "master": conf["spark.master"]})
 
     SparkContext.__init__ = init
     SparkSession.Builder.getOrCreate = get_or_create
-    SparkSession.stop = lambda _session: None
+    SparkSession.stop = SparkContext.stop = lambda _stopped: None
 
 
 def line_in(error: BaseException, job: str) -> int | None:

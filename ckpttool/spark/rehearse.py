@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import describe, planned, stand_ins
+from . import describe, planned, sharing, stand_ins
 
 Json = dict[str, Any]
 GROUP = "ckpt-rehearse"
@@ -94,6 +94,7 @@ class Runner:
         """Until batch `until` is committed, there is nothing more to read, or it fails."""
         began, query = time.monotonic(), None
         self.caught.clear()
+        sharing.call_back_here(self.spark.sparkContext)
         answer: Json = {"failed": None, "started": False, "progress": [], "committed": False}
         committed = Path(request["checkpoint"], "commits", str(request["until"]))
         try:
@@ -260,17 +261,21 @@ def reached(asked: Json) -> tuple[Json, Runner | None]:
         stand_ins.patch_readers(asked["tables"], {}, lambda _session, frame: frame)
     else:
         patch_readers(asked["rows"])
+    shared = sharing.Sharing(asked["offer"])
+    shared.patch()
     failed = describe.run_job(asked, starts.take)
+    if shared.is_refused:
+        return {"another": True}, None
     meant = starts.meant()
     names = [one["name"] or str(number) for number, one in enumerate(starts.seen, 1)]
-    answer = {"spark_version": pyspark.__version__, "failed": failed, "queries": names, "query": None}
+    answer = {"spark_version": pyspark.__version__, "failed": failed, "queries": names, "query": None, "another": False}
     if meant is None:
         return answer, None
     if "frame" not in meant:
         elsewhere = "a job of Spark Connect is not rehearsed: its Spark is elsewhere"
         return answer | {"failed": {"class": "NotImplementedError", "message": elsewhere, "where": None}}, None
     told = {key: value for key, value in meant.items() if key != "frame"}
-    answer |= {"query": told, "described": described(meant, asked["pinned"]), "failed": None}
+    answer |= {"query": told, "described": described(meant, asked["pinned"]), "failed": None, "offer": shared.offer}
     return answer, Runner(meant, of_spark, serve)
 
 
@@ -283,6 +288,8 @@ def described(meant: Json, pinned: list[str]) -> Json | None:
 
 
 def main() -> NoReturn:
+    import pyspark.sql  # noqa: F401 - while another one's Spark starts, maybe
+
     requests, leave = sys.stdin, os._exit  # as they are before a job runs
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a job prints goes where errors go

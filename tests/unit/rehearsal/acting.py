@@ -1,5 +1,5 @@
 """Stands in for the Python that has Spark: `python JOB` acts a query that adds `step` to each number of a batch.
-`tells` and `waits_for` are pipes that it opens to read, as it starts and before it runs: both wait for who writes."""
+What it is offered, and by which process it is acted, it notes in the work directory.
 
 from __future__ import annotations
 
@@ -22,9 +22,14 @@ query |= {"place": job.get("writes"), "options": {}}
 described = query | nothing | none | {"sources": sources, "options": {}, "conf": {}, "files": {}}
 described |= {"trigger": {"given": {}, "interval_ms": None}}
 reached = {"spark_version": "4.2.0", "failed": None, "queries": ["orders"], "query": query, "described": described}
-reached |= job.get("reached", {})
-if "tells" in job:
-    open(job["tells"]).close()
+reached |= {"another": False, "offer": None if "keeps" in job else asked["job"]} | job.get("reached", {})
+if asked["offer"] and "alone" in job:
+    reached = {"another": True}
+work = Path(os.environ["TMPDIR"]).parent
+with open(work / "offers", "a") as offers:
+    print(json.dumps(asked["offer"]), file=offers)
+(work / "pids").mkdir(exist_ok=True)
+(work / "pids" / str(os.getpid())).touch()
 
 
 def tell(answer, request):
@@ -37,8 +42,6 @@ runs = 0
 def run(request):
     global runs
     runs += 1
-    if "waits_for" in job:
-        open(job["waits_for"]).close()
     if "dies" in job:
         sys.exit("java.lang.OutOfMemoryError: heap")
     checkpoint, done = Path(request["checkpoint"]), []

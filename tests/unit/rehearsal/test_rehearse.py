@@ -4,9 +4,7 @@ of codes that come to no end. Real ones are in tests/differential/test_rehearse_
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -60,19 +58,34 @@ def test_both_codes_get_the_same_batches_and_their_rows_are_held_against_each_ot
     assert not (tmp_path / "work").exists()
 
 
-def test_both_start_before_the_first_runs(checkpoint: Path, how: Rehearsed, tmp_path: Path) -> None:
-    started, may_run = str(tmp_path / "started"), str(tmp_path / "may-run")
-    os.mkfifo(started)
-    os.mkfifo(may_run)
+@pytest.mark.parametrize(
+    ("old", "new", "offers", "starts"),
+    [
+        ({}, {}, ["old"], 2),  # the second one goes on in the Spark of the first
+        ({"keeps": True}, {}, [None], 2),  # which is not what any job finds
+        ({}, {"alone": True}, ["old", None], 3),  # the second one asks for something else
+    ],
+)
+def test_both_run_in_one_spark_where_that_makes_no_difference(
+    checkpoint: Path, how: Rehearsed, tmp_path: Path, old: Any, new: Any, offers: list[str | None], starts: int
+) -> None:
+    was = code(tmp_path, **old)
+    found = rehearse(str(checkpoint), code(tmp_path, **new), was, replace(how, keep=True))
+    assert found.verdict == "same"
+    told = [json.loads(line) for line in (tmp_path / "work" / "offers").read_text().splitlines()]
+    assert told == [None, *(offer and was for offer in offers)]
+    assert len(list((tmp_path / "work" / "pids").iterdir())) == starts
 
-    def let_it_run_then() -> None:
-        for pipe in (started, may_run):
-            with open(pipe, "w"):
-                pass
 
-    threading.Thread(target=let_it_run_then, daemon=True).start()
-    found = rehearse(str(checkpoint), code(tmp_path, tells=started), code(tmp_path, waits_for=may_run), how)
-    assert [run.outcome for run in found.runs] == ["done", "done"]
+def test_a_spark_that_the_new_code_has_changed_is_not_asked_again_what_the_old_one_gives(
+    checkpoint: Path, how: Rehearsed, tmp_path: Path
+) -> None:
+    for keeps, starts in ((False, 2), (True, 3)):
+        new = code(tmp_path, step=5, **({"keeps": True} if keeps else {}))
+        work = tmp_path / f"work-{keeps}"
+        found = rehearse(str(checkpoint), new, code(tmp_path), replace(how, work=work, keep=True))
+        assert found.verdict == "rows_differ"
+        assert len(list((work / "pids").iterdir())) == starts
 
 
 def test_what_differs_each_time_is_not_laid_to_the_new_code(checkpoint: Path, how: Rehearsed, tmp_path: Path) -> None:
