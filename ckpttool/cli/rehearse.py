@@ -25,6 +25,14 @@ Examples:
 @click.option("--batches", type=click.IntRange(1, 10), default=1, show_default=True, help="How many batches to run.")
 @click.option("--rows", type=click.IntRange(1), metavar="N", help="End a batch after about so many rows of a source.")
 @click.option("--identity", metavar="COLUMN,…", help="The columns that tell rows apart; else all.")
+@click.option(
+    "--sink",
+    type=click.Choice(["capture", "run"]),
+    default="capture",
+    show_default=True,
+    help="`run` calls functions of foreachBatch: what they write goes to clones.",
+)
+@click.option("--yes", is_flag=True, help="With --sink run: what the functions do beside Spark may be done.")
 @click.option("--master", default="local[2]", show_default=True, help="Where the child's Spark runs.")
 @click.option(
     "--work", type=click.Path(path_type=Path), metavar="DIR", help="Where the clones go; else a new directory."
@@ -38,7 +46,8 @@ def rehearse(path: str, new: str, old: str | None, output: Output, storage: dict
     """Run the next batch of new and old code on clones, and compare the rows.
 
     The old code plans the batch, and the new one replays it from the same input. Of the checkpoint as much is copied as
-    that needs; what is written goes to one directory, and rows go there in place of the sink, whose code is not run.
+    that needs; what is written goes to one directory, and rows go there in place of the sink, whose code is not run
+    but with --sink run.
     Nothing else is written: the checkpoint and what --watch names are looked at before and after.
     Exit status 0: the same rows; 1: others, or the new code fails, or something was changed meanwhile; 3: not known.
     """
@@ -48,6 +57,8 @@ def rehearse(path: str, new: str, old: str | None, output: Output, storage: dict
     from ckpttool.rehearsal.rehearse import rehearse as run
     from ckpttool.rehearsal.view import exit_code_of, rehearsal_document
 
+    if given["sink"] == "run" and not given["yes"]:
+        raise click.UsageError("with --sink run the job's functions do what they do beside Spark: --yes lets them")
     settings = job_settings(given)
     how = Rehearsed(
         settings=replace(settings, conf={"spark.master": given["master"], **settings.conf}),
@@ -57,6 +68,7 @@ def rehearse(path: str, new: str, old: str | None, output: Output, storage: dict
         work=given["work"],
         keep=given["keep"],
         watch=given["watch"],
+        sink=given["sink"],
     )
     found = run(path, new, old, how, storage)
     output.show(rehearsal_document(found))

@@ -94,9 +94,11 @@ class CodeInSpark:
         self._session.kill()
         self._session = start_child(self._scratch, self._settings, "rehearse", self._name)
 
-    def run(self, place: JobPlace, until: int) -> Answer:
-        """`late`: why it was not waited for any longer. Whoever does not answer, or ended, gets no further request."""
+    def run(self, place: JobPlace, until: int, clones: Path | None = None) -> Answer:
+        """`clones`: where what its function of foreachBatch writes goes; else that is not called. `late` in the answer:
+        why it was not waited for any longer. Whoever does not answer, or ended, gets no further request."""
         given = {"checkpoint": str(place.checkpoint), "rows": str(place.sink), "until": until}
+        given |= {"clones": clones and str(clones)}
         told: Answer = {"started": True, "failed": None, "progress": [], "committed": False, "late": None}
         try:
             return told | self._session.ask(given, self._settings.timeout_s)

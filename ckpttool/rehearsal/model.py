@@ -15,6 +15,7 @@ from ckpttool.rehearsal.rows import RowComparison
 Which = Literal["old", "new"]
 Outcome = Literal["done", "failed", "not_reached"]
 Verdict = Literal["same", "rows_differ", "failed", "unknown"]
+SinkIs = Literal["capture", "run"]
 
 
 class CodeRun(Struct, frozen=True):
@@ -33,6 +34,18 @@ class CodeRun(Struct, frozen=True):
     seconds: float = 0
 
 
+class Written(Struct, frozen=True):
+    """What both functions of foreachBatch have made of one place. `removed`: rows that went, of a table."""
+
+    place: str
+    added: RowComparison
+    removed: RowComparison
+
+    @property
+    def is_same(self) -> bool:
+        return self.added.is_same and self.removed.is_same
+
+
 class Rehearsal(Struct, frozen=True):
     """`touched`: what was changed meanwhile of all that was watched; nobody here has. `steady`: the old code gave the
     same rows when it replayed its own batches; nobody asked it if those of the new one are the same."""
@@ -45,6 +58,7 @@ class Rehearsal(Struct, frozen=True):
     rows: RowComparison | None
     not_rehearsed: Sequence[str]
     touched: Sequence[str]
+    written: Sequence[Written] = ()
     steady: bool = True
     agrees_with_check_change: bool | None = None
     kept: str | None = None
@@ -60,6 +74,6 @@ class Rehearsal(Struct, frozen=True):
             return "failed"
         if self.rows is None:
             return "unknown"
-        if self.rows.is_same:
+        if self.rows.is_same and all(one.is_same for one in self.written):
             return "same"
         return "rows_differ" if self.steady else "unknown"

@@ -17,7 +17,7 @@ from ckpttool.reading.checkpoint import ONLY_OPENED, load_checkpoint
 from ckpttool.reading.needed_state import asks_for_state, load_state_at
 from ckpttool.rehearsal.agreement import agrees
 from ckpttool.rehearsal.child import code_of
-from ckpttool.rehearsal.model import CodeRun, Rehearsal, Which
+from ckpttool.rehearsal.model import CodeRun, Rehearsal, SinkIs, Which
 from ckpttool.rehearsal.rows import compare
 from ckpttool.rehearsal.stage import Stage
 from ckpttool.rehearsal.watch import Watch
@@ -32,7 +32,8 @@ _BATCHES = "rehearse a query of Structured Streaming that runs in micro-batches"
 class Rehearsed(Struct, frozen=True):
     """How it is done. `settings`: of both jobs, else those of the Python that is active. `rows`: how many a batch may
     take of a source, if the job is not to say so. `identity`: the columns that tell rows apart, else all. `work`: the
-    directory for all that is written, else a new one. `watch`: what else must stay as it is, beside the checkpoint."""
+    directory for all that is written, else a new one. `watch`: what else must stay as it is, beside the checkpoint.
+    `sink`: `run` calls functions of foreachBatch, whose writes go to clones; what they do beside Spark is done."""
 
     settings: JobSettings | None = None
     batches: int = 1
@@ -41,6 +42,7 @@ class Rehearsed(Struct, frozen=True):
     work: Path | None = None
     keep: bool = False
     watch: Sequence[str] = ()
+    sink: SinkIs = "capture"
 
 
 def rehearse(
@@ -51,7 +53,7 @@ def rehearse(
     storage_options: Mapping[str, str] | None = None,
 ) -> Rehearsal:
     """The next batch of the query at `url`, run by `job` and by `was_job`: `JOB.py`, or `JOB.py::QUERY`. Nothing is
-    written but in one directory of ours, and no sink's code is run."""
+    written but in one directory of ours, and no sink's code is run unless `how` says so."""
     store, watch = open_store(url, storage_options), Watch(storage_options or {})
     how = how or Rehearsed()
     settings = how.settings or JobSettings(python_of(None))
@@ -60,7 +62,7 @@ def rehearse(
         _refuse_within(how.work, one)
         watch.add(one)
     with Scratch(how.work, how.keep) as scratch, ExitStack() as children:
-        stage = Stage(scratch, store, scene, children, watch, how.rows)
+        stage = Stage(scratch, store, scene, children, watch, how.rows, how.sink)
         codes: dict[Which, str] = {"old": was_job, "new": job} if was_job else {"new": job}
         for which, code in codes.items():
             stage.start(which, code_of(code), settings)
@@ -71,7 +73,9 @@ def rehearse(
             runs.append(stage.run("new", how.batches))
         both_done = len(runs) == 2 and all(run.outcome == "done" for run in runs)
         rows = compare(stage.rows("old"), stage.rows("new"), how.identity) if both_done else None
-        steady = rows is None or rows.is_same or compare(stage.rows("old"), stage.again()).is_same
+        written = tuple(stage.written(how.identity)) if both_done else ()
+        same = rows is None or (rows.is_same and all(one.is_same for one in written))
+        steady = same or stage.is_steady()
         if not steady:
             stage.not_rehearsed["what is due to the code: the old one gives other rows each time"] = None
         told_before = agrees(url, storage_options, stage.queries, runs[-1], rows if steady else None)
@@ -83,6 +87,7 @@ def rehearse(
         clone=stage.clone,
         runs=runs,
         rows=rows,
+        written=written,
         steady=steady,
         agrees_with_check_change=told_before,
         not_rehearsed=tuple(stage.not_rehearsed),

@@ -26,7 +26,8 @@ from ckpttool.query.model import Query
 from ckpttool.reading.checkpoint import load_checkpoint
 from ckpttool.rehearsal.child import Code, CodeInSpark
 from ckpttool.rehearsal.copying import CheckpointClone, make_clone
-from ckpttool.rehearsal.model import CodeRun, Which
+from ckpttool.rehearsal.model import CodeRun, SinkIs, Which, Written
+from ckpttool.rehearsal.rows import compare
 from ckpttool.rehearsal.watch import Watch
 from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.scene import Scene, Start
@@ -49,9 +50,11 @@ class Stage:
         children: ExitStack,
         watch: Watch,
         rows: int | None = None,
+        sink: SinkIs = "capture",
     ) -> None:
         self.scratch, self.store, self.scene, self.children = scratch, store, scene, children
-        self.watch, self._rows = watch, rows
+        self.watch, self._rows, self._sink = watch, rows, sink
+        self._written: dict[str, Sequence[Answer]] = {}
         self.batch_ids: list[int] = []
         self.queries: dict[Which, Query] = {}  # as far as they could be described
         self._spark: dict[Which, CodeInSpark] = {}
@@ -74,9 +77,12 @@ class Stage:
             self.queries[which] = query_of(reached["described"])
         self._note(which, reached["query"])
         if self.batch_ids and self._reads_the_same:
-            answers = self._replay(spark, place)
+            answers = self._replay(spark, place, self._clones(place))
         else:
-            answers = [spark.run(place, self.batch_ids[-1] if self.batch_ids else self._until(batches))]
+            until = self.batch_ids[-1] if self.batch_ids else self._until(batches)
+            answers = [spark.run(place, until, self._clones(place))]
+        self._written[which] = answers[-1].get("written", ())
+        self.not_rehearsed |= dict.fromkeys(answers[-1].get("left_out", ()))
         run = self._told(which, answers)
         if not self.batch_ids:
             self._planned_by(which)
@@ -89,22 +95,38 @@ class Stage:
             seconds=round(time.monotonic() - began, 3),
         )
 
-    def again(self) -> Iterator[str]:
-        """The rows that the old code gives when it replays its own batches."""
-        place = JobPlace(self.scratch.root / "again", NAMES)
+    def is_steady(self) -> bool:
+        """Whether the old code gives the same when it replays its own batches."""
+        place, spark = self.place("again"), self._spark["old"]
         make_clone(self.store, self.scene, place.checkpoint)
         if self._spark["new"].offer is None:  # the new code may have made it another Spark
-            self._spark["old"].anew()
-            self._spark["old"].reach()
-        self._replay(self._spark["old"], place)
-        return _rows(place, self.batch_ids)
+            spark.anew()
+            spark.reach()
+        self._written["again"] = self._replay(spark, place, self._clones(place))[-1].get("written", ())
+        rows = compare(self.rows("old"), _rows(place, self.batch_ids))
+        return rows.is_same and all(one.is_same for one in self.written(other="again"))
 
-    def place(self, which: Which) -> JobPlace:
+    def place(self, which: str) -> JobPlace:
         return JobPlace(self.scratch.root / which, NAMES)
 
     def rows(self, which: Which) -> Iterator[str]:
         """Of all batches that are done, as JSON."""
         return _rows(self.place(which), self._done(which))
+
+    def written(self, identity: Sequence[str] = (), other: str = "new") -> Iterator[Written]:
+        """What the functions of the old code and of another one have made of each place."""
+        both = ("old", other)
+        for place in dict.fromkeys(one["place"] for which in both for one in self._written.get(which, ())):
+            added, removed = (
+                compare(self._rows_written("old", place, kind), self._rows_written(other, place, kind), identity)
+                for kind in ("added", "removed")
+            )
+            yield Written(redact_url(place), added, removed)
+
+    def _rows_written(self, which: str, place: str, kind: str) -> Iterator[str]:
+        for one in self._written.get(which, ()):
+            if (one["place"], one["which"]) == (place, kind):
+                yield from _lines(self.place(which).sink / "written" / str(one["number"]))
 
     # -- around a run
 
@@ -137,7 +159,10 @@ class Stage:
         function, kind = query["function"], query["format"]
         told = f"what the sink makes of the rows: {kind}"
         if function:
-            told = f"the body of {kind}: {function['name']} ({function['file']}:{function['line']})"
+            named = f"{function['name']} ({function['file']}:{function['line']})"
+            told = f"the body of {kind}: {named}"
+            if kind == "foreachBatch" and self._sink == "run":
+                told = f"what {named} does beside Spark, which was done, and what it reads of what it has written"
         self.not_rehearsed[told] = None
         if place := _directory(query):
             try:
@@ -154,11 +179,14 @@ class Stage:
             self.range = _range(self.place(which), self.batch_ids)
             self.not_rehearsed[f"batches after {self.batch_ids[-1]}"] = None
 
-    def _replay(self, child: CodeInSpark, place: JobPlace) -> list[Answer]:
+    def _clones(self, place: JobPlace) -> Path | None:
+        return place.root / "clones" if self._sink == "run" else None
+
+    def _replay(self, child: CodeInSpark, place: JobPlace, clones: Path | None = None) -> list[Answer]:
         answers: list[Answer] = []
         for batch in self.batch_ids:
             _hand_over(self.place("old").checkpoint, place.checkpoint, batch, first=not answers)
-            answers.append(child.run(place, batch))
+            answers.append(child.run(place, batch, clones))
             if not answers[-1]["committed"]:
                 break
         return answers
@@ -187,9 +215,13 @@ def _directory(query: Answer) -> str | None:
 
 def _rows(place: JobPlace, batches: Sequence[int]) -> Iterator[str]:
     for batch in batches:
-        for part in sorted((place.sink / str(batch)).glob("part-*")):
-            with part.open(encoding="utf-8") as lines:
-                yield from lines
+        yield from _lines(place.sink / str(batch))
+
+
+def _lines(folder: Path) -> Iterator[str]:
+    for part in sorted(folder.glob("part-*")):
+        with part.open(encoding="utf-8") as lines:
+            yield from lines
 
 
 def _progress(answers: Sequence[Answer]) -> list[Answer]:

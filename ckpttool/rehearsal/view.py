@@ -35,6 +35,10 @@ def _fields(rehearsal: Rehearsal) -> Fields:
         "clone": {"files": clone.files, "bytes": clone.bytes, "seconds": round(clone.seconds, 3)},
         "runs": [_run_fields(run) for run in rehearsal.runs],
         "rows": rows and _rows_fields(rows),
+        "written": [
+            {"place": one.place, "added": _rows_fields(one.added), "removed": _rows_fields(one.removed)}
+            for one in rehearsal.written
+        ],
         "verdict": rehearsal.verdict,
         "agrees_with_check_change": rehearsal.agrees_with_check_change,
         "not_rehearsed": list(rehearsal.not_rehearsed),
@@ -85,6 +89,9 @@ def _sections(rehearsal: Rehearsal) -> Iterator[Section]:
     if rehearsal.rows and rehearsal.rows.samples:
         yield [Table(["Row", "Old code", "New code"], [list(map(_spell, (one.identity, one.old, one.new)))
                                                        for one in rehearsal.rows.samples])]  # fmt: skip
+    if rehearsal.written:
+        told = [[one.place, *map(_differences, (one.added, one.removed))] for one in rehearsal.written]
+        yield [Table(["Written to", "Rows added", "Rows removed"], told)]
     yield list(_foot(rehearsal))
 
 
@@ -100,6 +107,8 @@ def _answer(rehearsal: Rehearsal) -> Line:
     if not rehearsal.steady:
         told = "the old code gives other rows each time it runs, and so does the new one."
         return Toned(f"What this deploy changes is not known: {told}", "notice")
+    if rows.is_same and not all(one.is_same for one in rehearsal.written):
+        return Toned("This deploy gives its function the same rows, and that writes others.", "error")
     more = rows.only_new - rows.doubled
     adds = f", adds {more:,}" if more else ""
     changed = counted(rows.changed, "row")
@@ -152,6 +161,13 @@ def _value(value: Json) -> str:
     import json
 
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _differences(rows: RowComparison) -> str:
+    if rows.is_same:
+        return f"{rows.same:,}, the same" if rows.same else "none"
+    counts = {"by old code only": rows.only_old, "by new code only": rows.only_new, "changed": rows.changed}
+    return ", ".join([f"{rows.same:,} the same", *(f"{count:,} {name}" for name, count in counts.items() if count)])
 
 
 def _foot(rehearsal: Rehearsal) -> Iterator[Line]:

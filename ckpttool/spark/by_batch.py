@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from .planned import plain
+
 Json = dict[str, Any]
 TOLD = "told_by_text"
 
@@ -32,8 +34,7 @@ def told(started: Json, setting: Callable[[str], str | None], pinned: list[str])
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         frame.explain(True)
-    without = {key: value for key, value in started.items() if key != "frame"}
-    return without | {
+    return plain(started) | {
         "output_schema": json.loads(frame.schema.json()),
         "conf": {key: value for key in pinned if (value := setting(key)) is not None},
         "explained": printed.getvalue(),

@@ -52,6 +52,7 @@ class Writers:
         """`take` gets each query that would be started, with the frame that it writes; `made` where writers were made,
         started or not."""
         self.asked, self.job, self.take, self.made = asked, job, take, made
+        self.taken_out: no_writes.Methods = {}
 
     def patch(self) -> None:
         from pyspark.sql.streaming import DataStreamWriter, StreamingQueryManager
@@ -74,7 +75,7 @@ class Writers:
         StreamingQueryManager.awaitAnyTermination = lambda *_given: True
         for name in ("resetTerminated", "addListener", "removeListener"):
             setattr(StreamingQueryManager, name, lambda *_given: None)
-        no_writes.take_writes_out()
+        self.taken_out = no_writes.take_writes_out()
 
     def patch_clients(self) -> None:
         """Those of Spark Connect, which a job has that names a server."""
@@ -128,7 +129,7 @@ class Writers:
 
     def _takes(self, writer: Any, kind: str, function: Any) -> Any:
         """The function must not get to the JVM: that would start a server for calls back."""
-        writer._given |= {"format": kind, "function": self._code(function)}
+        writer._given |= {"format": kind, "function": self._code(function), "called": function}
         return writer
 
     def _starting(self, method: Callable[..., Any], place: str) -> Callable[..., Any]:
@@ -161,6 +162,8 @@ class Writers:
             "place": place,
             "options": given["options"],
             "function": given.get("function"),
+            "called": given.get("called"),
+            "taken_out": self.taken_out,
         }
         self.take(started)
         return Ended(name)

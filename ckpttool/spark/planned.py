@@ -166,7 +166,7 @@ def describe(started: Json, spark: Any, pinned: list[str], stood_in_for: dict[st
     mode = planner.mode(started["output_mode"])
     leaves = [node for node in nodes(plan) if short_class(node) in ("StreamingRelation", "StreamingRelationV2")]
     columns = Columns(plan)
-    query = {key: value for key, value in started.items() if key != "frame"} | {
+    query = plain(started) | {
         "trigger": {
             "given": started["trigger"],
             "interval_ms": started.get("interval_ms") or planner.interval_ms(started["trigger"]),
@@ -191,6 +191,14 @@ def describe(started: Json, spark: Any, pinned: list[str], stood_in_for: dict[st
             query["operators"] = list(operators_of(executed, plan, columns, leaves))
             query["files"] = files_below(state)
     return query
+
+
+LIVE = ("frame", "called", "taken_out")  # in Spark, or in the job
+
+
+def plain(started: Json) -> Json:
+    """What of it can be told."""
+    return {key: value for key, value in started.items() if key not in LIVE}
 
 
 def refusal_on(started: Json, spark: Any, checkpoint: Path, batch_id: int, conf: dict[str, str]) -> Json | None:

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import describe, planned, sharing, stand_ins
+from . import describe, planned, redirected, sharing, stand_ins
 
 Json = dict[str, Any]
 GROUP = "ckpt-rehearse"
@@ -88,6 +88,7 @@ class Runner:
         self.frame, self.started = started["frame"], started
         self.spark = self.frame.sparkSession
         self.writer, self.serve = writer, serve
+        self.clones: redirected.Clones | None = None  # for what its function writes
         self.caught: list[Any] = []  # what Spark threw inside foreachBatch, of which it only gets to see a text
 
     def run(self, request: Json) -> Json:
@@ -108,6 +109,7 @@ class Runner:
             answer["progress"] = self.progress(query, request["until"] if committed.exists() else None)
             with suppress(Exception):
                 query.stop()
+        answer |= self.written(Path(request["rows"])) if request["clones"] is not None else {}
         return answer | {"committed": committed.exists(), "seconds": round(time.monotonic() - began, 3)}
 
     def plan(self, request: Json) -> Json:
@@ -120,25 +122,48 @@ class Runner:
         if self.started["name"]:
             writer = writer.queryName(self.started["name"])
         writer = writer.option("checkpointLocation", request["checkpoint"])
-        keep = self.keep(Path(request["rows"]), request["until"])
+        is_called = request["clones"] is not None and self.started["format"] == "foreachBatch"
+        if self.clones is None and is_called:
+            self.clones = redirected.Clones(self.spark, Path(request["clones"]), self.started["taken_out"])
+            redirected.redirect(self.clones)
+        if self.clones is not None and is_called:
+            self.clones.go_to(Path(request["clones"]))
+        keep = self.keep(Path(request["rows"]), request["until"], is_called=is_called)
         return self.writer["start"](self.writer["foreachBatch"](writer, keep))
 
-    def keep(self, folder: Path, until: int) -> Callable[[Any, int], None]:
-        from pyspark.sql import functions as F
-
+    def keep(self, folder: Path, until: int, *, is_called: bool) -> Callable[[Any, int], None]:
         def write(batch: Any, number: int) -> None:
             if number > until:
                 raise Enough
             try:
-                shown = F.to_json(F.struct("*"), EXACTLY)
-                self.writer["text"](
-                    distinct_names(batch).select(shown).write.mode("overwrite"), str(folder / str(number))
-                )
+                if is_called:
+                    batch.persist()  # it is computed once, for whoever reads it
+                self.save(batch, folder / str(number))
+                if is_called:
+                    with suppress(redirected.NoClone):
+                        self.started["called"](batch, number)
+                    batch.unpersist()
             except Exception as error:
                 self.caught.append(self.serve.thrown_by_spark(error))
                 raise
 
         return write
+
+    def save(self, rows: Any, folder: Path) -> None:
+        self.writer["text"](as_json(rows).write.mode("overwrite"), str(folder))
+
+    def written(self, folder: Path) -> Json:
+        """What its function has made of the clones, and what it was kept from."""
+        if self.clones is None:
+            return {}
+        told = []
+        try:
+            for number, (place, which, rows) in enumerate(self.clones.changes(as_json)):
+                self.writer["text"](rows.write.mode("overwrite"), str(folder / "written" / str(number)))
+                told.append({"place": place, "which": which, "number": number})
+        except Exception as error:
+            self.clones.leave_out(f"all that its function has written: {type(error).__name__}")
+        return {"written": told, "left_out": list(self.clones.left_out)}
 
     def told(self, error: Exception) -> list[Json]:
         inner = self.caught[-1] if self.caught else None
@@ -168,6 +193,12 @@ EXACTLY = {
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
+
+
+def as_json(rows: Any) -> Any:
+    from pyspark.sql import functions as F
+
+    return distinct_names(rows).select(F.to_json(F.struct("*"), EXACTLY).alias("value"))
 
 
 def distinct_names(batch: Any) -> Any:
@@ -274,7 +305,7 @@ def reached(asked: Json) -> tuple[Json, Runner | None]:
     if "frame" not in meant:
         elsewhere = "a job of Spark Connect is not rehearsed: its Spark is elsewhere"
         return answer | {"failed": {"class": "NotImplementedError", "message": elsewhere, "where": None}}, None
-    told = {key: value for key, value in meant.items() if key != "frame"}
+    told = planned.plain(meant)
     answer |= {"query": told, "described": described(meant, asked["pinned"]), "failed": None, "offer": shared.offer}
     return answer, Runner(meant, of_spark, serve)
 

@@ -76,7 +76,8 @@ def kafka(spark: SparkSession, root: Path, variant: str) -> Any:
         return None
     rows = spark.readStream.format("kafka").option("subscribe", "orders").option("startingOffsets", "earliest")
     shown = {"same": "cast(value AS STRING) AS v", "changed": "concat(cast(value AS STRING), '!') AS v"}[variant]
-    return rows.options(**options).load().selectExpr(shown, "offset").writeStream.foreachBatch(to_files(root))
+    rows = rows.options(**options).option("kafka.group.id", "orders")
+    return rows.load().selectExpr(shown, "offset").writeStream.foreachBatch(to_files(root))
 
 
 def delta(spark: SparkSession, root: Path, variant: str) -> Any:
@@ -90,14 +91,36 @@ def delta(spark: SparkSession, root: Path, variant: str) -> Any:
     return counts.writeStream.outputMode("complete").format("delta").option("path", f"{root}/out")
 
 
-CASES: dict[str, Job] = {job.__name__: job for job in (sums, windows, dedup, join, rate, rocks, kafka, delta)}
+def upsert(spark: SparkSession, root: Path, variant: str) -> Any:
+    """Its function merges into a table, and writes what else there is in its own way. `feed`: the table."""
+    table = f"delta.`{root}/table`"
+    if variant == "feed":
+        spark.sql(f"CREATE TABLE {table} (k STRING, total BIGINT) USING delta")
+        return None
+    by = {"same": "s.v", "changed": "2 * s.v"}[variant]
+    rehearsed = Path(f"{root}/checkpoint").exists()
+
+    def merge(batch: DataFrame, number: int) -> None:
+        here = batch.sparkSession
+        batch.groupBy("k").agg(F.sum("v").alias("v")).createOrReplaceTempView("sums")
+        here.sql(f"MERGE INTO {table} AS t USING sums AS s ON t.k = s.k "
+                 f"WHEN MATCHED THEN UPDATE SET total = t.total + {by} "
+                 f"WHEN NOT MATCHED THEN INSERT (k, total) VALUES (s.k, {by})")  # fmt: skip
+        batch.write.mode("append").json(f"{root}/out")
+        if rehearsed:  # nobody is there: it would fail
+            batch.write.format("jdbc").option("url", "jdbc:nobody:there").option("dbtable", "t").save()
+
+    return files(spark, root).writeStream.foreachBatch(merge)
+
+
+CASES: dict[str, Job] = {job.__name__: job for job in (sums, windows, dedup, join, rate, rocks, kafka, delta, upsert)}
 
 
 def main(root: Path, *pairs: str) -> None:
     builder = SparkSession.builder.config("spark.sql.shuffle.partitions", "2")
     if jars := os.environ.get("JARS"):
         builder = builder.config("spark.jars", jars)
-    if "delta" in pairs:
+    if {"delta", "upsert"} & {*pairs}:
         builder = builder.config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
         builder = builder.config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
     spark = builder.getOrCreate()

@@ -165,18 +165,26 @@ def test_each_kind_of_state_and_source(tmp_path: Path, spark: str) -> None:
 @pytest.mark.at_length
 @pytest.mark.parametrize("spark", SPARKS)
 def test_records_of_kafka_are_read_by_consumers_of_our_own(tmp_path: Path, spark: str) -> None:
-    """The job would write to the topic each time it runs: rehearsed, it does not."""
+    """The job would write to the topic each time it runs, and reads with a group that others have: rehearsed, it does
+    neither."""
     with Broker() as broker:
-        Topics(broker.address).create("orders")
+        topics = Topics(broker.address)
+        topics.create("orders")
         jars = ",".join(map(str, ensure_jars(spark, "kafka")))
         own = {"BROKER": broker.address, "JARS": jars}
         given = [word for key, value in own.items() for word in ("--env", f"{key}={value}")]
         run(tmp_path, spark, "kafka", "feed", "kafka", "same", "kafka", "feed", **own)
+        topics.commit("orders", "orders", 5)
+        before = topics.everything()
+        assert before == {"ends": {("orders", 0): (0, 12)}, "groups": {"orders": [("orders", 0, 5)]}}
         told = rehearsed(tmp_path, spark, "kafka", "same", *given, "--rows", "3", exits=0)
         assert (told["runs"][1]["rows_in"], told["rows"]["same"]) == (3, 3)
         assert told["range"][0]["end"] == {"orders": {"0": 11}}
         told = rehearsed(tmp_path, spark, "kafka", "changed", *given, "--identity", "offset", exits=1)
         assert (told["rows"]["changed"], told["range"][0]["end"]) == (4, {"orders": {"0": 12}})
+        after = topics.everything()
+        ours = {group for group in after["groups"] if group.startswith("ckpt-rehearse")}
+        assert after | {"groups": {name: at for name, at in after["groups"].items() if name not in ours}} == before
 
 
 @pytest.mark.at_length
@@ -188,3 +196,25 @@ def test_a_table_is_read_and_none_is_written(tmp_path: Path, spark: str) -> None
     assert rehearsed(tmp_path, spark, "delta", "same", *given, exits=0)["rows"]["same"] == 2
     told = rehearsed(tmp_path, spark, "delta", "changed", *given, "--identity", "odd", exits=1)
     assert told["rows"]["changed"] == 2
+
+
+@pytest.mark.at_length
+@pytest.mark.parametrize("spark", SPARKS)
+def test_a_function_that_is_run_writes_to_clones(tmp_path: Path, spark: str) -> None:
+    own = {"JARS": ",".join(map(str, ensure_jars(spark, "delta")))}
+    given = ("--env", f"JARS={own['JARS']}", "--sink", "run", "--yes")
+    for number, rows in enumerate([*BEFORE, NEXT][:4]):
+        if number == 3:
+            run(tmp_path, spark, "upsert", "feed", "upsert", "same", **own)  # a: 9, b: 6
+        write(tmp_path / "upsert" / "in", number, rows)
+    table, out = (str(tmp_path / "upsert" / name) for name in ("table", "out"))
+    told = rehearsed(tmp_path, spark, "upsert", "same", *given, exits=0)
+    assert told["verdict"] == "same"
+    counts = {one["place"]: (one["added"]["same"], one["removed"]["same"]) for one in told["written"]}
+    assert counts == {table: (2, 1), out: (2, 0)}  # a becomes 15, c comes
+    assert "a write to jdbc in its function" in told["not_rehearsed"]
+    told = rehearsed(tmp_path, spark, "upsert", "changed", *given, "--identity", "k", exits=1)
+    assert (told["verdict"], told["rows"]["same"], told["rows"]["changed"]) == ("rows_differ", 2, 0)
+    [merged] = [one for one in told["written"] if one["place"] == table]
+    assert (merged["removed"]["same"], merged["added"]["changed"]) == (1, 2)
+    assert [(one["old"]["total"], one["new"]["total"]) for one in merged["added"]["samples"]] == [(15, 21), (7, 14)]

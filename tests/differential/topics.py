@@ -118,6 +118,29 @@ class Topics:
         until(is_there)
         until(lambda: not any(one.fault for one in self.ask(topic).topics[topic].partitions.values()))
 
+    def everything(self) -> dict[str, Any]:
+        """What a client that only reads leaves as it is: the ends of all partitions, and what groups have committed."""
+        reader = confluent_kafka.Consumer(self.config | {"group.id": "nobody"})
+        ends = {
+            (topic, number): reader.get_watermark_offsets(confluent_kafka.TopicPartition(topic, number), timeout=10)
+            for topic, told in self.admin.list_topics(timeout=10).topics.items()
+            for number in told.partitions
+            if not topic.startswith("__")
+        }
+        reader.close()
+        groups = [one.group_id for one in self.admin.list_consumer_groups().result(PATIENCE_S).valid]
+        return {"ends": ends, "groups": {group: self.committed(group) for group in groups}}
+
+    def committed(self, group: str) -> list[tuple[str, int, int]]:
+        asked = self.admin.list_consumer_group_offsets([confluent_kafka.ConsumerGroupTopicPartitions(group)])
+        found = asked[group].result(PATIENCE_S).topic_partitions
+        return [(one.topic, one.partition, one.offset) for one in found]
+
+    def commit(self, group: str, topic: str, offset: int) -> None:
+        reader = confluent_kafka.Consumer(self.config | {"group.id": group})
+        reader.commit(offsets=[confluent_kafka.TopicPartition(topic, 0, offset)], asynchronous=False)
+        reader.close()
+
     def ask(self, *topics: str, **more: Any) -> BrokerAnswer:
         return ask(self.connection, Question(0, topics, **more))
 

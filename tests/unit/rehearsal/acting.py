@@ -1,5 +1,5 @@
 """Stands in for the Python that has Spark: `python JOB` acts a query that adds `step` to each number of a batch.
-What it is offered, and by which process it is acted, it notes in the work directory.
+What it is offered, and by which process it is acted, it notes in the work directory."""
 
 from __future__ import annotations
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import pytest
 
-from ckpttool.spark.no_writes import _is_harmless
+from ckpttool.spark.no_writes import is_harmless
 
 
 @pytest.mark.parametrize("command", ["CreateViewCommand", "SetCommand", "ShowTables", "DescribeRelation"])
-def test_what_changes_only_the_session_is_harmless(command: str) -> None:
-    assert _is_harmless(command)
+def test_what_changes_only_the_sessionis_harmless(command: str) -> None:
+    assert is_harmless(command)
 
 
 @pytest.mark.parametrize(
     "command", ["CreateView", "InsertIntoStatement", "SetTableProperties", "MergeIntoTable", "DropTable", "VACUUM"]
 )
 def test_what_changes_more_is_not(command: str) -> None:
-    assert not _is_harmless(command)
+    assert not is_harmless(command)
