@@ -100,7 +100,7 @@ def upsert(spark: SparkSession, root: Path, variant: str) -> Any:
     by = {"same": "s.v", "changed": "2 * s.v"}[variant]
     rehearsed = Path(f"{root}/checkpoint").exists()
 
-    def merge(batch: DataFrame, number: int) -> None:
+    def merge(batch: DataFrame, _number: int) -> None:
         here = batch.sparkSession
         batch.groupBy("k").agg(F.sum("v").alias("v")).createOrReplaceTempView("sums")
         here.sql(f"MERGE INTO {table} AS t USING sums AS s ON t.k = s.k "

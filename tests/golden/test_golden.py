@@ -195,12 +195,13 @@ WHERE_IT_READ = "/tmp/ckpttool-samples/4.2.0-file-to-parquet-sound"
 _READS = {"reads": f"file:{WHERE_IT_READ}/input"}
 ACTED = {
     "old.py": {"step": 0} | _READS,
-    "new.py": {"step": 1, "plan": ["Project [id + 1]"]} | _READS,
+    "new.py": {"step": 1, "plan": ["Project [id + 1]"], "writes_more": 2} | _READS,
     "broken.py": {"step": 0, "fails_in": 5} | _READS,
 }
 REHEARSALS = (
     ("--job", "new.py", "--was-job", "old.py", "--identity", "id"),
     ("--job", "old.py", "--was-job", "old.py", "--batches", "2"),
+    ("--job", "new.py", "--was-job", "old.py", "--identity", "id", "--sink", "run", "--yes"),
     ("--job", "broken.py", "--was-job", "old.py"),
     ("--job", "new.py"),
 )

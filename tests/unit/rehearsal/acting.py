@@ -60,7 +60,18 @@ def run(request):
         commit = json.dumps({"nextBatchWatermarkMs": 1000 * batch + job["step"]})
         (checkpoint / "commits" / str(batch)).write_text(f"v1\\n{commit}")
         done.append({"batchId": batch, "numInputRows": 2, "state_rows": []})
-    return {"failed": None, "committed": (checkpoint / "commits" / str(request["until"])).exists(), "progress": done}
+    answer = {"failed": None, "committed": (checkpoint / "commits" / str(request["until"])).exists(), "progress": done}
+    return answer | (written(Path(request["rows"], "written")) if request["clones"] else {})
+
+
+def written(folder):
+    # By its function, into a table: the sum of 1 has become another.
+    told = [{"id": 1, "sum": 7 + job.get("writes_more", 0) + ("at_random" in job) * runs}], [{"id": 1, "sum": 6}]
+    for number, rows in enumerate(told):
+        (folder / str(number)).mkdir(parents=True, exist_ok=True)
+        (folder / str(number) / "part-0.txt").write_text("\\n".join(map(json.dumps, rows)))
+    places = [{"place": "/lake/sums", "which": which, "number": n} for n, which in enumerate(("added", "removed"))]
+    return {"written": places, "left_out": ["a write to jdbc in its function"]}
 
 
 tell(reached, asked)

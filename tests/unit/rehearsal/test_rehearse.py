@@ -95,6 +95,28 @@ def test_what_differs_each_time_is_not_laid_to_the_new_code(checkpoint: Path, ho
     assert "what is due to the code: the old one gives other rows each time" in found.not_rehearsed
 
 
+def test_what_both_functions_write_is_compared_where_they_are_run(
+    checkpoint: Path, how: Rehearsed, tmp_path: Path
+) -> None:
+    old, new = code(tmp_path), code(tmp_path, writes_more=2)
+    found = rehearse(str(checkpoint), new, old, replace(how, sink="run", identity=("id",)))
+    assert found.rows
+    assert (found.rows.is_same, found.verdict) == (True, "rows_differ")
+    (table,) = found.written
+    assert (table.place, table.added.changed, table.removed.same, table.is_same) == ("/lake/sums", 1, 1, False)
+    assert "a write to jdbc in its function" in found.not_rehearsed
+    assert any("write (orders.py:9) does beside Spark, which was done" in one for one in found.not_rehearsed)
+    kept = rehearse(str(checkpoint), new, old, how)
+    assert (kept.verdict, kept.written) == ("same", ())
+
+
+def test_what_a_function_writes_otherwise_each_time_is_not_laid_to_the_new_code(
+    checkpoint: Path, how: Rehearsed, tmp_path: Path
+) -> None:
+    old, new = code(tmp_path, at_random=True), code(tmp_path, writes_more=2)
+    assert rehearse(str(checkpoint), new, old, replace(how, sink="run")).verdict == "unknown"
+
+
 @pytest.mark.parametrize(("reads", "replays"), [("/in", True), ("/in2", False)])
 def test_a_code_of_other_sources_plans_its_own_batch(
     checkpoint: Path, how: Rehearsed, tmp_path: Path, reads: str, replays: bool
