@@ -77,17 +77,20 @@ def plan_restart(
     store: Store | None = None,
     sinks: Mapping[str, Store] | None = None,
     beside: bool = True,
+    loaded: Checkpoint | None = None,
 ) -> tuple[Diagnosis, Plan]:
     """Names and few bodies tell what a sound query does; only where something is wrong, older batches are read too.
 
     `store`: the checkpoint, where somebody has opened it; `sinks`: of `restarted.sinks` those that are. `beside`: with
-    a glance at the directories around, where older batches are read."""
+    a glance at the directories around, where older batches are read. `loaded`: as much of it as is wanted."""
     from ckpttool.storage.doors import Doors
 
     store = store or open_store(url, storage_options)
     doors = Doors([url, *places_typed(restarted)], storage_options, restarted.look_at, sinks)
     mode: Mode = restarted.state or ("full" if is_local(store.url) else "quick")
     full = restarted.full_listing
+    if loaded is not None:
+        return _plan(store, loaded, restarted, mode, doors, now_ms)
     seen: Sequence[SinkEvidence] | None = None
     if mode == "quick" and restarted.wish is None:
         loaded = _load(store, ONLY_OPENED, full, restarted)

@@ -26,6 +26,7 @@ from ckpttool.query.saved import meant_for, parse_description, split_pick
 from ckpttool.releases import NEWEST
 from ckpttool.scene.evidence import gather_evidence
 from ckpttool.scene.scene import Scene
+from ckpttool.storage.store import Store
 
 # What an answer ends with, where several count: the one that comes first.
 _FIRST = (2, 6, 1, 5, 3, 0)
@@ -129,10 +130,12 @@ def check_change(
     accept: Sequence[str] = (),
     strict: bool = False,
     now_ms: int | None = None,
+    store: Store | None = None,
 ) -> Checked:
     """`checkpoint`: its URL, what was loaded of it, or a description of it. `query`, `was`: descriptions, or the
-    files of saved ones, with `::NAME` for one of several. `restarted`: what the restart is given besides. Nothing is
-    written, and no JVM is asked."""
+    files of saved ones, with `::NAME` for one of several. `restarted`: what the restart is given besides. `store`:
+    where the checkpoint was loaded from, to see what else the restart depends on. Nothing is written, and no JVM is
+    asked."""
     url = checkpoint if isinstance(checkpoint, str) else getattr(checkpoint, "url", "")
     new, before = _query(query, url), None if was is None else _query(was, url)
     given = replace(restarted or Restarted(), query=new, was=before)
@@ -141,13 +144,15 @@ def check_change(
         held = _query(checkpoint, new.checkpoint or "")
         return Checked(judge_changes(Deploy(new, held, given.release or NEWEST, before)), **meant)  # type: ignore[arg-type]
     plan = None
-    if isinstance(checkpoint, Checkpoint):
+    if isinstance(checkpoint, Checkpoint) and store is None:
         evidence = gather_evidence(checkpoint)
         start, chosen = start_of(evidence, given)
         diagnosis = diagnose(Scene(evidence, start, now_ms=now_ms, query=new, was=before), chosen)
     else:
-        now = int(time.time() * 1000) if now_ms is None else now_ms
-        diagnosis, plan = plan_restart(checkpoint, given, storage_options, now_ms=now)
+        now, loaded = int(time.time() * 1000) if now_ms is None else now_ms, None
+        if isinstance(checkpoint, Checkpoint):
+            loaded = checkpoint
+        diagnosis, plan = plan_restart(url, given, storage_options, now_ms=now, store=store, loaded=loaded)
     changes = diagnosis.changes
     assert changes is not None  # a query is described
     ways = ways_out_of(diagnosis.scene, changes)

@@ -8,26 +8,31 @@ from ckpttool.api import Restarted
 from ckpttool.deploy import check_change
 from ckpttool.errors import CkptError
 from ckpttool.laws.changes.judge import Verdict
+from ckpttool.model import Checkpoint
 from ckpttool.query.model import Query
 from ckpttool.rehearsal.model import CodeRun, Which
 from ckpttool.rehearsal.rows import RowComparison
 from ckpttool.releases import parse_release
+from ckpttool.storage.store import Store
 
 
 def agrees(
-    url: str,
+    store: Store,
+    loaded: Checkpoint,
     storage: Mapping[str, str] | None,
     queries: Mapping[Which, Query],
     new: CodeRun,
     rows: RowComparison | None,
 ) -> bool | None:
-    """`rows`: None where they tell nothing. None: the batch does not show it, or nothing can be said."""
+    """`loaded`: what was rehearsed, as it was then. `rows`: None where they tell nothing. None: the batch does not
+    show it, or nothing can be said."""
     query = queries.get("new")
     if query is None or new.spark_version is None or new.outcome == "not_reached":
         return None
     try:
         restarted = Restarted(release=parse_release(new.spark_version))
-        checked = check_change(url, query, queries.get("old"), restarted=restarted, storage_options=storage)
+        was = queries.get("old")
+        checked = check_change(loaded, query, was, restarted=restarted, storage_options=storage, store=store)
     except CkptError:
         return None
     return judged(checked.verdict, bool(checked.changes), new, rows)

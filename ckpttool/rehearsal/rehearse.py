@@ -78,7 +78,9 @@ def rehearse(
         steady = same or stage.is_steady()
         if not steady:
             stage.not_rehearsed["what is due to the code: the old one gives other rows each time"] = None
-        told_before = agrees(url, storage_options, stage.queries, runs[-1], rows if steady else None)
+        told_before = agrees(
+            store, scene.checkpoint, storage_options, stage.queries, runs[-1], rows if steady else None
+        )
         touched = tuple(watch.touched())
     return Rehearsal(
         checkpoint=redact_url(store.url),
