@@ -7,6 +7,7 @@ offered only if the first job left it as it was, and taken only if the second on
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping
 from importlib import import_module
@@ -36,11 +37,13 @@ class Sharing:
 
         made, made_session = SparkContext.__init__, SparkSession.__init__
 
+        @functools.wraps(made)
         def init(self: Any, *given: Any, **named: Any) -> None:
             sharing._asked = sharing._asks(named.get("conf"))
             made(self, *given, **named, **sharing._gateway(named.get("conf")))
             sharing._at_first = in_common(self)
 
+        @functools.wraps(made_session)
         def init_session(self: Any, context: Any, java: Any = None, options: Mapping[str, Any] | None = None) -> None:
             made_session(self, context, java or sharing._session(context), options or {})
 
