@@ -71,6 +71,8 @@ def describe_progress(body: bytes, origin: DescribedFrom) -> Description:
     """Raises MalformedFile."""
     lines = body.split(b"\n")
     if len(lines) > 1 and all(line[:1] in (b"{", b"") for line in lines):  # an event log, most of which is of jobs
+        if lines[-1] and not lines[-1].endswith(b"}"):  # the one that is being written
+            del lines[-1]
         body = b"\n".join([*lines[:1], *(line for line in lines[1:] if b'"batchId"' in line)])
     check("values", weigh_json(body))
     newest = {str(one.get("id")): one for one in every_progress(body)}

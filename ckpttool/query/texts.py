@@ -8,12 +8,16 @@ from __future__ import annotations
 import hashlib
 
 from ckpttool.errors import MalformedFile
+from ckpttool.literals import shell_word
 from ckpttool.query.model import DescribedFrom, Description
 from ckpttool.query.saved import FAMILY, BadDescription, parse_description
 
 
 def describe_text(body: bytes, place: str) -> Description | None:
     """By its content; None: it may be a job. `place`: where it is from. Raises BadDescription."""
+    if b"\0" in body:
+        step = f"decompress it: zcat {shell_word(place)} | ckpt query describe -"
+        raise BadDescription(f"{place} is no text: neither a job, nor what Spark prints or logs", step)
     is_json = body.lstrip()[:1] in (b"{", b"[")
     tells_progress = is_json and b'"batchId"' in body and f'"{FAMILY}'.encode() not in body
     try:
