@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -44,8 +43,10 @@ class Sharing:
             sharing._at_first = in_common(self)
 
         @functools.wraps(made_session)
-        def init_session(self: Any, context: Any, java: Any = None, options: Mapping[str, Any] | None = None) -> None:
-            made_session(self, context, java or sharing._session(context), options or {})
+        def init_session(self: Any, sparkContext: Any, jsparkSession: Any = None, options: Any = None) -> None:
+            if jsparkSession is None and SparkSession._instantiatedSession is None:
+                jsparkSession = sharing._session(sparkContext)
+            made_session(self, sparkContext, jsparkSession, options or {})
 
         sharing = self
         SparkContext.__init__ = init

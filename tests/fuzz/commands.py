@@ -96,7 +96,9 @@ COMMANDS: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
         "--was {}", "--strict", "--spark-version 3.5.7", "--state quick", "--option 0.failOnDataLoss=false",
     )),
     ("query describe {}", FORMS, ()),
-    ("rehearse {} --job {}/metadata --python false", FORMS, ("--batches 2", "--was-job {}/metadata", "--identity id")),
+    ("rehearse {} --job {}/metadata --python false", FORMS, (
+        "--batches 2", "--was-job {}/metadata", "--identity id", "--sink run --yes",
+    )),
     ("scan {}/..", (*FORMS, "--format jsonl"), ("--depth 1",)),
     ("diff {} {}", FORMS, ()), ("diff {}:0 {}:1", FORMS, ()),
     ("kafka diff {} --bootstrap-server 127.0.0.1:9 --timeout 0.1", FORMS, ("--export-metrics", "--all", "--when")),
