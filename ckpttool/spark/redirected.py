@@ -46,7 +46,7 @@ class Clones:
 
     def files(self, place: str, kind: str) -> str:
         def make(clone: Path) -> None:
-            if self._is_there(place):
+            if self._is_there(place):  # which a mode of writing may mind
                 clone.mkdir(parents=True)
 
         return self._clone(place, kind, make)
@@ -73,7 +73,7 @@ class Clones:
         return None
 
     def _clone(self, place: str, kind: str, make: Callable[[Path], None]) -> str:
-        if (place := place.rstrip("/")) not in self.made:
+        if (place := self._spelled(place)) not in self.made:
             self._count += 1
             clone = self.folder / str(self._count)
             make(clone)
@@ -81,8 +81,17 @@ class Clones:
         return self.made[place][1].as_uri()
 
     def _is_there(self, place: str) -> bool:
+        path, files = self._in_files(place)
+        return bool(files.exists(path))
+
+    def _spelled(self, place: str) -> str:
+        """The same however a function spells it."""
+        path, files = self._in_files(place)
+        return str(files.makeQualified(path).toString())
+
+    def _in_files(self, place: str) -> tuple[Any, Any]:
         path = self.spark._jvm.org.apache.hadoop.fs.Path(place)
-        return bool(path.getFileSystem(self.spark._jsparkSession.sessionState().newHadoopConf()).exists(path))
+        return path, path.getFileSystem(self.spark._jsparkSession.sessionState().newHadoopConf())
 
     def leave_out(self, what: str) -> None:
         self.left_out[what] = None

@@ -74,6 +74,9 @@ def written(folder):
     return {"written": places, "left_out": ["a write to jdbc in its function"]}
 
 
+if "waits" in job:
+    import threading
+    threading.Event().wait()
 tell(reached, asked)
 for line in sys.stdin:
     request = json.loads(line)

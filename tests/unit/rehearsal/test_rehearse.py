@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ckpttool.errors import CkptError, NotFound, Refused
+from ckpttool.errors import CkptError, NotFound, Refused, Unavailable
 from ckpttool.query.job import JobSettings
 from ckpttool.rehearsal.model import CodeRun, Rehearsal
 from ckpttool.rehearsal.rehearse import Rehearsed, rehearse
@@ -200,6 +200,12 @@ def test_a_job_that_does_not_come_to_its_query_is_named(
         rehearse(str(checkpoint), code(tmp_path, reached=reached), None, how)
     assert message in error.value.message
     assert next_step in (error.value.next_step or "")
+
+
+def test_a_job_that_does_not_come_to_its_start_is_not_waited_for(checkpoint: Path, tmp_path: Path) -> None:
+    how = Rehearsed(JobSettings(python_that_acts(tmp_path), timeout_s=1))
+    with pytest.raises(Unavailable, match=r"had not come to its start\(\) after 1 s"):
+        rehearse(str(checkpoint), code(tmp_path, waits=True), code(tmp_path), how)
 
 
 def test_where_the_sink_writes_is_watched(checkpoint: Path, how: Rehearsed, tmp_path: Path) -> None:

@@ -21,6 +21,9 @@ class Disk(Clones):
     def _is_there(self, place: str) -> bool:
         return place in self.there
 
+    def _spelled(self, place: str) -> str:
+        return place.rstrip("/")
+
     def table(self, name: str) -> str | None:
         return self.delta(self.tables[name]) if name in self.tables else None
 
