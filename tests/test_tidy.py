@@ -61,9 +61,13 @@ def imports_of(path: Path) -> Iterator[tuple[str, ast.stmt]]:
         if isinstance(node, ast.Import):
             yield from ((alias.name, node) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            above = name_of(path).split(".")[: -node.level] if node.level else []
-            module = ".".join([*above, *filter(None, [node.module])])
-            yield from ((name, node) for name in _imported_from(module, node))
+            yield from ((name, node) for name in _imported_from(module_of(path, node), node))
+
+
+def module_of(path: Path, node: ast.ImportFrom) -> str:
+    """That names are taken from, whole where it was given beside or above."""
+    above = name_of(path).split(".")[: -node.level] if node.level else []
+    return ".".join([*above, *filter(None, [node.module])])
 
 
 def _imported_from(module: str, node: ast.ImportFrom) -> Iterator[str]:

@@ -13,6 +13,7 @@ import pytest
 
 from tests.conftest import is_marked_whole
 from tests.test_dependencies import required
+from tests.test_tidy import module_of
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -107,8 +108,9 @@ def imported_at_once(path: Path) -> frozenset[str]:
     for node in _run_at_once(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found.update((node.module, *(f"{node.module}.{alias.name}" for alias in node.names)))
+        elif isinstance(node, ast.ImportFrom):
+            module = module_of(path, node)
+            found.update((module, *(f"{module}.{alias.name}" for alias in node.names)))
     return frozenset(found)
 
 
