@@ -26,8 +26,11 @@ def to_files(root: Path) -> Callable[[DataFrame, int], None]:
 
 
 def sums(spark: SparkSession, root: Path, variant: str) -> Any:
-    """`typed`: a state that Spark refuses. `filtered`: other rows go in."""
-    summed = {"same": "v", "changed": "id", "typed": "cast(v AS DOUBLE)", "filtered": "v"}[variant]
+    """`typed`: a state that Spark refuses. `filtered`: other rows go in. `configured`: all sessions get to feel it."""
+    summed = {"same": "v", "changed": "id", "typed": "cast(v AS DOUBLE)", "filtered": "v", "configured": "v"}[variant]
+    if variant == "configured":
+        java: Any = spark.sparkContext
+        java._jsc.hadoopConfiguration().set("fs.s3a.endpoint", "http://127.0.0.1:1")
     rows = files(spark, root).where("v > 1" if variant == "filtered" else "true")
     counts = rows.groupBy("k").agg(F.count("*").alias("n"), F.expr(f"sum({summed})").alias("s"))
     return counts.writeStream.outputMode("update").foreachBatch(to_files(root))

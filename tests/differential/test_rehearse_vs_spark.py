@@ -66,14 +66,14 @@ def code(root: Path, case: str, variant: str) -> str:
     return str(path)
 
 
-def rehearsed(root: Path, spark: str, case: str, variant: str, *given: str, exits: int) -> Any:
+def rehearsed(root: Path, spark: str, case: str, variant: str, *given: str, exits: int, was: str = "same") -> Any:
     """Held against a production that nobody touches."""
     before = tree(root / case)
     words = [
         "--job",
         code(root, case, variant),
         "--was-job",
-        code(root, case, "same"),
+        code(root, case, was),
         "--python",
         str(ensure_spark(spark)),
     ]
@@ -93,8 +93,10 @@ def tree(root: Path) -> dict[str, tuple[bytes, int]]:
 
 def test_a_changed_sum_changes_the_rows_of_its_keys(tmp_path: Path) -> None:
     produced(tmp_path, "4.2.0", "sums")
-    told = rehearsed(tmp_path, "4.2.0", "sums", "changed", "--identity", "k", exits=1)
+    kept = ("--work", str(tmp_path / "work"), "--keep")
+    told = rehearsed(tmp_path, "4.2.0", "sums", "changed", "--identity", "k", *kept, exits=1)
     assert told["verdict"] == "rows_differ"
+    assert not (tmp_path / "work" / "local" / "new").exists()  # one Spark did for both
     # a had 9 of its own before, and gets 5 of the other kind: the id of its new row, not 6.
     samples = [
         {"identity": {"k": one["k"]}, "old": one, "new": one | {"s": s}} for one, s in zip(NOW, (14, 6), strict=True)
@@ -121,6 +123,15 @@ def test_the_same_code_gives_the_same_rows_batch_by_batch(tmp_path: Path) -> Non
 
 
 # -- at length ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.at_length
+def test_a_spark_that_the_old_code_has_changed_does_not_do_for_the_new_one(tmp_path: Path) -> None:
+    produced(tmp_path, "4.2.0", "sums")
+    kept = ("--work", str(tmp_path / "work"), "--keep")
+    told = rehearsed(tmp_path, "4.2.0", "sums", "same", *kept, exits=0, was="configured")
+    assert told["rows"]["same"] == 2
+    assert (tmp_path / "work" / "local" / "new").exists()  # each Spark has its own
 
 
 @pytest.mark.at_length
