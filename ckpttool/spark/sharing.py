@@ -8,12 +8,14 @@ offered only if the first job left it as it was, and taken only if the second on
 from __future__ import annotations
 
 import functools
+import json
 import os
 from importlib import import_module
 from typing import Any, NoReturn
 
 Json = dict[str, Any]
 _OF_NO_WEIGHT = ("spark.app.name",)  # what only a person reads
+_OF_SPARK = ("hive.metastore.warehouse.dir",)  # set with the first session
 
 
 class AnotherSpark(BaseException):
@@ -27,7 +29,7 @@ class Sharing:
         self.taken, self.is_refused = offer, False
         self._environment = dict(os.environ)
         self._asked: Json = {}
-        self._at_first: str | None = None
+        self._at_first: Json | None = None
 
     def patch(self) -> None:
         """Before others patch the same: what Spark itself would be asked counts."""
@@ -77,13 +79,17 @@ class Sharing:
             return {}
         from pyspark import SparkContext
 
-        others = self.taken["asked"]
-        if any(self._asked[key] != others[key] for key in ("environment", "gone", "folder")):
-            self._refuse()
+        self._refuse_others()
         os.environ |= {"PYSPARK_GATEWAY_PORT": str(self.taken["port"]), "PYSPARK_GATEWAY_SECRET": self.taken["secret"]}
         SparkContext._ensure_initialized(conf=conf)
         jvm: Any = SparkContext._jvm
         return {"jsc": jvm.JavaSparkContext(jvm.org.apache.spark.SparkContext.getOrCreate())}
+
+    def _refuse_others(self) -> None:
+        """Whose settings apart, a Spark has more of whoever starts it."""
+        assert self.taken is not None
+        if any(self._asked[key] != self.taken["asked"][key] for key in ("environment", "gone", "folder")):
+            self._refuse()
 
     def _refuse(self) -> NoReturn:
         self.is_refused = True
@@ -103,18 +109,21 @@ class Sharing:
         return session
 
 
-def in_common(context: Any) -> str:
+def in_common(context: Any) -> Json:
     """Of what all sessions have in common, whatever a job may change."""
     jvm, sc = context._jvm, context._jsc.sc()
-    settings = jvm.java.io.StringWriter()
-    jvm.org.apache.hadoop.conf.Configuration.dumpConfiguration(sc.hadoopConfiguration(), settings)
-    found = [settings.toString(), sc.listJars().toString(), sc.listFiles().toString(), sc.listArchives().toString()]
-    found += [jvm.java.util.TimeZone.getDefault().getID(), jvm.java.util.Locale.getDefault().toString()]
+    found = {name: getattr(sc, name)().toString() for name in ("listJars", "listFiles", "listArchives")}
+    found |= {"zone": jvm.java.util.TimeZone.getDefault().getID()}
+    found |= {"language": jvm.java.util.Locale.getDefault().toString()}
     session = jvm.SparkSession.getDefaultSession()
     views = session.get().sharedState().globalTempViewManager().listViewNames("*") if session.isDefined() else None
-    if views is not None and views.size():
-        found.append(views.toString())
-    return "\n".join(found)
+    found |= {"views": views.toString()} if views is not None and views.size() else {}
+    settings = jvm.java.io.StringWriter()
+    jvm.org.apache.hadoop.conf.Configuration.dumpConfiguration(sc.hadoopConfiguration(), settings)
+    every = json.loads(settings.toString())["properties"]
+    # Files of defaults come with the classes that need them.
+    found |= {one["key"]: one["value"] for one in every if not str(one.get("resource")).endswith(".xml")}
+    return {key: value for key, value in found.items() if key not in _OF_SPARK}
 
 
 def call_back_here(context: Any) -> None:
