@@ -12,7 +12,11 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from functools import partial
+from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -21,6 +25,7 @@ from tests.apply.stages import EVERY, Stage
 from tests.apply.test_killed import Trial, failing, in_any_order, twice, walk
 from tests.apply.test_power import RECORDED, WALKS
 from tests.apply.test_requests import DELTA, REWIND, each, make_impatient, sweep
+from tests.apply.troubles import Trouble
 from tests.conftest import CHANGEABLE, HEAVY
 
 KEPT, OF_STORES = (Path(__file__).with_name(name) for name in ("figures.json", "figures_stores.json"))
@@ -56,13 +61,18 @@ def figures_of(stage: Stage, folder: Path) -> Iterator[Counter[str]]:
     yield Counter(twice=twice(stage, folder / "twice", 4, 24))
 
 
-def figures_of_store(
-    kind: str, stages: Iterable[Stage], rounds: int, folder: Path
-) -> Iterator[tuple[str, Counter[str]]]:
-    with {**CHANGEABLE, **HEAVY}[kind]() as server, pytest.MonkeyPatch.context() as patched:
-        make_impatient(patched)
-        for stage in stages:
-            yield stage.name, sweep(stage, server, folder, partial(each, rounds=rounds))
+def share(kind: str, stage: str, rounds: int, shares: int, number: int) -> Counter[str]:
+    """One of so many shares of what is tried in a store, with a server of its own."""
+    (of_that_name,) = (one for one in (REWIND, DELTA) if one.name == stage)
+
+    def choose(requests: int) -> Iterable[Trouble]:
+        return islice(each(requests, rounds), number, None, shares)
+
+    with ExitStack() as running:
+        make_impatient(running.enter_context(pytest.MonkeyPatch.context()))
+        folder = running.enter_context(tempfile.TemporaryDirectory(prefix="ckpttool-images-"))
+        server = running.enter_context({**CHANGEABLE, **HEAVY}[kind]())
+        return sweep(of_that_name, server, Path(folder), choose)
 
 
 def read(path: Path = KEPT) -> dict[str, dict[str, int]]:
@@ -96,14 +106,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("stages", nargs="*", help="only these")
     parser.add_argument("--store", action="append", choices=STORES, default=[], help="not on the local disk, but here")
-    told = "each tries every request in another way; all, which takes hours, in every way"
+    told = "each tries every request in another way; all five, which takes hours, in every way"
     parser.add_argument("--rounds", type=int, choices=range(1, 6), default=1, help=told)
+    parser.add_argument("--at-once", type=int, default=4, help="processes; what one trial does is to wait")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ckpttool-images-") as folder:
         for kind in given.store:
             there = (REWIND, DELTA) if kind in TABLES else (REWIND,)
             stages = [one for one in there if not given.stages or one.name in given.stages]
-            count_store(kind, stages, given.rounds, Path(folder))
+            count_store(kind, stages, given.rounds, given.at_once)
         for stage in [] if given.store else EVERY:
             if not given.stages or stage.name in given.stages:
                 count(stage, Path(folder))
@@ -117,11 +128,14 @@ def count(stage: Stage, folder: Path) -> None:
         print(stage.name, dict(total), flush=True)
 
 
-def count_store(kind: str, stages: Iterable[Stage], rounds: int, folder: Path) -> None:
+def count_store(kind: str, stages: Iterable[Stage], rounds: int, at_once: int) -> None:
     rows = [f"{told}, {stage.name}" for told in STORES.values() for stage in (REWIND, DELTA)]
-    for name, counts in figures_of_store(kind, stages, rounds, folder):
-        keep(OF_STORES, read(OF_STORES) | {f"{STORES[kind]}, {name}": dict(counts)}, rows)
-        print(kind, name, dict(counts), flush=True)
+    with ProcessPoolExecutor(at_once, mp_context=get_context("spawn")) as pool:
+        for stage in stages:
+            shares = pool.map(partial(share, kind, stage.name, rounds, at_once), range(at_once))
+            counts = sum(shares, Counter[str]())
+            keep(OF_STORES, read(OF_STORES) | {f"{STORES[kind]}, {stage.name}": dict(counts)}, rows)
+            print(kind, stage.name, dict(counts), flush=True)
 
 
 if __name__ == "__main__":

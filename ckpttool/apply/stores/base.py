@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 
 from ckpttool.errors import Refused
+from ckpttool.storage.remote import PATIENCE_S
 from ckpttool.storage.store import Store
 
 Asked = TypeVar("Asked")
@@ -24,6 +25,7 @@ Answered = TypeVar("Answered")
 
 MOST_BYTES = 16 * 2**20  # a plan of 100,000 files has that
 _LARGE = 4 * 2**20
+_SLOWEST = 2**19  # bytes a second
 _LOOKS_AT_LARGE = 4
 
 
@@ -145,6 +147,11 @@ class WritableStore(Protocol):
 
     def sweep(self) -> None:
         """Remove what a write of ours left that was interrupted."""
+
+
+def patience_s(size: int) -> float:
+    """For a request that moves so many bytes."""
+    return PATIENCE_S + size / _SLOWEST
 
 
 class _LaidDown(io.BufferedRandom):

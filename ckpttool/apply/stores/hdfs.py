@@ -14,7 +14,17 @@ from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from typing import Any, TypeVar
 
-from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, Large, OwnerDiffers, Whole, WritableStore
+from ckpttool.apply.stores.base import (
+    AlreadyThere,
+    Bearing,
+    Changed,
+    Found,
+    Large,
+    OwnerDiffers,
+    Whole,
+    WritableStore,
+    patience_s,
+)
 from ckpttool.errors import Refused
 from ckpttool.formats.limits import PIECE_BYTES
 from ckpttool.storage.buckets import TRIES
@@ -227,7 +237,7 @@ class HdfsTree(WritableStore):
             place = self._fs._apply_proxy(asked.headers["Location"])
             self._fs.session.request("PUT", place, data=body.anew(), headers=_BYTES).raise_for_status()
 
-        self._settled(staged, write, lambda: False, "written")
+        self._settled(staged, write, lambda: False, "written", size=body.size)
         if bearing is not None:
             self._bear(staged, bearing)
         status = self._status(staged)
@@ -266,7 +276,9 @@ class HdfsTree(WritableStore):
         except Exception as error:
             raise remote_error(error, path, "changed") from None
 
-    def _settled(self, path: str, attempt: Callable[[], object], done: Callable[[], bool], doing: str) -> None:
+    def _settled(
+        self, path: str, attempt: Callable[[], object], done: Callable[[], bool], doing: str, size: int = 0
+    ) -> None:
         """An answer that never comes is neither yes nor no: what is there decides."""
 
         def settle() -> None:
@@ -284,7 +296,7 @@ class HdfsTree(WritableStore):
                 time.sleep(random.uniform(0.5, 1) * _FIRST_PAUSE_S * 2**number)
             raise failed
 
-        self._ask(path, settle, doing)
+        self._ask(path, settle, doing, size)
 
     def _full(self, path: str) -> str:
         if {".", ".."} & set(path.split("/")) or "\0" in path:
@@ -294,9 +306,9 @@ class HdfsTree(WritableStore):
     def _call(self, method: str, path: str, operation: str, **options: str) -> Any:
         return self._fs._call(operation, method, path=self._full(path), redirect=False, **options)
 
-    def _ask(self, path: str, call: Callable[[], T], doing: str = "read") -> T:
+    def _ask(self, path: str, call: Callable[[], T], doing: str = "read", size: int = 0) -> T:
         try:
-            return self._store.backend.ask(call)
+            return self._store.backend.ask(call, patience_s(size))
         except RuntimeError:
             raise
         except Exception as error:

@@ -17,19 +17,18 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec.structs import replace
 
-from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, Large, Whole, WritableStore
+from ckpttool.apply.stores.base import AlreadyThere, Bearing, Changed, Found, Large, Whole, WritableStore, patience_s
 from ckpttool.apply.stores.seen import Seen, read_pieces
 from ckpttool.errors import Refused
 from ckpttool.storage.bodies import TooLong
 from ckpttool.storage.buckets import TRIES, Bucket, Entry
 from ckpttool.storage.objects import ObjectStore
-from ckpttool.storage.remote import PATIENCE_S, Backend
+from ckpttool.storage.remote import Backend
 from ckpttool.storage.remote_errors import remote_error
 from ckpttool.storage.store import Store
 
 AT_ONCE = 64
 _FIRST_PAUSE_S = 0.1
-_SLOWEST = 2**19  # bytes a second, of what is sent
 
 T = TypeVar("T")
 
@@ -259,9 +258,9 @@ class ObjectTree(WritableStore):
             raise Otherwise from None
 
     def _put(self, path: str, body: Whole, version: str | None) -> None:
-        key, patience = self._key(path), PATIENCE_S + body.size / _SLOWEST
+        key = self._key(path)
         self.requests["write"] += 1
-        made = self._ask(path, self._placed, key, body, version, doing="written", patience=patience)
+        made = self._ask(path, self._placed, key, body, version, doing="written", size=body.size)
         entry = Entry(key, body.size, None, key.endswith("/"), made)
         self._seen.note(entry, body.data if isinstance(body.data, bytes) else None)
         self._seen.note_digest(key, made, body.sha256)
@@ -343,7 +342,7 @@ class ObjectTree(WritableStore):
             return await self._settled(lambda: self._bucket.copy(entry, key), _never)
 
         try:
-            version, is_sure = self._ask(path, copied, doing="copied")
+            version, is_sure = self._ask(path, copied, doing="copied", size=entry.size_bytes)
         except Otherwise:
             raise Changed(f"{path} was changed meanwhile") from None
         self._seen.note(replace(entry, key=key, version=version))
@@ -356,12 +355,12 @@ class ObjectTree(WritableStore):
         call: Callable[..., Coroutine[Any, Any, T]],
         *arguments: Any,
         doing: str = "read",
-        patience: float = PATIENCE_S,
+        size: int = 0,
     ) -> T:
         from fsspec.asyn import sync
 
         try:
-            return sync(self._bucket.loop, call, *arguments, timeout=patience)  # type: ignore[no-any-return]
+            return sync(self._bucket.loop, call, *arguments, timeout=patience_s(size))  # type: ignore[no-any-return]
         except Exception as error:
             if doing != "read":  # it may have been done all the same
                 self._seen.doubt()
