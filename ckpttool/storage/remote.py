@@ -125,7 +125,7 @@ class Backend:
         self._gave_up = False
         self._waited_s = 0.0
 
-    def ask(self, call: Callable[[], T], patience_s: float = PATIENCE_S) -> T:
+    def ask(self, call: Callable[[], T], patience_s: float | None = None) -> T:
         """What `call` returns or raises, or TimeoutError. Its thread is left behind: nothing can stop a blocked one."""
         if self._gave_up:
             raise TimeoutError("it did not answer before")
@@ -141,7 +141,7 @@ class Backend:
 
         Thread(target=run, daemon=True).start()
         try:
-            return answer.result(patience_s)
+            return answer.result(patience_s or PATIENCE_S)
         except TimeoutError:
             self._gave_up = not answer.done()
             raise

@@ -53,7 +53,8 @@ class StoredTrial:
 
     def __init__(self, stage: Stage, server: ObjectServer, proxy: AnyProxy | None, folder: Path) -> None:
         user = {"user": getpass.getuser()} if isinstance(server, HdfsServer) else {}
-        again = {"skip_instance_cache": "false"}  # a client takes longer to be made than all that it is asked
+        # A client of a store of objects takes longer to be made than all that it is asked.
+        again = {} if user else {"skip_instance_cache": "false"}
         self.directly, self.options = (
             {**server.options, **user, **again},
             {**(proxy or server).options, **user, **again},
