@@ -153,6 +153,7 @@ class Proxy:
             self._leave_alone(handler, answer.broken)
             return
         if answer is not None and answer.broken is None:
+            _raw(handler)  # else what is left of it is taken for the next one
             self._reply(handler, answer.status, answer.headers, answer.body)
             return
         status, answered, body = self._forward(_raw(handler))
