@@ -193,8 +193,8 @@ class OpenTable:
 
     def _committed(self, doing: Doing, becomes: State, version: int | None, batch: int | None) -> None:
         """An answer that never comes says neither yes nor no, and a "no" may be one to what delta-rs has repeated: what
-        the table says decides. A commit with nothing but a record goes through although others wrote meanwhile: the
-        version that it came to tells."""
+        the table says decides. A commit with nothing but a record goes through although others wrote meanwhile, and is
+        not told which version it became: only of a restore that is known."""
         change = self.change
         table, self._handle = self._handle or _opened(change), None
         self.look_anew()
@@ -204,8 +204,9 @@ class OpenTable:
             if self.state != becomes:
                 raise
         else:
-            recorded = {_mark(change, doing): change.n, **({} if batch is None else {change.app_id: batch})}
-            self._answered = _Since(table.version(), recorded)
+            if version is not None:
+                recorded = {_mark(change, doing): change.n, **({} if batch is None else {change.app_id: batch})}
+                self._answered = _Since(table.version(), recorded)
         if self.state != becomes:
             raise StoppedFenced(self.changed())
 
