@@ -78,8 +78,9 @@ def with_screens(page: str) -> str:
 
 
 def with_growing_screens(page: str) -> str:
-    """The same, where each law would change a number."""
-    return re.sub(r"\b[0-9]+(?= (checks|passed|found|do not apply|not looked at|could not|hours ago)\b)", "N", with_screens(page))
+    """The same, where each law, or an hour that passes, would change a number."""
+    counted = "checks|passed|found|do not apply|not looked at|could not|hours ago"
+    return re.sub(rf"\b[0-9]+(?= ({counted})\b)", "N", with_screens(page))
 
 
 def _screen(command: str) -> str:
