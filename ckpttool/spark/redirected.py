@@ -139,6 +139,8 @@ def redirect(clones: Clones) -> None:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.readwriter import DataFrameWriter, DataFrameWriterV2
 
+    for kind, name in clones.own:
+        setattr(kind, name, left_out(clones, kind, name))
     patch_writer(DataFrameWriter, clones, clones.spark.conf.get("spark.sql.sources.default"))
     _patch_second_writer(DataFrame, DataFrameWriterV2, clones)
     SparkSession.sql = _into_clones(clones)
@@ -196,8 +198,6 @@ def patch_writer(writer: Any, clones: Clones, default: str) -> None:
     writer.save, writer.saveAsTable, writer.insertInto = saved, saved_as_table, inserted
     for kind in FILES:
         setattr(writer, kind, of(kind))
-    for name in ("jdbc", "xml", "excel"):
-        setattr(writer, name, _leaving_out(clones, f"a write to {name}"))
 
 
 def _patch_second_writer(frame: Any, writer: Any, clones: Clones) -> None:
@@ -286,5 +286,8 @@ def with_target(text: str, target: list[str], other: str) -> str | None:
     return None if moved == text else moved
 
 
-def _leaving_out(clones: Clones, what: str) -> Callable[..., None]:
-    return lambda *_given, **_named: clones.leave_out(f"{what} in its function")
+def left_out(clones: Clones, kind: Any, name: str) -> Callable[..., None]:
+    called = f"{kind.__name__}.{name}"
+    if kind.__name__ == "DeltaTableBuilder":  # whoever calls it goes on with the table
+        return lambda *_given, **_named: clones.give_up(called)
+    return lambda *_given, **_named: clones.leave_out(f"{called} in its function")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ckpttool.spark.redirected import Clones, NoClone, patch_tables, patch_writer, with_target
+from ckpttool.spark.redirected import Clones, NoClone, left_out, patch_tables, patch_writer, with_target
 
 
 class Disk(Clones):
@@ -99,13 +99,19 @@ def test_other_writes_are_left_out_and_told(writer: Any, tmp_path: Path) -> None
     one.format("kafka").save()
     one.saveAsTable("orders")
     one.insertInto("orders")
-    one.jdbc("jdbc:postgresql://u:tiger@db/shop", "orders")
     assert one.told == [("format", "kafka")]
     assert list(clones.left_out) == [
         "a write to kafka in its function",
         "a write to the table orders in its function",
-        "a write to jdbc in its function",
     ]
+
+
+def test_whatever_else_writes_is_left_out_too(tmp_path: Path) -> None:
+    clones = Disk(None, tmp_path, {})
+    left_out(clones, type("RDD", (), {}), "saveAsTextFile")("/out")
+    assert list(clones.left_out) == ["RDD.saveAsTextFile in its function"]
+    with pytest.raises(NoClone):
+        left_out(clones, type("DeltaTableBuilder", (), {}), "execute")()
 
 
 def test_in_another_directory_everything_is_cloned_anew(tmp_path: Path) -> None:
