@@ -17,6 +17,7 @@ from ckpttool.apply.fingerprints import differences
 from ckpttool.apply.journal import Journal
 from ckpttool.apply.lock import locked
 from ckpttool.apply.look import differences_at_origin, look, look_around, sinks_otherwise
+from ckpttool.apply.make_plan import promise_of
 from ckpttool.apply.outcome import NotApplied, StepResult, StoppedFenced, StoppedOutOfReach, WhyNot
 from ckpttool.apply.sinks import delta
 from ckpttool.apply.stores.base import Bearing, together
@@ -155,13 +156,14 @@ def verify(work: Work) -> None:
     wires: dict[str, bytes | None] = {path: None for path in work.plan.wires if path not in is_new}
     gone = [one for one in work.changes.directories if not _will_be_there(work, one, set(wires))]
     reading = AsItWillBe(work.reading, {layout.METADATA: becomes, **wires}, gone)
-    found, out_of_reach = found_now(work.plan, work.settings.given, reading, work.settings.storage, work.sinks)
+    diagnosis = found_now(work.plan, work.settings.given, reading, work.settings.storage, work.sinks)
+    found = promise_of(diagnosis)
     differing = list(broken(work.plan.promise, found))
-    work.outcome.found, work.outcome.kept = found, not differing
+    work.outcome.found, work.outcome.kept, work.outcome.findings = found, not differing, diagnosis.findings
     if differing:
         reasons = [WhyNot("promise-not-kept", f"{what} is not as promised", str(promised), str(is_now))
                    for what, promised, is_now in differing]  # fmt: skip
-        raise (StoppedOutOfReach if out_of_reach else StoppedFenced)(*reasons)
+        raise (StoppedOutOfReach if diagnosis.is_unreachable else StoppedFenced)(*reasons)
     if otherwise := start_in_spark(work, reading):
         raise StoppedFenced(*otherwise)
     work.journal.write("verified")

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from ckpttool.apply.plan_file import Promise
 from ckpttool.errors import CkptError, Refused, Unavailable
+from ckpttool.model import Finding
 
 State = Literal["applied", "undone", "nothing_to_do", "refused", "stopped", "planned"]
 
@@ -87,6 +88,7 @@ class Outcome(Struct):
     promise: Promise | None = None
     found: Promise | None = None
     kept: bool | None = None
+    findings: Sequence[Finding] = ()
     in_spark: SparkStart | None = None
     sinks: list[dict[str, Any]] = []
     conf: list[dict[str, str]] = []

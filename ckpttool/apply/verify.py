@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from ckpttool.api import Restarted, plan_restart
-from ckpttool.apply.make_plan import promise_of
 from ckpttool.apply.outcome import SparkStart, WhyNot
 from ckpttool.apply.plan_file import PlanFile, Promise, restarted_of
+from ckpttool.diagnosis import Diagnosis
 from ckpttool.errors import CkptError, NotFound
 from ckpttool.formats.layout import OWN_DIRECTORY
 from ckpttool.releases import parse_release
@@ -75,9 +75,8 @@ def found_now(
     store: Store,
     storage: Mapping[str, str],
     sinks: Mapping[str, Store] | None = None,
-) -> tuple[Promise, bool]:
-    """What is predicted for the checkpoint that `store` shows, on the same evidence as the plan's; and whether some of
-    it is out of reach. `sinks`: those that are open."""
+) -> Diagnosis:
+    """Of the checkpoint that `store` shows, on the same evidence as the plan's. `sinks`: those that are open."""
     settings = {step.k: step.v for step in plan.steps if step.kind == "conf" and step.k and step.v is not None}
     asked = restarted_of(plan, given)
     restarted = Restarted(
@@ -93,7 +92,7 @@ def found_now(
     )
     now_ms = int(time.time() * 1000)
     diagnosis, _ = plan_restart(plan.checkpoint, restarted, storage, now_ms=now_ms, store=store, sinks=sinks)
-    return promise_of(diagnosis), diagnosis.is_unreachable
+    return diagnosis
 
 
 def broken(promised: Promise, found: Promise) -> Iterator[tuple[str, object, object]]:

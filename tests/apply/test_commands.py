@@ -431,3 +431,12 @@ def test_secrets_appear_nowhere(tmp_path: Path) -> None:
     kept = b"".join(path.read_bytes() for path in root.rglob("*") if path.is_file())
     assert b"hunter2" not in kept
     assert "hunter2" not in done.out + done.err
+
+
+def test_what_is_wrong_with_it_still_is_told_with_what_was_done(root: Path, plan: Path) -> None:
+    (root / "sources" / "0" / "1").write_bytes(b"v1\n{")
+    done = told("apply", str(root), "--sink", "noop", "--take", "empty-source-log-entry", "--yes", *QUIET,
+                "--accept", "files-not-too-old", "--accept", "rows-twice")  # fmt: skip
+    assert (done["exit"], done["state"]) == (0, "applied"), done["reasons"]
+    assert [one["id"] for one in done["findings"] if one["severity"] == "error"] == ["source-log-entry-empty"]
+    assert told("apply", str(plan), "--yes", *QUIET)["findings"] == []

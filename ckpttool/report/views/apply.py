@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ckpttool.plan.conditions import UNDO_BEFORE_EXPIRY, UNDO_BEFORE_VACUUM, UNDO_BY_HAND
 from ckpttool.report.document import Document, Fields, Line, Section, Table, Toned
+from ckpttool.report.views.findings import findings_fields
 from ckpttool.report.views.plan_steps import spell_steps
 from ckpttool.words import counted, shown
 
@@ -56,7 +57,7 @@ def _fields(outcome: Outcome) -> Fields:
         "requests": {kind: outcome.requests.get(kind, 0) for kind in ("read", "list", "write", "delete")},
         "reasons": plain(outcome.reasons),
         "next": outcome.next,
-        "findings": [],
+        "findings": findings_fields(outcome.findings),
     }
 
 
