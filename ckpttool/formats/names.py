@@ -32,7 +32,8 @@ def parse_log_names(names: Sequence[str]) -> LogNames:
     temporary = {name for name in others if name.startswith(".") and name.endswith((".tmp", ".tmp.crc"))}
     hadoop_crcs = {name for name in others - temporary if name.startswith(".") and name.endswith(".crc")}
     sidecars = {name for name in others - temporary - hadoop_crcs if name.endswith(".crc")}
-    has_each_its_crc = len(every) - len(others) == 2 * len(decimal) and not compact
+    crcs = len(every) - len(others) - len(decimal)  # of those that are whole numbers
+    is_uneven = 0 < crcs < len(decimal) or bool(compact and (crcs or hadoop_crcs))
     return LogNames(
         ids=ids,
         compact_ids=tuple(sorted(int(_stem(name)) for name in compact)),
@@ -41,7 +42,7 @@ def parse_log_names(names: Sequence[str]) -> LogNames:
         orphan_crcs=tuple(sorted(hadoop_crcs - {f".{name}.crc" for name in others})),
         checksums=tuple(sorted(sidecars)),
         foreign=tuple(sorted(beyond | others - compact - signed - temporary - hadoop_crcs - sidecars)),
-        without_crc=() if has_each_its_crc else _without_crc([*map(str, ids), *compact], every),
+        without_crc=_without_crc([*map(str, ids), *compact], every) if is_uneven else (),
     )
 
 

@@ -21,6 +21,8 @@ def writer_of(place: jobs.Place, request: dict[str, Any]) -> Any:
     if request["sink"] == "noop":  # for what runs without batches
         return place.write(place.spark.readStream.format("rate").load(), "noop")
     data = jobs.files(place, request["files"]).select("id").coalesce(1)
+    if request["sink"] == "distinct":
+        return place.write(data.dropDuplicates(["id"]), "json", path=place.path("output"))
     if request["sink"] == "json":
         return place.write(data, "json", path=place.path("output"))
     return data.writeStream.foreachBatch(partial(append, place)).option(
@@ -48,12 +50,13 @@ def answer(spark: SparkSession, request: dict[str, Any]) -> dict[str, Any]:
         query.processAllAvailable()
         query.stop()
         return {}
-    query = writer_of(place, request).trigger(**request["trigger"]).start()
+    writer = writer_of(place, request).trigger(**request["trigger"])
+    query = (writer.outputMode("update") if "realTime" in request["trigger"] else writer).start()
     if request["do"] == "live":
         LIVING.append(query)
         if not (place.root / "pipe").exists():
             query.processAllAvailable()
-    elif "continuous" in request["trigger"]:
+    elif request["trigger"].keys() & {"continuous", "realTime"}:
         query.awaitTermination(3)
         query.stop()
     else:

@@ -18,7 +18,7 @@ from ckpttool.apply.plan_file import PlanFile
 from ckpttool.apply.work import Work
 from ckpttool.formats.metadata import APPLY_FENCE
 from ckpttool.plan import Rewind
-from ckpttool.releases import parse_release
+from ckpttool.releases import parse_release, since
 from tests.apply.dying import Killed, System, on
 from tests.apply.stages import bury, carry_out, plan_for, take_back
 from tests.differential.sweep import observe
@@ -45,15 +45,17 @@ WRITTEN_BY_ANOTHER = (
 
 
 class Scene:
-    def __init__(self, running: SparkProcess, spark: str, root: Path, sink: str = "json") -> None:
-        self.running, self.spark, self.root, self.sink = running, spark, root, sink
+    def __init__(
+        self, running: SparkProcess, spark: str, root: Path, sink: str = "json", conf: dict[str, str] | None = None
+    ) -> None:
+        self.running, self.spark, self.root, self.sink, self.conf = running, spark, root, sink, conf or {}
         self.checkpoint = root / "checkpoint"
         root.mkdir()
 
     def ask(self, do: str, files: int = BATCHES, **trigger: object) -> Told | None:
         """What stopped it, if something did."""
         asked = {"root": str(self.root), "sink": self.sink, "do": do, "files": files, "trigger": trigger}
-        error: Told | None = self.running.run(asked)["error"]
+        error: Told | None = self.running.run({**asked, "conf": self.conf})["error"]
         return error
 
     def plan(self) -> PlanFile:
@@ -62,7 +64,7 @@ class Scene:
         return plan_for(self.checkpoint, "rewind-to-batch", asked)
 
     def rows(self) -> Counter[int]:
-        if self.sink == "json":
+        if self.sink != "each":
             return Counter(row["id"] for row in observe.sink("json", self.root / "output")["rows"])
         return Counter(map(int, (self.root / "rows").read_text().split()))
 
@@ -119,17 +121,21 @@ def test_nothing_starts_under_the_fence_nor_under_the_wires(running: tuple[str, 
     assert scene.rows() == everything_once(BATCHES + 1)
 
 
-def test_nor_does_a_query_without_batches(running: tuple[str, SparkProcess], tmp_path: Path) -> None:
+def test_nor_does_one_without_batches_or_in_real_time(running: tuple[str, SparkProcess], tmp_path: Path) -> None:
     spark, process = running
-    scene = Scene(process, spark, tmp_path / "query", "noop")
-    continuous: Told = {"continuous": "300 milliseconds"}
-    assert scene.ask("run", **continuous) is None
+    scene = Scene(
+        process, spark, tmp_path / "query", "noop", {"spark.sql.streaming.realTimeMode.allowlistCheck": "false"}
+    )
+    triggers: list[Told] = [{"continuous": "300 milliseconds"}]
+    triggers += [{"realTime": "5 seconds"}] if parse_release(spark) >= since.REAL_TIME else []
+    assert scene.ask("run", **triggers[0]) is None
     (scene.checkpoint / "metadata").write_text(APPLY_FENCE)
     before = files_below(scene.root)
-    error = scene.ask("run", **continuous)
-    assert error is not None
-    assert REFUSAL in error["message"]
-    assert files_below(scene.root) == before
+    for trigger in triggers:
+        error = scene.ask("run", **trigger)
+        assert error is not None
+        assert REFUSAL in error["message"], trigger
+        assert files_below(scene.root) == before
 
 
 # -- one that lives ----------------------------------------------------------------------------------------------------
