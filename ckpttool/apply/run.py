@@ -44,13 +44,14 @@ def apply_plan(plan: PlanFile, settings: ApplySettings, *, resumes: bool = False
     def do(work: Work) -> None:
         if work.journal.end == "done":
             _applied_before(work)
+        elif only_looks:
+            look(work, resumes=resumes and work.changes_anything)
         elif not work.changes_anything:
-            look(work, resumes=False)
-            if not only_looks and (otherwise := start_in_spark(work, AsItWillBe(work.reading, {}))):
+            look(work, resumes=False)  # which predicts it once more
+            outcome.kept, outcome.found = True, plan.promise
+            if otherwise := start_in_spark(work, AsItWillBe(work.reading, {})):
                 raise NotApplied(*otherwise)
             outcome.state = "applied"
-        elif only_looks:
-            look(work, resumes=resumes)
         elif work.journal.is_verified and not work.is_fenced and not work.journal.is_undoing:
             finish(work)
         else:

@@ -189,14 +189,14 @@ class Applier:
 
     def _twin(self, base: Base, task: Task) -> Json:
         checkpoint = self._lay(base, task.case)
-        before = _without_tables(tree_of(checkpoint.parent))
+        before = without_tables(tree_of(checkpoint.parent))
         plan, outcome = self._apply(task, checkpoint)
         assert outcome.state == "applied"
         with on(System()):
             undone = take_back(checkpoint, plan.id) if (checkpoint / "_ckpt" / "applies" / plan.id).exists() else None
         return {
             "undone": undone.state if undone else "nothing_to_do",  # a setting changes no file
-            "identical": _without_tables(tree_of(checkpoint.parent)) == before,
+            "identical": without_tables(tree_of(checkpoint.parent)) == before,
             "starts": verdict({"truth": self._start(base, task.case)}),
         }
 
@@ -205,7 +205,7 @@ def _ids(rows: Counter[str]) -> set[int]:
     return {json.loads(row)["id"] for row in rows}
 
 
-def _without_tables(tree: Tree) -> Tree:
+def without_tables(tree: Tree) -> Tree:
     """A table that is taken back has more commits than before; what it holds, Spark tells."""
     return {path: told for path, told in tree.items() if not path.startswith("output/_delta_log") and path != "output"}
 

@@ -1,0 +1,67 @@
+"""Every way out of the checkpoints that the sweep damaged, carried out and taken back: what is there then is what was
+there, with its times. Whether Spark does what was promised, `tests/differential/test_applied.py` tells."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from ckpttool.api import plan_restart
+from ckpttool.apply.make_plan import plan_at
+from ckpttool.apply.run import apply_plan
+from tests.apply.dying import System, on
+from tests.apply.stages import carry_out, settings, take_back, tree_of
+from tests.differential.sweep.applied import asked_of, without_tables
+from tests.differential.sweep.load import lay_again, read_cases, recorded_versions
+
+SEED, SOME = 18, 8
+# Those that are left as they are.
+FOR_PEOPLE = ("not-writable",)
+
+
+@pytest.mark.parametrize("some", [SOME, pytest.param(20 * SOME, marks=pytest.mark.at_length)])
+@pytest.mark.parametrize("spark", recorded_versions())
+def test_it_is_carried_out_and_taken_back(spark: str, some: int, tmp_path: Path) -> None:
+    broken = [case for case in read_cases(spark, "cases") if case["truth"]["outcome"] == "error"]
+    tried = 0
+    for case in random.Random(SEED).sample(broken, min(some, len(broken))):
+        checkpoint = lay_again(spark, case["base"], case["surgery"], tmp_path / case["base"])
+        asked = asked_of(case, spark, checkpoint)
+        _, plan = plan_restart(str(checkpoint), asked, now_ms=int(time.time() * 1000))
+        for option in plan.options:
+            before = without_tables(tree_of(checkpoint.parent))
+            with on(System()):
+                saved = plan_at(str(checkpoint), option.id, asked)
+                done = carry_out(saved)
+            if done.state == "refused":
+                assert {reason.id for reason in done.reasons} <= {*FOR_PEOPLE}, (case["id"], option.id, done.reasons)
+            else:
+                assert (done.state, done.kept) == ("applied", True), (case["id"], option.id, done.reasons)
+                tried += 1
+            if any(step.kind != "conf" for step in saved.steps) and done.state == "applied":
+                with on(System()):
+                    undone = take_back(checkpoint)
+                assert undone is not None
+                assert undone.identical, (case["id"], option.id, undone.reasons)
+            assert without_tables(tree_of(checkpoint.parent)) == before, (case["id"], option.id)
+            checkpoint = lay_again(spark, case["base"], case["surgery"], tmp_path / case["base"])
+    assert tried >= some // 3
+
+
+def test_a_setting_alone_is_looked_at_and_told_and_nothing_is_changed(tmp_path: Path) -> None:
+    spark, base = "4.2.0", "file-each-failed-after"
+    case = next(one for one in read_cases(spark, "cases") if one["id"] == f"{base}/4fa624754c")
+    checkpoint = lay_again(spark, base, case["surgery"], tmp_path / base)
+    before = tree_of(checkpoint)
+    with on(System()):
+        plan = plan_at(str(checkpoint), "skip-repartition-check", asked_of(case, spark, checkpoint))
+        looked = apply_plan(plan, settings(plan), only_looks=True)
+        done = carry_out(plan)
+    assert (looked.state, looked.kept) == ("planned", None)
+    assert (done.state, done.changed, done.kept, done.found) == ("applied", False, True, plan.promise)
+    assert [one["k"] for one in done.conf] == ["spark.sql.streaming.checkUnfinishedRepartitionOnRestart"]
+    assert not (checkpoint / "_ckpt").exists()
+    assert tree_of(checkpoint) == before
