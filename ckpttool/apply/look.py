@@ -129,6 +129,9 @@ def _not_possible(work: Work) -> Iterator[WhyNot]:
     if (work.checkpoint.names("") or {}).get(layout.METADATA):
         yield WhyNot("not-writable", f"{layout.METADATA} is a directory: nothing replaces it in one go",
                      next_step="set it aside by hand, and plan anew")  # fmt: skip
+    for path in (path for tree, path in work.changes.bodies if not tree and path in work.changes.directories):
+        yield WhyNot("not-writable", f"{path} is a directory: no file takes its place while anything is half done",
+                     next_step="set it aside by hand, and plan anew")  # fmt: skip
     free = work.checkpoint.free_bytes()
     if free is not None and free < (needed := work.bytes_to_keep + _ROOM):
         yield WhyNot("not-enough-room", "there is no room for the copies of what is changed", f"{needed:,} bytes",

@@ -271,14 +271,19 @@ def _steps_of(chain: Sequence[Repair]) -> tuple[Step, ...]:
 
 def _in_order(steps: Iterator[Step]) -> tuple[Step, ...]:
     """The sink first, then state, then the rest; each in the order in which it was told. What several repairs of one
-    way write is written once, as the last of them has it, and not at all if one after that sets it aside."""
+    way write is written once, as the last of them has it, and not at all if one after that sets it aside; a table goes
+    to where the last of them leads it, in one go."""
     kept: dict[Step, None] = {}
+    of_tables: dict[tuple[str | None, ...], Step] = {}
     written: dict[str, list[Write]] = {}  # at a path, or below it
     touched: set[str] = set()  # set aside, or written, by a repair before
     for step in steps:
         path = step.path if isinstance(step, SetAside | Write) else None
         for one in written.pop(path, ()) if path is not None else ():
             kept.pop(one, None)
+        if (table := _of_table(step)) is not None:
+            kept.pop(of_tables.get(table, step), None)
+            of_tables[table] = step
         if not (isinstance(step, SetAside) and path in touched):
             kept.setdefault(step)
         if isinstance(step, Write):
@@ -286,6 +291,15 @@ def _in_order(steps: Iterator[Step]) -> tuple[Step, ...]:
                 written.setdefault(place, []).append(step)
         touched |= {path} if path is not None else set()
     return tuple(sorted(kept, key=_place))
+
+
+def _of_table(step: Step) -> tuple[str | None, ...] | None:
+    """What of a table a step sets: two that set the same follow one another for nothing."""
+    if isinstance(step, DeltaTxn):
+        return step.kind, step.table, step.app_id
+    if isinstance(step, DeltaRestore):
+        return step.kind, step.table
+    return (step.kind, step.check.path) if isinstance(step, Spark) else None
 
 
 def _and_those_above(path: str) -> Iterator[str]:

@@ -51,6 +51,29 @@ def test_it_is_carried_out_and_taken_back(spark: str, some: int, tmp_path: Path)
     assert tried >= some // 3
 
 
+@pytest.mark.parametrize(
+    ("spark", "case_id", "option", "ends"),
+    [
+        pytest.param("3.5.7", "delta-delta/b6d84890e1", "rewind-to-batch", "applied", id="two rewinds of a table"),
+        pytest.param(
+            "4.2.0", "session-hdfs-each/f03f373d83", "empty-source-log-entry", "refused", id="a directory for a file"
+        ),
+    ],
+)
+def test_what_would_have_stopped_half_way(spark: str, case_id: str, option: str, ends: str, tmp_path: Path) -> None:
+    case = next(one for one in read_cases(spark, "cases") if one["id"] == case_id)
+    checkpoint = lay_again(spark, case["base"], case["surgery"], tmp_path / case["base"])
+    before = without_tables(tree_of(checkpoint.parent))
+    with on(System()):
+        done = carry_out(plan_at(str(checkpoint), option, asked_of(case, spark, checkpoint)))
+        assert (done.state, done.fenced, done.changed) == (ends, False, ends == "applied")
+        if ends == "applied":
+            undone = take_back(checkpoint)
+            assert undone is not None
+            assert undone.identical
+    assert without_tables(tree_of(checkpoint.parent)) == before
+
+
 def test_a_setting_alone_is_looked_at_and_told_and_nothing_is_changed(tmp_path: Path) -> None:
     spark, base = "4.2.0", "file-each-failed-after"
     case = next(one for one in read_cases(spark, "cases") if one["id"] == f"{base}/4fa624754c")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ckpttool.plan import Rewind, SetAside, Step, _in_order
+from ckpttool.plan import DeltaRestore, DeltaTxn, Rewind, SetAside, Step, _in_order
 from ckpttool.plan.conditions import OF_COST
 from ckpttool.plan.steps import write
 from ckpttool.scene.sinks import LedgerEntry, SinkEvidence
@@ -156,6 +156,20 @@ def test_what_a_later_repair_sets_aside_is_not_written() -> None:
     assert _in_order(iter(steps)) == (aside("commits/3"), aside("offsets/3"), written("commits/2"))
     assert _in_order(iter([written("offsets/4"), aside("offsets/4")])) == ()
     assert _in_order(iter([written("offsets/4"), aside("offsets")])) == (aside("offsets"),)
+
+
+def test_a_table_goes_where_the_last_repair_leads_it() -> None:
+    """As where batch 3 is undone, and then batch 2 because its offsets are no offsets."""
+    steps = [restored(2), recorded("q", 2), aside("offsets/3"), restored(1), recorded("q", 1), recorded("other", 7)]
+    assert _in_order(iter(steps)) == (restored(1), recorded("q", 1), recorded("other", 7), aside("offsets/3"))
+
+
+def restored(version: int) -> Step:
+    return DeltaRestore(table="/lake/orders", version=version, why="because", shell="")
+
+
+def recorded(app_id: str, batch: int) -> Step:
+    return DeltaTxn(table="/lake/orders", app_id=app_id, version=batch, why="because", shell="")
 
 
 def aside(path: str) -> Step:
