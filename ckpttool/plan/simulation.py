@@ -21,6 +21,7 @@ from ckpttool.model import Checkpoint, LogNames, SourceLog
 from ckpttool.plan.states import without
 from ckpttool.plan.steps import Conf, Copy, Move, SetAside, Step, Write, is_outside
 from ckpttool.scene.batches import decode_batches
+from ckpttool.scene.evidence import infer_mode
 from ckpttool.scene.scene import Scene, Start
 
 Entry = TypeVar("Entry")
@@ -45,7 +46,9 @@ def after_steps(scene: Scene, steps: Sequence[Step]) -> Scene:
                 start = _under(start, step)
     batches = decode_batches(checkpoint)
     kinds = {} if any(map(_may_move_sources, steps)) else scene.evidence.kinds_told
-    evidence = replace(scene.evidence, checkpoint=checkpoint, batches=batches, kinds_before=kinds)
+    mode, reason = infer_mode(checkpoint, batches)  # whoever looks then has nothing else to tell it by
+    known = replace(scene.evidence, checkpoint=checkpoint, batches=batches, mode=mode, mode_reason=reason)
+    evidence = replace(known, kinds_before=kinds)
     return replace(scene, evidence=evidence, start=start, states=states)
 
 

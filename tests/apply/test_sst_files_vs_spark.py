@@ -42,11 +42,9 @@ def versions(store: Path) -> list[int]:
 
 
 def taken_out_and_brought_back(scene: Scene) -> None:
-    """As where the newest offsets were lost, and then found again."""
-    torn = [scene.checkpoint / "offsets" / str(batch) for batch in (BEFORE - 1, BEFORE - 2)]
-    sound = {path: path.read_bytes() for path in torn}
-    for path in torn:
-        path.write_bytes(b"")
+    """As where the offsets were lost, and then found again."""
+    offsets, found = scene.checkpoint / "offsets", scene.root / "found"
+    offsets.rename(found)
     before = tree_of(scene.root)
     plan = plan_for(scene.checkpoint, "start-over", Restarted(release=parse_release(scene.spark), sinks=["noop"]))
     with on(System()):
@@ -55,10 +53,9 @@ def taken_out_and_brought_back(scene: Scene) -> None:
         undone = take_back(scene.checkpoint)
     assert undone is not None
     assert undone.identical
-    shutil.rmtree(scene.checkpoint / "_ckpt")
     assert tree_of(scene.root) == before
-    for path, body in sound.items():
-        path.write_bytes(body)
+    shutil.rmtree(scene.checkpoint / "_ckpt")
+    found.rename(offsets)
 
 
 def left_behind(store: Path, age: Callable[[float], float]) -> Path:
