@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from msgspec import Struct
@@ -14,16 +15,16 @@ from ckpttool.errors import CkptError, MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.bucket_rules import Expiry
 from ckpttool.formats.checksums import parse_hadoop_crc, parse_spark_checksum, verify_hadoop_crc
-from ckpttool.kafka.diff import views_of
-from ckpttool.kafka.lookup import Brokers, look_at_times
-from ckpttool.kafka.moments import TimesAnswer
 from ckpttool.scene.around import Around, Backups
 from ckpttool.scene.scene import Scene
 from ckpttool.scene.state_chain import BASE_SUFFIX, base_versions
-from ckpttool.storage.doors import Doors
-from ckpttool.storage.objects import ObjectStore
 from ckpttool.storage.store import Store
 from ckpttool.storage.urls import is_local
+
+if TYPE_CHECKING:
+    from ckpttool.kafka.lookup import Brokers
+    from ckpttool.kafka.moments import TimesAnswer
+    from ckpttool.storage.doors import Doors
 
 _APPLIES = f"{layout.OWN_DIRECTORY}/applies"
 _FILES_COUNTED = 2_000  # of backups
@@ -164,6 +165,10 @@ def _files_below(store: Store, directory: str) -> Iterator[str]:
 def _bucket(store: Store, unseen: dict[str, str]) -> _Bucket:
     """Each is a question of its own, that one may be forbidden to ask."""
     found = _Bucket()
+    if is_local(store.url):
+        return found
+    from ckpttool.storage.objects import ObjectStore
+
     if not isinstance(store, ObjectStore):
         return found
     try:
@@ -204,6 +209,9 @@ def _may_meet(rule: str, prefix: str) -> bool:
 def _times(scene: Scene, brokers: Brokers, unseen: dict[str, str]) -> dict[int, TimesAnswer]:
     if scene.kafka is None:
         return {}
+    from ckpttool.kafka.diff import views_of
+    from ckpttool.kafka.lookup import look_at_times
+
     views = views_of(scene, scene.kafka)
     told = dict(zip((view.index for view in views), look_at_times(views, scene, brokers), strict=True))
     faults = [answer.fault.message for answer in told.values() if answer.fault]

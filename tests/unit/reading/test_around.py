@@ -16,6 +16,7 @@ from ckpttool.reading import around
 from ckpttool.reading.around import look_around
 from ckpttool.reading.needed_state import load_state_at
 from ckpttool.scene.around import Around, Backups
+from ckpttool.storage import objects
 from ckpttool.storage.doors import Doors
 from tests.builders import EPOCH_MS, build
 from tests.encoders import encode_hadoop_crc
@@ -110,7 +111,7 @@ class _Store:
     [("", True), ("ckpt/", True), ("ckpt/orders/offsets/", True), ("tmp/", False), ("ckpt/b", False)],
 )
 def test_rules_that_are_for_this_place(monkeypatch: pytest.MonkeyPatch, prefix: str, counts: bool) -> None:
-    monkeypatch.setattr(around, "ObjectStore", _Store)
+    monkeypatch.setattr(objects, "ObjectStore", _Store)
     rule, unseen = Expiry("r", prefix, 3), dict[str, str]()
     found = around._bucket(cast("Any", _Store(rule)), unseen)
     assert found.expiries == ((rule,) if counts else ())
@@ -118,7 +119,7 @@ def test_rules_that_are_for_this_place(monkeypatch: pytest.MonkeyPatch, prefix: 
 
 
 def test_what_one_may_not_ask_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(around, "ObjectStore", _Store)
+    monkeypatch.setattr(objects, "ObjectStore", _Store)
     unseen: dict[str, str] = {}
     found = around._bucket(cast("Any", _Store(refuses=True)), unseen)
     assert (found.expiries, found.versioned) == ((), None)
