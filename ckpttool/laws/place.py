@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ckpttool.formats import layout
 from ckpttool.formats.bucket_rules import Expiry
+from ckpttool.formats.times import encode_time
 from ckpttool.laws.base import Law
 from ckpttool.model import Finding
 from ckpttool.scene.scene import Scene
@@ -111,13 +112,13 @@ def _at_risk(scene: Scene) -> Iterator[Finding]:
     if first is None or scene.now_ms is None:
         return
     path, written = first
-    if (age := scene.now_ms - written) >= _DAY_MS:
+    if scene.now_ms - written >= _DAY_MS:
         yield Finding(
             "old-files-at-risk",
             "info",
             path,
-            f"written once, {spell_span(age)} ago, and read at every start: a rule that removes what is older than that"
-            " stops the query",
+            f"written once, {encode_time(written)}, and read at every start: a rule that removes files by their age stops"
+            " the query",
             next_step="leave checkpoints out of whatever removes files by age",
         )
 

@@ -76,7 +76,12 @@ OLDEST = {"metadata": EPOCH_MS, "sources/0/0": EPOCH_MS + 1_000}
             "warning",
             "files of 2 users: metadata is of user 0, offsets/3 is of user 1000",
         ),
-        ({"oldest": OLDEST}, "old-files-at-risk", "info", "written once, 10 days ago, and read at every start"),
+        (
+            {"oldest": OLDEST},
+            "old-files-at-risk",
+            "info",
+            "written once, 2023-11-14T22:13:20.000Z, and read at every start",
+        ),
         ({"backups": Backups(2, 3 * 2**20)}, "backups-left", "info", "2 plans of ckpt apply left 3.0 MiB"),
         ({"versioned": False}, "bucket-unversioned", "info", "the bucket keeps no older versions"),
         (
