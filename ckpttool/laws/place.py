@@ -117,8 +117,8 @@ def _at_risk(scene: Scene) -> Iterator[Finding]:
             "old-files-at-risk",
             "info",
             path,
-            f"written once, {encode_time(written)}, and read at every start: a rule that removes files by their age stops"
-            " the query",
+            f"written once, {encode_time(written)}, and read at every start: a rule that removes files by age"
+            " stops the query",
             next_step="leave checkpoints out of whatever removes files by age",
         )
 
