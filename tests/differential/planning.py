@@ -1,5 +1,5 @@
-"""Spark's planner, asked about two queries that are data (`sweep.changes.query`): what each is, and what it has against
-the next batch of the one on the state of the other. Runs inside a Spark environment, and speaks the protocol of
+"""Spark's planner, asked about queries that are data (`sweep.changes.query`): what each is, and what it has against the
+next batch of one on the state of another. Runs inside a Spark environment, and speaks the protocol of
 `tests/samples/jobs.py`. No query is started."""
 
 from __future__ import annotations
@@ -18,18 +18,21 @@ from tests.differential.sweep.changes.in_spark import frame_of, source, started
 from tests.samples.jobs import Place, serve
 
 Json = dict[str, Any]
-KNOWN: dict[str, Json] = {}  # what was described already: of two queries one is often as it was
+KNOWN: dict[str, Json] = {}  # what was described already
 
 
 def answer(spark: SparkSession, request: Json) -> Json:
+    """`said`: of each query, on the state of each of them."""
     if "lines" in request:
         return with_lines(spark, request)
     place = Place(spark, Path(request["root"]), "checkpoint")
-    old, new = (described(place, request[which], request["pinned"]) for which in ("old", "new"))
-    if any("failed" in one or one["spark_says"] for one in (old, new)):
-        return {"old": old, "new": new}
-    query = started(place, request["new"], frame_of(place, request["new"]))
-    return {"old": old, "new": new, "said": refusal_of(old, query, spark)}
+    told = [described(place, asked, request["pinned"]) for asked in request["queries"]]
+    plain = [number for number, one in enumerate(told) if "failed" not in one and not one["spark_says"]]
+    queries = {
+        at: started(place, asked, frame_of(place, asked)) for at, asked in enumerate(request["queries"]) if at in plain
+    }
+    said = [[old, new, refusal_of(told[old], queries[new], spark)] for old in plain for new in plain]
+    return {"queries": told, "said": said}
 
 
 def with_lines(spark: SparkSession, request: Json) -> Json:

@@ -1,4 +1,4 @@
-"""Pairs of queries, of which the second is the first one changed in what it keeps: as values, for Hypothesis."""
+"""Queries that are each other changed in what they keep: as values, for Hypothesis."""
 
 from __future__ import annotations
 
@@ -89,11 +89,15 @@ def asked(kind: str, columns: tuple[str, ...], values: tuple[str, ...]) -> Asked
 
 
 @st.composite
-def pairs(draw: st.DrawFn) -> tuple[Asked, Asked]:
+def families(draw: st.DrawFn, most: int) -> tuple[Asked, ...]:
+    """A query, and what it is changed to: each of them may have been there before any other."""
     kind = draw(st.sampled_from(KINDS))
     columns, values = draw(some(COLUMNS, 1, 3)), draw(some(VALUES, 1, 3))
-    other = draw(st.sampled_from((*(kind,) * 9, *KINDS)))
-    touched = draw(st.sampled_from(("columns", "values", "both")))
-    now = columns if touched == "values" else draw(changed(columns, COLUMNS, 1))
-    kept = values if touched == "columns" else draw(changed(values, VALUES, 1))
-    return asked(kind, columns, values), asked(other, now, kept)
+    found = [asked(kind, columns, values)]
+    for _ in range(draw(st.integers(1, most - 1))):
+        touched = draw(st.sampled_from(("columns", "values", "both", "kind")))
+        other = draw(st.sampled_from(KINDS)) if touched == "kind" else kind
+        now = draw(changed(columns, COLUMNS, 1)) if touched in ("columns", "both") else columns
+        kept = draw(changed(values, VALUES, 1)) if touched in ("values", "both") else values
+        found.append(asked(other, now, kept))
+    return tuple({str(one): one for one in found}.values())
