@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ckpttool import api
+from ckpttool import Restarted, api, gather_evidence, open_checkpoint
+from ckpttool.api import start_of
+from ckpttool.query.model import DescribedSource, Query
 from tests.conftest import run_ckpt
 from tests.samples.place import about, sample_names
 from tests.unit.laws.inputs.places import Place, offset
@@ -78,3 +80,16 @@ def test_a_line_that_only_others_tell_the_kind_of_is_no_way_back(tmp_path: Path)
     told = json.loads(run_ckpt("plan-recovery", str(place.checkpoint), *asked, "--format", "json").out)
     assert told["restart"]["error"]["condition"] == "DELTA_INVALID_SOURCE_OFFSET_FORMAT"
     assert all("offsets/0" in [step.get("path") for step in option["steps"]] for option in told["options"])
+
+
+def test_each_source_is_started_with_its_own_options_and_with_what_all_are_given(
+    sample: Callable[[str], Path],
+) -> None:
+    evidence = gather_evidence(open_checkpoint(str(sample("4.2.0-file-to-parquet-sound") / "checkpoint")))
+    passes = DescribedSource(0, None, "kafka", options={"subscribe": "a", "failOnDataLoss": "false"})
+    others = DescribedSource(1, "right", "kafka", options={"subscribe": "b", "MINPARTITIONS": "2"})
+    query = Query(None, None, None, (), sources=(passes, others))
+    start, _ = start_of(evidence, Restarted(options={"minPartitions": "3"}, query=query))
+    assert (start.of("0").option("failOnDataLoss"), start.of("right").option("failOnDataLoss")) == ("false", None)
+    assert [start.of(key).option("minPartitions") for key in ("0", "right", "2")] == ["3", "3", "3"]
+    assert start.option("subscribe") is None
