@@ -131,6 +131,19 @@ def test_the_only_operator_may_be_of_a_changed_query(tmp_path: Path) -> None:
     assert {"old-code", "kept-no-state"} <= {one.id for one in way.conditions}
 
 
+def test_from_4_0_on_it_stops_the_old_code_as_well(tmp_path: Path) -> None:
+    root, state = (
+        place_sample("4.2.0-file-to-parquet-sound", tmp_path),
+        REPOSITORY / "4.2.0-dedup-hdfs-sound/checkpoint",
+    )
+    for described in (state / "state" / "0").rglob("_metadata"):
+        copytree(described, root / described.relative_to(state))
+    said, plan = plan_restart(str(root), Restarted(release=(4, 0, 4)), now_ms=NOW)
+    assert said.prediction.error
+    assert said.prediction.error.condition == "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"
+    assert [(one.id, one.rows_lost) for one in plan.options] == [("set-aside-new-operator", 0)]
+
+
 def test_the_only_operator_that_was_there_when_it_committed_lost_its_state(tmp_path: Path) -> None:
     root = place_sample("3.5.7-file-to-parquet-sound", tmp_path)
     leave_the_first_operator(root, age_s=-60)
