@@ -63,7 +63,7 @@ def refusal_of(old: Json, query: Json, spark: SparkSession) -> Json | None:
 
 
 def described(place: Place, asked: Json, pinned: list[str]) -> Json:
-    key = json.dumps(asked)
+    key = json.dumps([str(place.root), asked])
     if key not in KNOWN:
         try:
             KNOWN[key] = describe(started(place, asked, frame_of(place, asked)), place.spark, pinned, {})
