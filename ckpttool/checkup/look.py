@@ -78,6 +78,7 @@ def _with_rows_read(diagnosis: Diagnosis, store: Store) -> Diagnosis:
 
     reader = StateReader(store, scene.checkpoint, files.version - 1)
     verification = verify_state(reader, scene.release, files=files)
-    told = {(one.id, one.path) for one in diagnosis.findings}
-    more = [one for one in verification.findings if (one.id, one.path) not in told]
+    told = [f"{one.path}/" for one in diagnosis.findings]
+    # Of a store with damaged files nothing more is to be told.
+    more = [one for one in verification.findings if not any(path.startswith(f"{one.path}/") for path in told)]
     return replace(diagnosis, findings=worst_first((*diagnosis.findings, *more)))

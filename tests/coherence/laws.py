@@ -152,6 +152,27 @@ def given_again(told: Told, command: str, *given: str) -> Iterator[str]:
             yield f"{command} was given {sorted(again)}, and says: {line.strip()}"
 
 
+def the_doctor_predicts_nothing_of_its_own(told: Told) -> Iterator[str]:
+    """Unfit is what plan-recovery exits with 1 for; and what an error is, both know, with what Spark raises."""
+    unfit = told.doctor.json.get("verdict") == "unfit"
+    if unfit is not (told.plan.code == 1):
+        yield f"the doctor says {told.doctor.json.get('verdict')}, plan-recovery exits with {told.plan.code}"
+    errors = [
+        {(one["id"], one["path"], str(one["spark"])) for one in said.findings if one["severity"] == "error"}
+        for said in (told.doctor, told.plan)
+    ]
+    if errors[0] != errors[1]:
+        yield f"errors of one of both: {sorted(errors[0] ^ errors[1])}"
+
+
+def a_fix_is_a_way_out_that_plan_recovery_offers(told: Told) -> Iterator[str]:
+    offered = {one["id"] for one in told.plan.json["options"]}
+    for one in told.doctor.findings:
+        taken = (one["fix"] or {}).get("option")
+        if taken and taken not in offered:
+            yield f"{one['id']} is mended by {taken}, of {sorted(offered)}"
+
+
 def scan_finds_what_inspect_opens(told: Told) -> Iterator[str]:
     if told.is_opened and not told.sighting:
         yield "inspect opens it, the scan of the directory above does not find it"
@@ -176,6 +197,8 @@ LAWS: tuple[Law, ...] = (
     the_verdict_is_skipped_where_spark_skipped,
     who_looked_at_less_says_so,
     advice_names_no_option_that_was_given,
+    the_doctor_predicts_nothing_of_its_own,
+    a_fix_is_a_way_out_that_plan_recovery_offers,
     scan_finds_what_inspect_opens,
     inspect_opens_what_scan_finds,
 )

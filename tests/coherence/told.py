@@ -77,6 +77,10 @@ class Told:
         return say("plan-recovery", self.path, *self.options, "--state", "full")
 
     @cached_property
+    def doctor(self) -> Said:
+        return say("doctor", self.path, *self.options, "--profile", "full")
+
+    @cached_property
     def log(self) -> Said:
         return say("log", self.path)
 
@@ -96,7 +100,8 @@ class Told:
 
     @property
     def all(self) -> dict[str, Said]:
-        return {"inspect": self.inspect, "plan-recovery": self.plan, "log": self.log, "scan": self.scan}
+        looked = {"inspect": self.inspect, "plan-recovery": self.plan, "doctor": self.doctor}
+        return {**looked, "log": self.log, "scan": self.scan}
 
     @property
     def is_opened(self) -> bool:

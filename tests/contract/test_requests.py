@@ -141,6 +141,7 @@ def test_each_command_asks_for_what_it_needs_and_no_more(
     tree = counted(sample(name))
     costs = {
         ("plan-recovery", "--state", "quick"): (2, disk.opened()),
+        ("doctor", "--profile", "quick"): (2, disk.opened()),
         ("inspect",): (2 + glances(disk), disk.all()),
         ("inspect", "--batches", "1"): (2 + glances(disk), disk.all() - later(disk.offsets) - later(disk.commits)),
         ("log",): (2, disk.all()),
@@ -269,6 +270,36 @@ def test_a_command_on_very_long_logs_asks_little_and_says_what_it_takes_for_gran
     assert f"no log file above id {batches - 1}" in " ".join(restart["assumes"])
     assert len(bucket.asked) <= requests, Counter(bucket.asked)
     assert bucket.rounds <= 7
+
+
+@pytest.mark.parametrize("batches", [2000, 100_000], ids=str)
+def test_the_doctor_asks_for_what_a_plan_of_recovery_asks_for(
+    sample: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, batches: int
+) -> None:
+    asked = []
+    for command in ("plan-recovery", "doctor"):
+        bucket = unpurged(sample, range(batches), range(batches - 1))
+        monkeypatch.setitem(BUCKETS, "s3", lambda _fs, _name, bucket=bucket: bucket)
+        outcome = run_ckpt(command, "s3://bucket/ck", "--format", "json", "--storage-option", "anon=true")
+        assert outcome.code == 0, outcome.err
+        asked.append(Counter(bucket.asked))
+    assert asked[0] == asked[1]
+
+
+def test_the_doctor_of_much_state_lists_it_page_by_page(
+    sample: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is there by name, and no file of the state is opened."""
+    root = sample(WINDOWED) / "checkpoint"
+    bodies = {f"ck/{path.relative_to(root)}": path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    bodies = {name: body for name, body in bodies.items() if not name.endswith(".crc")}
+    more = {f"ck/state/0/{number % 2}/old{number}.delta": b"x" for number in range(200_000)}
+    bucket = ManyObjects({**more, **bodies})
+    monkeypatch.setitem(BUCKETS, "s3", lambda _fs, _name: bucket)
+    outcome = run_ckpt("doctor", "s3://bucket/ck", "--format", "json", "--storage-option", "anon=true")
+    assert json.loads(outcome.out)["verdict"] == "fit", outcome.err
+    assert Counter(bucket.asked)["LIST"] <= (len(more) + len(bodies)) // 1000 + 5
+    assert Counter(bucket.asked)["GET"] <= OnDisk(root).opened()
 
 
 def test_a_restart_is_told_in_three_rounds(sample: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
