@@ -52,6 +52,9 @@ UNREACHABLE = ("sink-unreachable", "source-unreachable")
 REFUSALS: tuple[Reason, ...] = ("missing_extra", "unsupported")
 
 
+_BEYOND = (NotLookedAt("fleet", "the checkpoints around"),)  # no scene holds more than one
+
+
 class Answer(Struct, frozen=True):
     """What one law says of a scene. `why`: what it stops for, leaves open, or would have to look at. It does not apply
     where the query has nothing that it is about."""
@@ -123,7 +126,7 @@ class Diagnosis(Struct, frozen=True, dict=True):
         from ckpttool.laws.book import every
 
         unasked = {law.id for law in health.LAWS if self.of_health not in ("full", law.least)}
-        unseen = {one.part: one for one in self.scene.not_looked_at}
+        unseen = {one.part: one for one in (*self.scene.not_looked_at, *_BEYOND)}
         if self.scene.around is None:
             unseen["around"] = NotLookedAt("around", "what lies around its files")
         return tuple(self._answer_of(law, unseen.get(law.needs), unasked) for law in every())

@@ -22,6 +22,7 @@ Examples:
   ckpt scan /data/checkpoints
   ckpt scan s3a://lake/checkpoints --depth 2 --format jsonl
   ckpt scan s3a://lake/checkpoints --stale-after 30d
+  ckpt scan s3a://lake/checkpoints --doctor
   ckpt scan s3a://lake --engine spark --format jsonl"""
 )
 @click.argument("path")
@@ -40,21 +41,35 @@ Examples:
     help="Who inspects what was found: this process, or the workers of a Spark cluster.",
 )
 @duration_option("--stale-after", help="Tell which checkpoints had no batch for so long, as deserted.")
+@click.option("--doctor", "checks_up", is_flag=True, help="Of each what ckpt doctor --profile quick says.")
 @output_options("scan", "jsonl")
 @storage_options
-def scan(path: str, depth: int, engine: str, stale_after: int | None, output: Output, storage: dict[str, str]) -> int:
+def scan(
+    path: str,
+    depth: int,
+    engine: str,
+    stale_after: int | None,
+    checks_up: bool,
+    output: Output,
+    storage: dict[str, str],
+) -> int:
     """Find the checkpoints below PATH and print one line each, the worst first.
 
     Of each is read what a restart opens; ckpt inspect shows more. It also says which of them share a query id, a sink
     or a source, and where it did not look: below --depth, and in partitions of tables.
     """
+    from ckpttool.fleet.doctor import doctor_here, with_shared_ids
     from ckpttool.fleet.scan import inspect_here, scan_checkpoints
     from ckpttool.report.views.scan import scan_document
     from ckpttool.storage.store import open_store
 
+    if checks_up and engine == "spark":
+        raise click.UsageError("--doctor and --engine spark exclude each other")
     now_ms = int(time.time() * 1000)
     inspect = _inspector_on_spark(path, storage) if engine == "spark" else inspect_here
+    inspect = doctor_here(storage) if checks_up else inspect
     found = scan_checkpoints(open_store(path, storage), depth, now_ms, _progress, inspect)
+    found = with_shared_ids(found) if checks_up else found
     output.show(scan_document(found, now_ms, stale_after))
     return found.exit_code
 

@@ -51,6 +51,7 @@ class Sighting(Struct, frozen=True):
     error: str | None = None
     next_step: str | None = None
     sources: tuple[tuple[str, str], ...] = ()  # kind, and the name of what is read, where offsets have it
+    health: str | None = None  # the verdict of a checkup, where one was made
     sink: tuple[str, str] | None = None  # kind and place of the table that it lies in, as of those written by its query
 
     def is_deserted(self, now_ms: int, after_ms: int) -> bool | None:
@@ -129,7 +130,7 @@ def _find(root: Store, depth: int) -> _Found:
             level, found.beyond = found.beyond, {}
             for (path, store), names in zip(level.items(), pool.map(_names, level.values()), strict=True):
                 if isinstance(names, CkptError):
-                    found.blind.append(_blind(store.url, names))
+                    found.blind.append(blind(store.url, names))
                     continue
                 if is_checkpoint := is_any_checkpoint(store, names):
                     found.stores[path] = store
@@ -168,12 +169,12 @@ def _names(store: Store) -> list[str] | CkptError:
 def _look(store: Store, now_ms: int) -> Sighting:
     try:
         inspection = inspect_checkpoint(load_checkpoint(store, batches=ONLY_OPENED), now_ms, store)
-        return _sighting(inspection, store.url)
+        return sighting_of(inspection, store.url)
     except CkptError as error:
-        return _blind(store.url, error)
+        return blind(store.url, error)
 
 
-def _sighting(inspection: Diagnosis, url: str) -> Sighting:
+def sighting_of(inspection: Diagnosis, url: str) -> Sighting:
     checkpoint, evidence = inspection.checkpoint, inspection.evidence
     newest = [(batch.planned_ms, batch.committed_ms) for batch in evidence.batches[-1:]]
     return Sighting(
@@ -200,7 +201,7 @@ def _sources(inspection: Diagnosis) -> Iterator[tuple[str, str]]:
             yield from ((offset.kind, name) for name in offset.reads())
 
 
-def _blind(url: str, error: CkptError) -> Sighting:
+def blind(url: str, error: CkptError) -> Sighting:
     if isinstance(error, LeadsOut):
         message = "a symbolic link that leads out of what is scanned; it was not followed"
         return Sighting(url, exit_code(unknown=True), error=message, next_step="scan it by its own name")

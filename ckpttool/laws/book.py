@@ -134,5 +134,5 @@ def every() -> tuple[Law, ...]:
     from ckpttool.laws.sinks import verdict as at_sinks
 
     of_files = dict.fromkeys((*TELLING, *START, *before_batches(NEWEST), *BATCH))  # some both stop and are told
-    judged = (*state.OF_ROWS, *in_inputs.LAWS, *at_sinks.LAWS, *in_kafka.LAWS, *health.LAWS)
+    judged = (*state.OF_ROWS, *in_inputs.LAWS, *at_sinks.LAWS, *in_kafka.LAWS, *health.LAWS, *query.OF_A_FLEET)
     return tuple(sorted((*of_files, *judged, *OF_THE_PREDICTION), key=lambda law: law.id.lower()))

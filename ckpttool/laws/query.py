@@ -181,3 +181,7 @@ TOLD = (
     ),
     Law("looks-alive", "the query seems to run", look=check_alive, severities=("warning",), needs="clock"),
 )
+# What only several checkpoints show.
+OF_A_FLEET = (
+    Law("query-id-shared", "another checkpoint has the same query id", severities=("warning",), needs="fleet"),
+)

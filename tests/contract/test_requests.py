@@ -272,6 +272,10 @@ def test_a_command_on_very_long_logs_asks_little_and_says_what_it_takes_for_gran
     assert bucket.rounds <= 7
 
 
+def _one(bucket: ManyObjects) -> Callable[[object, str], ManyObjects]:
+    return lambda _fs, _name: bucket
+
+
 @pytest.mark.parametrize("batches", [2000, 100_000], ids=str)
 def test_the_doctor_asks_for_what_a_plan_of_recovery_asks_for(
     sample: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, batches: int
@@ -279,7 +283,7 @@ def test_the_doctor_asks_for_what_a_plan_of_recovery_asks_for(
     asked = []
     for command in ("plan-recovery", "doctor"):
         bucket = unpurged(sample, range(batches), range(batches - 1))
-        monkeypatch.setitem(BUCKETS, "s3", lambda _fs, _name, bucket=bucket: bucket)
+        monkeypatch.setitem(BUCKETS, "s3", _one(bucket))
         outcome = run_ckpt(command, "s3://bucket/ck", "--format", "json", "--storage-option", "anon=true")
         assert outcome.code == 0, outcome.err
         asked.append(Counter(bucket.asked))

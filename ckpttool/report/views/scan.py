@@ -10,7 +10,7 @@ from ckpttool.report.document import Aside, Document, Fields, Records, Section, 
 from ckpttool.report.layout import spell_duration
 from ckpttool.words import counted
 
-_WORST_FIRST = ("error", "no access", "unknown", "warning", "sound")
+_WORST_FIRST = ("error", "unfit", "no access", "unknown", "warning", "attention", "sound", "fit")
 _SHOWN = 20  # of groups, and of directories in which nobody looked
 _NAMED = 3  # of the checkpoints in a group
 _VERDICTS = {1: "error", 3: "unknown"}
@@ -61,6 +61,7 @@ def _fields(sighting: Sighting, now_ms: int, stale_after_ms: int | None) -> Fiel
         "deserted": None if stale_after_ms is None else sighting.is_deserted(now_ms, stale_after_ms),
         "next_batch": None if blind else following,
         "verdict": _verdict(sighting),
+        "health": sighting.health,
         "exit_code": sighting.exit_code,
         "findings": [{"id": one.id, "severity": one.severity, "path": one.path} for one in sighting.findings],
         "error": {"message": sighting.error, "next_step": sighting.next_step} if blind else None,
@@ -71,7 +72,7 @@ def _blocks(scan: Scan, now_ms: int, stale_after_ms: int | None) -> Iterator[Sec
     if not scan.sightings:
         yield [f"No checkpoint below {scan.url}.", *_left_out(scan)]
         return
-    verdicts = [_verdict(one) for one in scan.sightings]
+    verdicts = [_word(one) for one in scan.sightings]
     counts = ", ".join(f"{verdicts.count(word)} {word}" for word in _WORST_FIRST if word in verdicts)
     said = [f"{counted(len(verdicts), 'checkpoint')}: {counts}."]
     if stale_after_ms is not None:
@@ -132,7 +133,7 @@ def _row(sighting: Sighting, root: str, now_ms: int, stale_after_ms: int | None)
     age_ms = _age_ms(sighting, now_ms)
     is_deserted = stale_after_ms is not None and sighting.is_deserted(now_ms, stale_after_ms)
     return (
-        _verdict(sighting),
+        _word(sighting),
         _below(root, sighting.url),
         (sighting.query_id or "-")[:8],
         str(max(last)) if last else "-",
@@ -143,6 +144,11 @@ def _row(sighting: Sighting, root: str, now_ms: int, stale_after_ms: int | None)
 
 def _age_ms(sighting: Sighting, now_ms: int) -> int | None:
     return None if sighting.newest_ms is None else max(0, now_ms - sighting.newest_ms)
+
+
+def _word(sighting: Sighting) -> str:
+    """The verdict in a word: that of the checkup, where there was one."""
+    return sighting.health or _verdict(sighting)
 
 
 def _verdict(sighting: Sighting) -> str:
