@@ -92,7 +92,7 @@ class Checkup(Struct, frozen=True, dict=True):
             return "unfit"
         if self.diagnosis.exit_code not in (0, 1) or self._is_left_open():
             return "unknown"
-        return "attention" if self.counts["warning"] else "fit"
+        return "attention" if self.counts["warning"] or self.is_excused else "fit"
 
     @property
     def gone(self) -> tuple[KnownFinding, ...]:
@@ -125,7 +125,7 @@ class Checkup(Struct, frozen=True, dict=True):
             of_restart = list(restart.why) if restart.outcome == "unknown" else []
             return tuple(dict.fromkeys(of_restart + open_at + bugs)) or restart.why
         told = [one.finding.id for one in self.counted if one.finding.severity == "warning"]
-        return tuple(dict.fromkeys(told)) if self.verdict == "attention" else restart.why
+        return (tuple(dict.fromkeys(told)) or restart.why) if self.verdict == "attention" else restart.why
 
     @property
     def exit_code(self) -> int:
@@ -138,6 +138,11 @@ class Checkup(Struct, frozen=True, dict=True):
             unreachable=self.diagnosis.is_unreachable and self.verdict != "fit",
             unknown=self.fail_on != "never" and self.verdict == "unknown",
         )
+
+    @property
+    def is_excused(self) -> bool:
+        """Whether something goes wrong, and somebody has named all of it: it does not count, and nothing is fit."""
+        return self.diagnosis.exit_code == 1 and not self._is_wrong()
 
     def _is_wrong(self) -> bool:
         """As `plan-recovery` says, but for what somebody knows of and has named."""

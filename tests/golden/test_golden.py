@@ -33,6 +33,7 @@ KNOWN_BAD = Path(__file__).parents[1] / "known_bad"
 CRASH_TESTS, SCAN = "crash-test-report", "scan"
 APPLY, PLAN, WISHES, MOVED, REHEARSE = "apply", "plan.json", "plan", "moved", "rehearse"
 CHECKED = "check-change"
+DOCTOR = "doctor"
 # Their state is in RocksDB's tables alone, which RocksDB reads.
 IN_TABLES = ("3.5.7-dedup-rocksdb-sound", "4.2.0-dedup-rocksdb-sound")
 SAMPLES = [pytest.param(name, marks=[pytest.mark.extras] * (name in IN_TABLES)) for name in sample_names()]
@@ -157,6 +158,32 @@ def test_what_is_said_of_changed_queries_is_as_reviewed(form: str, suffix: str, 
 
 def described_as(spark: str, case: str) -> Description:
     return Description(DescribedFrom("job", "job.py"), spark, (query_of(read(spark)[case]["described"]),))
+
+
+# A few of the checks, of each result one at least: others come with every law.
+CHECKS = ("looks-alive", "offset-file-torn", "offset-aged-out", "state-directory-missing", "state-file-corrupt",
+          "state-file-missing", "txn-expired", "commit-ahead-of-offset", "sink-unreadable")  # fmt: skip
+CUT, ONLY = "4.2.0-file-to-parquet-offset-file-cut", tuple(word for id in CHECKS for word in ("--only", id))
+CHECKED_UP = (
+    ("4.2.0-file-to-parquet-sound", ("--sink", "output", "--now", "2030-01-01T00:00:00Z")),
+    (CUT, ("--sink", "output", "--now", "2030-01-01T00:00:00Z")),
+    (CUT, ("--now", "2030-01-01T00:00:00Z", "--ignore", "offset-file-torn@offsets/4", "--verbose")),
+    ("4.2.0-windowed-agg-hdfs-sound", ("--profile", "quick", "--now", "2026-11-18T16:00:00Z")),
+    ("4.2.0-windowed-agg-hdfs-state-directory-missing", ("--now", "2030-01-01T00:00:00Z")),
+    ("4.2.0-file-to-parquet-commit-ahead-of-offset", ("--sink", "output", "--now", "2030-01-01T00:00:00Z")),
+    ("2.4.8-dstreams-sound", ("--now", "2030-01-01T00:00:00Z")),
+)
+
+
+@pytest.mark.parametrize(("form", "suffix"), [("text", "txt"), ("json", "json"), ("junit", "xml")])
+def test_a_checkup_is_as_reviewed(form: str, suffix: str, sample: Callable[[str], Path]) -> None:
+    said = []
+    for name, given in CHECKED_UP:
+        typed = ("doctor", "checkpoint", *given, *ONLY, "--format", form)
+        outcome = run_ckpt(*typed, cwd=sample(name))
+        said.append(f"$ ckpt {' '.join(typed)}\n{outcome.out}{outcome.err}(exit status {outcome.code})\n")
+    actual = re.sub(r'"ckpt_version": "[^"]+"', '"ckpt_version": "X"', "\n".join(said))
+    compare(EXPECTED / f"{DOCTOR}.{suffix}", re.sub(r'"ms": [0-9]+', '"ms": MS', actual))
 
 
 QUIET = ("--yes", "--settle", "0s", "--accept", "query-stopped")
@@ -325,4 +352,5 @@ def test_no_golden_file_outlives_its_sample() -> None:
         WISHES,
         MOVED,
         CHECKED,
+        DOCTOR,
     }

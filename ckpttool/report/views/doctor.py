@@ -161,6 +161,8 @@ def _headline(checkup: Checkup) -> str:
     }.get(restart.outcome, f"it cannot be told what {spark} will do")
     if checkup.verdict == "unfit":
         return _what_goes_wrong(checkup, spark, goes_on)
+    if checkup.is_excused:
+        return f"{_what_goes_wrong(checkup, spark, goes_on)}; all of it is known"
     if checkup.verdict == "attention":
         return f"{goes_on}; {counted(checkup.counts['warning'], 'thing')} will end that, or hide it"
     if checkup.verdict == "unknown" and restart.outcome in ("replay", "new_batch", "fresh_start"):

@@ -65,7 +65,8 @@ def test_what_is_known_is_shown_and_does_not_count(tmp_path: Path) -> None:
 def test_an_error_that_somebody_named_counts_no_more_and_another_does(tmp_path: Path) -> None:
     checkup = checked(build(tmp_path, BROKEN))
     named = [IgnoredFinding(one.finding.id, one.finding.path) for one in checkup.findings]
-    assert replace(checkup, known=KnownFindings((), tuple(named))).verdict == "fit"
+    excused = replace(checkup, known=KnownFindings((), tuple(named)))
+    assert (excused.verdict, excused.exit_code) == ("attention", 0), "it is not fit: it fails"
     more = with_finding(checkup, Finding("foreign-query", "error", "offsets/1", "x"))
     assert replace(more, known=KnownFindings((), tuple(named))).verdict == "unfit"
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
+import socket
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -155,3 +158,40 @@ def test_all_checks_are_listed() -> None:
     listed = json.loads(run_ckpt("doctor", "--list-checks", "--format", "json").out)["checks"]
     assert [one["id"] for one in listed] == [law.id for law in every()]
     assert {one["profile"] for one in listed} == {"quick", "full"}
+
+
+# -- what does not stand still -----------------------------------------------------------------------------------------
+
+
+def test_a_query_that_goes_on_meanwhile_keeps_nobody_from_an_answer(tmp_path: Path) -> None:
+    """Batches come and go between one look and the next."""
+    root = build(tmp_path / "q", " | ".join(["k0-10 c"] * 30))
+    stopped = threading.Event()
+
+    def run() -> None:
+        for number in itertools.count(30):
+            for log in ("offsets", "commits"):
+                body = (root / log / str(number - 1)).read_bytes()
+                (root / log / f".{number}.tmp").write_bytes(body)
+                (root / log / f".{number}.tmp").rename(root / log / str(number))
+                (root / log / str(number - 30)).unlink()
+            if stopped.is_set():
+                return
+
+    writer = threading.Thread(target=run)
+    writer.start()
+    try:
+        codes = {run_ckpt("doctor", str(root), "--format", "json").code for _ in range(5)}
+    finally:
+        stopped.set()
+        writer.join()
+    assert codes <= {0, 1, 3, 5}
+
+
+def test_a_broker_that_takes_the_call_and_says_nothing_is_given_up(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        given = ("--bootstrap-server", f"127.0.0.1:{silent.getsockname()[1]}", "--timeout", "0.5")
+        found = told(str(build(tmp_path, SOUND)), *given)
+    results = {one["id"]: one["result"] for one in found["checks"]}
+    assert found["verdict"] == "unknown"
+    assert (results["offset-aged-out"], results["metadata-corrupt"]) == ("could_not", "passed")
