@@ -15,6 +15,7 @@ from ckpttool.laws.base import Law
 from ckpttool.model import Finding
 from ckpttool.scene.scene import Failure, Scene
 from tests.builders import build
+from tests.samples.place import about, sample_names
 from tests.unit.checkup.checkups import checked, results, told
 
 pytestmark = pytest.mark.usefixtures("in_a_place_that_lasts")
@@ -69,3 +70,15 @@ def test_full_reads_what_is_inside_the_state(sample: Callable[[str], Path], tmp_
     newest.write_bytes(body[: len(body) // 2] + bytes(len(body) - len(body) // 2))
     assert checked(root, profile="quick").verdict == "fit"
     assert checked(root, profile="full").verdict == "unfit"
+
+
+@pytest.mark.parametrize("name", [name for name in sample_names() if not about(name)["defect"]])
+def test_what_is_sound_has_no_error_and_no_warning(sample: Callable[[str], Path], name: str) -> None:
+    """But for the place that the tests put it in, which is cleared away one day."""
+    root = sample(name)
+    sinks = [str(root / beside) for beside in ("output", "table") if (root / beside).is_dir()]
+    checkup = checked(root / str(about(name)["checkpoint"]), sinks)
+    asking = {one.finding.id for one in checkup.findings if one.finding.severity != "info"}
+    assert asking <= {"temporary-location"}
+    assert checkup.failed == {}
+    assert checkup.verdict in (("unknown",) if checkup.diagnosis.evidence.mode == "dstreams" else ("fit", "attention"))
