@@ -1,5 +1,6 @@
 """Steps that only Spark can take, and Spark taking them: a Delta table that delta-rs cannot write is restored by it, an
-Iceberg table rolled back. Before, in between and after, both ways: every row is in the sink once."""
+Iceberg table rolled back. Before, in between and after, both ways: every row is in the sink once. Or pyiceberg does it,
+in a catalog that both use, and Spark goes on."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from ckpttool.literals import shell_path
 from tests.conftest import run_ckpt
 from tests.differential.test_fence_vs_spark import Stage, everything_once
 from tests.differential.test_sinks_vs_spark import BATCHES, SPARKS, Scene
-from tests.differential.test_tables_as_sinks_vs_spark import CATALOGS, PATH, ROWS, SCRIPT, Table, conf
+from tests.differential.test_tables_as_sinks_vs_spark import CATALOGS, CONF, PATH, ROWS, SCRIPT, Table, conf
 from tests.samples.process import SparkProcess
 
 pytestmark = pytest.mark.spark
@@ -147,4 +148,45 @@ def test_an_iceberg_table_is_rolled_back_and_forth(tmp_path: Path) -> None:
                 assert (code, done["identical"]) == (0, True), done["reasons"]
                 assert table.rows() == Counter(range(4 * ROWS))
         table.ask(count=5, once=False)
+        assert table.rows() == Counter(range(5 * ROWS)), "what was rolled back is written again, once"
+
+
+def in_sqlite(root: Path) -> dict[str, str]:
+    """The catalog `ice` of these tests, where pyiceberg has it too."""
+    catalog = {
+        "": "org.apache.iceberg.spark.SparkCatalog",
+        ".catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog",
+        ".uri": f"jdbc:sqlite:{root}/catalog?journal_mode=WAL",  # Spark keeps reading while the other writes
+        ".jdbc.schema-version": "V1",
+        ".warehouse": f"file://{root}/warehouse",
+    }
+    return CONF | {f"spark.sql.catalog.ice{key}": value for key, value in catalog.items()}
+
+
+def test_spark_goes_on_with_a_table_that_pyiceberg_led_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyiceberg.utils.config import Config
+
+    root, checkpoint, plan = tmp_path / "a", str(tmp_path / "a" / "checkpoint"), str(tmp_path / "plan.json")
+    root.mkdir()
+    monkeypatch.setenv("PYICEBERG_CATALOG__ICE__TYPE", "sql")
+    monkeypatch.setenv("PYICEBERG_CATALOG__ICE__URI", f"sqlite:///{root}/catalog")
+    monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())
+    through, jars = ("--iceberg-table", "ice.db.sink"), ("iceberg", "sqlite")
+    with SparkProcess(ICEBERG_SPARK, jars, script=SCRIPT, path=PATH, conf=in_sqlite(root)) as running:
+        table = Table(running, root, "iceberg")
+        table.ask(count=4, once=False)
+        words = ("--sink", str(table.path), "--spark-version", ICEBERG_SPARK, "--to-batch", "1")
+        assert run_ckpt("plan-recovery", checkpoint, *words, "--out", plan).code == 0
+        for way in ("there and back", "there again, and on"):
+            code, done, _err = told("apply", plan, *through)
+            assert (code, done["state"], done["kept"]) == (0, "applied", True), done["reasons"]
+            table.ask(sql="REFRESH TABLE ice.db.sink")
+            assert table.rows() == Counter(range(2 * ROWS))
+            if way == "there and back":
+                code, done, _err = told("undo", checkpoint, *through)
+                assert (code, done["state"], done["identical"]) == (0, "undone", True), done["reasons"]
+                table.ask(sql="REFRESH TABLE ice.db.sink")
+                assert table.rows() == Counter(range(4 * ROWS))
+        table.ask(count=5, once=False)
+        table.ask(sql="REFRESH TABLE ice.db.sink")
         assert table.rows() == Counter(range(5 * ROWS)), "what was rolled back is written again, once"

@@ -44,6 +44,7 @@ JARS: dict[str, dict[str, tuple[str, ...]]] = {
     "3.5.7": {
         "delta": ("io.delta:delta-spark_2.12:3.3.2",),
         "iceberg": ("org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.1",),
+        "sqlite": ("org.xerial:sqlite-jdbc:3.46.1.3",),
         "kafka": ("org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.7",),
         "hudi": (_HUDI + ":1.0.2",),
         "hudi-old": (_HUDI + ":0.15.0",),
