@@ -80,9 +80,14 @@ def keep_old_shape(scene: Scene, wrong: Sequence[Altered]) -> Rewrite | Refusal 
 
 def _with_stub(scene: Scene, query: Query, change: Altered) -> Rewrite:
     """Its line of the offsets stays, and none of its rows come: the offsets go on, and so do its logs."""
-    number = change.where.source
     was = scene.was.sources if scene.was and "sources" not in scene.was.not_told else ()
-    source = next((one for one in was if one.index == number), None)
+    left = [(one.kind, one.place) for one in query.sources]
+    known = [(one.kind, one.place) for one in was]
+    gone = [
+        at for at in range(len(known)) if [*known[:at], *known[at + 1 :]] == left
+    ]  # a checkpoint may tell no places
+    number = change.where.source if change.where.source in gone else next(iter(gone), change.where.source)
+    source = next((one for one in was if one.index == number), None) if gone else None
     if source is None:
         raise NoRewrite(_WITH_WAS)
     if number not in (0, len(query.sources)):
