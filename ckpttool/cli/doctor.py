@@ -57,7 +57,7 @@ Examples:
 @click.option("--verbose", is_flag=True, help="Show every finding and every check.")
 @time_option("--now", "The time that it is.", hidden=True)
 @listing_option
-@output_options("doctor", "junit")
+@output_options("doctor", "junit", "prometheus")
 @storage_options
 def doctor(path: str | None, output: Output, storage: dict[str, str], **given: Any) -> int:
     """Say how a query is: would it start, and will it go on.

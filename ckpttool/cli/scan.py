@@ -42,7 +42,7 @@ Examples:
 )
 @duration_option("--stale-after", help="Tell which checkpoints had no batch for so long, as deserted.")
 @click.option("--doctor", "checks_up", is_flag=True, help="Of each what ckpt doctor --profile quick says.")
-@output_options("scan", "jsonl")
+@output_options("scan", "jsonl", "prometheus")
 @storage_options
 def scan(
     path: str,

@@ -1,15 +1,22 @@
-"""`ckpt kafka diff --export-metrics`: the text that Prometheus reads."""
+"""The text that Prometheus reads: of `ckpt kafka diff --export-metrics`, and of checkups."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ckpttool.kafka.base import SourceView
 from ckpttool.report.document import Document
 from ckpttool.report.layout import printable
 from ckpttool.report.style import Style
-from ckpttool.report.views.kafka import KafkaReport
 
+if TYPE_CHECKING:
+    from ckpttool.report.views.kafka import KafkaReport
+
+_VERDICTS = ("fit", "attention", "unknown", "unfit")
+_SEVERITIES = ("error", "warning", "info")
 Labels = Mapping[str, str]
 Value = tuple[Labels, float]
 
@@ -17,28 +24,57 @@ Value = tuple[Labels, float]
 def render(document: Document, _style: Style) -> Iterator[str]:
     """A refusal has no figures."""
     if "prometheus" in document.own:
-        yield render_metrics(*document.own["prometheus"])
+        yield document.own["prometheus"]()
+
+
+class HealthOf(Struct, frozen=True):
+    """A checkpoint's verdict, None where no checkup was made, and its findings by severity."""
+
+    checkpoint: str
+    verdict: str | None
+    counts: Mapping[str, int]
+
+
+def render_health(checkpoints: Iterable[HealthOf]) -> str:
+    """The verdict that a checkpoint has is 1, the others are 0."""
+    several = list(checkpoints)
+    verdicts = (
+        ({"checkpoint": one.checkpoint, "verdict": verdict}, float(one.verdict == verdict))
+        for one in several
+        if one.verdict is not None
+        for verdict in _VERDICTS
+    )
+    findings = (
+        ({"checkpoint": one.checkpoint, "severity": severity}, float(one.counts.get(severity, 0)))
+        for one in several
+        for severity in _SEVERITIES
+    )
+    lines = [
+        *_family("ckpt_verdict", "Whether the checkup of the checkpoint came to this verdict.", verdicts),
+        *_family("ckpt_findings", "Findings that count, by severity.", findings),
+    ]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def render_metrics(report: KafkaReport, last_batch: int | None, last_commit: int | None) -> str:
     """All are gauges. What is not known has no line."""
     whole = {"checkpoint": report.checkpoint}
     lines = [
-        *_family("last_batch", "The newest batch that was planned.", _known(whole, last_batch)),
-        *_family("last_committed_batch", "The newest batch that has a commit.", _known(whole, last_commit)),
-        *_family("up", "Whether the brokers of the source answered.", _up(report, whole)),
+        *_family("ckpt_kafka_last_batch", "The newest batch that was planned.", _known(whole, last_batch)),
+        *_family("ckpt_kafka_last_committed_batch", "The newest batch that has a commit.", _known(whole, last_commit)),
+        *_family("ckpt_kafka_up", "Whether the brokers of the source answered.", _up(report, whole)),
     ]
     for name, meaning, values in _partitions(report, whole):
-        lines += _family(name, meaning, values)
+        lines += _family(f"ckpt_kafka_{name}", meaning, values)
     return "".join(f"{line}\n" for line in lines)
 
 
 def _family(name: str, meaning: str, values: Iterator[Value]) -> Iterator[str]:
-    yield f"# HELP ckpt_kafka_{name} {meaning}"
-    yield f"# TYPE ckpt_kafka_{name} gauge"
+    yield f"# HELP {name} {meaning}"
+    yield f"# TYPE {name} gauge"
     for labels, value in values:
         spelled = ",".join(f'{key}="{escape_label(text)}"' for key, text in labels.items())
-        yield f"ckpt_kafka_{name}{{{spelled}}} {value}"
+        yield f"{name}{{{spelled}}} {value}"
 
 
 def escape_label(text: str) -> str:

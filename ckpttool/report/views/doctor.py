@@ -41,8 +41,14 @@ def doctor_document(checkup: Checkup, again: Sequence[str], elapsed_ms: int, *, 
         checkup.diagnosis.checkpoint.url,
         lambda: _fields(checkup, again, elapsed_ms),
         lambda: _blocks(checkup, again, verbose=verbose),
-        own={"junit": (_suite(checkup, again),)},
+        own={"junit": (_suite(checkup, again),), "prometheus": lambda: _metrics(checkup)},
     )
+
+
+def _metrics(checkup: Checkup) -> str:
+    from ckpttool.report.prometheus import HealthOf, render_health
+
+    return render_health([HealthOf(checkup.diagnosis.checkpoint.url, checkup.verdict, checkup.counts)])
 
 
 def unknown_checkup() -> Fields:

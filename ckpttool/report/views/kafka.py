@@ -66,8 +66,14 @@ def kafka_document(report: KafkaReport, *, everything: bool = False, newest: New
         report.checkpoint,
         lambda: _fields(report),
         lambda: _blocks(report, everything),
-        own={"prometheus": (report, *newest)},
+        own={"prometheus": lambda: _metrics(report, newest)},
     )
+
+
+def _metrics(report: KafkaReport, newest: Newest) -> str:
+    from ckpttool.report.prometheus import render_metrics
+
+    return render_metrics(report, *newest)
 
 
 def _fields(report: KafkaReport) -> Fields:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ckpttool.fleet.scan import Scan, Sighting
@@ -23,7 +24,18 @@ def scan_document(scan: Scan, now_ms: int, stale_after_ms: int | None = None) ->
         lambda: (_fields(one, now_ms, stale_after_ms) for one in scan.sightings),
         asides=lambda: map(Aside, _left_out(scan)),
     )
-    return Document("scan", scan.url, lambda: _data(scan), lambda: _blocks(scan, now_ms, stale_after_ms), records)
+    own = {"prometheus": lambda: _metrics(scan)}
+    return Document("scan", scan.url, lambda: _data(scan), lambda: _blocks(scan, now_ms, stale_after_ms), records, own)
+
+
+def _metrics(scan: Scan) -> str:
+    from ckpttool.report.prometheus import HealthOf, render_health
+
+    return render_health(HealthOf(one.url, one.health, _by_severity(one)) for one in scan.sightings)
+
+
+def _by_severity(sighting: Sighting) -> dict[str, int]:
+    return dict(Counter(finding.severity for finding in sighting.findings))
 
 
 def _data(scan: Scan) -> Fields:

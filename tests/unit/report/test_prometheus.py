@@ -15,7 +15,7 @@ from ckpttool.kafka.moments import Moment, TimesAnswer, TopicSettings
 from ckpttool.kafka.when import with_times
 from ckpttool.laws.kafka.judge import KafkaVerdict
 from ckpttool.laws.restart import predict_restart
-from ckpttool.report.prometheus import escape_label
+from ckpttool.report.prometheus import HealthOf, escape_label, render_health
 from ckpttool.report.views.kafka import KafkaReport, kafka_document
 from tests.documents import shown
 from tests.unit.kafka.scenes import GONE, broker, look, query
@@ -88,3 +88,12 @@ def test_a_label_is_one_line_that_a_terminal_may_get(text: str) -> None:
     assert escaped.isprintable()
     assert not re.search(r'(?<!\\)(?:\\\\)*"', escaped), "no quote ends it"
     assert not re.search(r"(?<!\\)(?:\\\\)*\\(?:[^\\n\"]|$)", escaped), "no escape that the format does not know"
+
+
+def test_of_a_fleet_one_verdict_of_each_is_1_and_findings_are_counted() -> None:
+    fleet = [HealthOf("/a", "unfit", {"error": 2}), HealthOf('/b"', "fit", {}), HealthOf("/c", None, {"info": 1})]
+    families = {one.name: one for one in text_string_to_metric_families(render_health(fleet))}
+    held = {(one.labels["checkpoint"], one.labels["verdict"]) for one in families["ckpt_verdict"].samples if one.value}
+    assert held == {("/a", "unfit"), ('/b"', "fit")}
+    counted = {tuple(one.labels.values()): one.value for one in families["ckpt_findings"].samples if one.value}
+    assert counted == {("/a", "error"): 2, ("/c", "info"): 1}

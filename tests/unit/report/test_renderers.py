@@ -61,7 +61,7 @@ REFUSED: dict[str, list[str]] = {
 # Only where a checkpoint of state is all that they need.
 SHOWN = ("inspect", "plan-recovery", "doctor", "log", "scan", "state list", "state count", "state rows", "state verify",
          "state size")  # fmt: skip
-SILENT = (*FOR_PEOPLE, "csv")  # which only standard error can say it for
+SILENT = (*FOR_PEOPLE, "csv", "prometheus")  # which only standard error can say it for
 
 
 def commands(group: click.Group = cli, path: str = "") -> Iterator[tuple[str, click.Command]]:
