@@ -14,12 +14,16 @@ from types import ModuleType
 PACKAGE = "ckpttool_in_child"
 
 
-def main(name: str) -> None:
+def module(name: str) -> ModuleType:
     package = ModuleType(PACKAGE)
     package.__path__ = [str(Path(__file__).parents[1])]
-    sys.modules[PACKAGE] = package
+    sys.modules.setdefault(PACKAGE, package)
+    return import_module(f"{PACKAGE}.spark.{name}")
+
+
+def main(name: str) -> None:
     del sys.path[0]  # where this file is, and what no job means
-    import_module(f"{PACKAGE}.spark.{name}").main()
+    module(name).main()
 
 
 if __name__ == "__main__":

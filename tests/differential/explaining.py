@@ -4,8 +4,8 @@ for all. For each a line of JSON: what Spark plans of it (`ckpttool/spark/planne
 
 from __future__ import annotations
 
-import importlib.util
 import json
+import runpy
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ import pyspark
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-PLANNED = Path(__file__).parents[2] / "ckpttool" / "spark" / "planned.py"
+IN_CHILD = Path(__file__).parents[2] / "ckpttool" / "spark" / "in_child.py"
 RELEASE = tuple(int(part) for part in pyspark.__version__.split(".")[:2])
 COLUMNS = "id bigint, k string, v bigint, ts timestamp"
 
@@ -180,12 +180,8 @@ SINCE = {"unique_within": (3, 5), "named": (4, 2), "with_state": (3, 4), "two_op
 
 
 def planned() -> Any:
-    spec = importlib.util.spec_from_file_location("planned", PLANNED)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    """As `query describe` has it: this Python need not have what ckpt takes."""
+    return runpy.run_path(str(IN_CHILD))["module"]("planned")
 
 
 def told(name: str, frame: DataFrame, mode: str, spark: SparkSession) -> dict[str, Any]:
