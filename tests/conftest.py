@@ -78,18 +78,24 @@ def own_state(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.fixture(scope="session")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Path]]:
     """The root of a sample, put back once per run with its times and empty directories; tests only read it."""
     placed: dict[str, Path] = {}
+    before: dict[str, set[tuple[str, int]]] = {}
 
     def place(name: str) -> Path:
         if name not in placed:
             root = tmp_path_factory.mktemp("samples") / name
             place_sample(name, root)
-            placed[name] = root
+            placed[name], before[name] = root, sizes_below(root)
         return placed[name]
 
-    return place
+    yield place
+    assert {name: sizes_below(root) for name, root in placed.items()} == before, "a test has written to a sample"
+
+
+def sizes_below(root: Path) -> set[tuple[str, int]]:
+    return {(str(path.relative_to(root)), path.stat().st_size) for path in root.rglob("*") if path.is_file()}
 
 
 @pytest.fixture(scope="session")

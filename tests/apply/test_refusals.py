@@ -24,6 +24,7 @@ from ckpttool.apply.stores.base import AlreadyThere
 from ckpttool.apply.stores.local import LocalDisk
 from ckpttool.apply.work import Work
 from ckpttool.connectors.auto_loader import EXAMPLES
+from ckpttool.diagnosis import Diagnosis
 from ckpttool.formats.metadata import APPLY_FENCE
 from tests.apply.dying import System, on
 from tests.apply.stages import FENCES, bodies, bury, sampled, tree_of
@@ -392,7 +393,10 @@ def test_a_sink_that_gets_a_batch_between_the_two_looks_ends_it(wish: tuple[str,
 def test_what_cannot_be_seen_is_out_of_reach_and_no_broken_promise(stage: Stage) -> None:
     promise = parse_plan(stage.plan.read_bytes()).promise
     unseen = replace(promise, restart=promise.restart | {"outcome": "unknown"})
-    with patch("ckpttool.apply.carry_out.found_now", lambda *_: (unseen, True)):
+    with (
+        patch("ckpttool.apply.carry_out.promise_of", lambda _: unseen),
+        patch.object(Diagnosis, "is_unreachable", True),
+    ):
         done = stage.apply()
     assert (done["exit"], done["state"], done["fenced"]) == (5, "stopped", True)
     assert [one["id"] for one in done["reasons"]] == ["promise-not-kept"]
@@ -424,7 +428,7 @@ def test_a_promise_that_is_not_kept_leaves_the_fence(stage: Stage) -> None:
     old = bodies(tree_of(stage.root))
     promise = parse_plan(stage.plan.read_bytes()).promise
     other = replace(promise, restart=promise.restart | {"batch_id": 7})
-    with patch("ckpttool.apply.carry_out.found_now", lambda *_: (other, False)):
+    with patch("ckpttool.apply.carry_out.promise_of", lambda _: other):
         done = stage.apply()
     is_stopped(done, "promise-not-kept", stage)
     assert (done["kept"], done["found"]["batch_id"]) == (False, 7)

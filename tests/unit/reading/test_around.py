@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +19,7 @@ from ckpttool.storage import objects
 from ckpttool.storage.doors import Doors
 from tests.builders import EPOCH_MS, build
 from tests.encoders import encode_hadoop_crc
+from tests.samples.place import place_sample
 from tests.unit.laws.scenes import SOUND, scene_of
 from tests.unit.reading.loaded_state import sidecar
 
@@ -73,8 +73,8 @@ def test_files_that_the_log_does_not_have(tmp_path: Path) -> None:
     assert list(look_around(open_store(str(root)), gone, doors=Doors([str(inputs)])).unseen) == ["source-files-too-old"]
 
 
-def test_how_large_whole_copies_are_and_who_wrote_them(sample: Callable[[str], Path]) -> None:
-    root = sample("4.2.0-windowed-agg-hdfs-sound") / "checkpoint"
+def test_how_large_whole_copies_are_and_who_wrote_them(tmp_path: Path) -> None:
+    root = place_sample("4.2.0-windowed-agg-hdfs-sound", tmp_path)
     store, scene = open_store(str(root)), scene_of(root)
     files = load_state_at(store, scene, scene.next_id, "quick")
     first = root / files.stores[0].path
