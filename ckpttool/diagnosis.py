@@ -129,6 +129,8 @@ class Diagnosis(Struct, frozen=True, dict=True):
         unseen = {one.part: one for one in (*self.scene.not_looked_at, *_BEYOND)}
         if self.scene.around is None:
             unseen["around"] = NotLookedAt("around", "what lies around its files")
+        if not self.evidence.is_read_back:
+            unseen["batches"] = NotLookedAt("batches", "batches older than those that a start opens")
         return tuple(self._answer_of(law, unseen.get(law.needs), unasked) for law in every())
 
     def _answer_of(self, law: Law, unseen: NotLookedAt | None, unasked: Collection[str]) -> Answer:

@@ -68,5 +68,11 @@ def _drift(scene: Scene) -> Iterator[Finding]:
 
 HEALTH = (
     Law("one-way-formats", "older releases do not go on from here", look=_one_way, severities=("info",)),
-    Law("conf-drift-in-log", "pinned values changed between two batches", look=_drift, severities=("warning",)),
+    Law(
+        "conf-drift-in-log",
+        "pinned values changed between two batches",
+        look=_drift,
+        severities=("warning",),
+        needs="batches",
+    ),
 )

@@ -174,8 +174,20 @@ def _cost(scene: Scene) -> Iterator[Finding]:
 
 HEALTH = (
     Law("purge-stalled", "old batches are not removed", look=_purge, severities=("warning",)),
-    Law("rewind-horizon-short", "one can go back by less than an hour", look=_reach, severities=("info",)),
-    Law("clock-skew", "the driver's clock is not that of the file system", look=_skew, severities=("warning",)),
+    Law(
+        "rewind-horizon-short",
+        "one can go back by less than an hour",
+        look=_reach,
+        severities=("info",),
+        needs="batches",
+    ),
+    Law(
+        "clock-skew",
+        "the driver's clock is not that of the file system",
+        look=_skew,
+        severities=("warning",),
+        needs="batches",
+    ),
     Law(
         "uncommitted-for-long",
         "a batch was planned long ago and is not committed",
@@ -197,6 +209,7 @@ HEALTH = (
         "the batch that runs again is far larger than others",
         look=_oversized,
         severities=("warning",),
+        needs="batches",
     ),
-    Law("batch-cost", "batches that write very many files in a day", look=_cost, severities=("info",)),
+    Law("batch-cost", "batches that write very many files in a day", look=_cost, severities=("info",), needs="batches"),
 )

@@ -71,7 +71,7 @@ def _beginning_of(scene: Scene, log: SourceLog) -> str | None:
 
 
 HEALTH = (
-    Law("partition-flap", "a partition was away and is back", look=_flap, severities=("warning",)),
+    Law("partition-flap", "a partition was away and is back", look=_flap, severities=("warning",), needs="batches"),
     Law(
         "half-reset",
         "the logs were removed, and what the sources keep was not",

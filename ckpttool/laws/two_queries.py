@@ -112,12 +112,19 @@ def _told_of_two(path: str, message: str) -> Finding:
 
 
 HEALTH = (
-    Law("two-writers", "two drivers seem to write this checkpoint at once", look=_two_writers, severities=("warning",)),
+    Law(
+        "two-writers",
+        "two drivers seem to write this checkpoint at once",
+        look=_two_writers,
+        severities=("warning",),
+        needs="batches",
+    ),
 )
 LAWS = (
     Law(
         "foreign-query",
         "what a source reads changes to something else and back: two queries share the checkpoint",
         look=_look,
+        needs="batches",
     ),
 )

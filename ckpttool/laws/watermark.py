@@ -113,7 +113,25 @@ def _jump(scene: Scene) -> Iterator[Finding]:
 
 
 HEALTH = (
-    Law("watermark-stuck", "the watermark does not move while rows come", look=_stuck, severities=("warning",)),
-    Law("watermark-never-set", "state that only a watermark clears has none", look=_never_set, severities=("warning",)),
-    Law("watermark-jump", "a row of the future has moved the watermark", look=_jump, severities=("warning",)),
+    Law(
+        "watermark-stuck",
+        "the watermark does not move while rows come",
+        look=_stuck,
+        severities=("warning",),
+        needs="batches",
+    ),
+    Law(
+        "watermark-never-set",
+        "state that only a watermark clears has none",
+        look=_never_set,
+        severities=("warning",),
+        needs="batches",
+    ),
+    Law(
+        "watermark-jump",
+        "a row of the future has moved the watermark",
+        look=_jump,
+        severities=("warning",),
+        needs="batches",
+    ),
 )

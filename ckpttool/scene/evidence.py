@@ -70,6 +70,12 @@ class Evidence(Struct, frozen=True, dict=True):
         """The newest planned batch whose offsets could be read."""
         return next((batch for batch in reversed(self.batches) if batch.entry), None)
 
+    @property
+    def is_read_back(self) -> bool:
+        """Whether batches were read besides the two that a start opens, if there are any."""
+        names = self.checkpoint.offset_names
+        return len(self.batches) > 2 or (len(names.ids) <= 2 and names.unlisted_below is None)
+
     @cached_property
     def kinds_told(self) -> Mapping[str, tuple[str, ...]]:
         """Of each source, by its key, what its offsets are taken for, the newest first."""

@@ -35,7 +35,7 @@ RATE = "rate"
 SUBSCRIPTIONS = ("assign", "subscribe", "subscribePattern")
 # What a scene may hold, or nobody has looked at. `state`: names and sizes of its files, `rows`: what is inside them.
 # `fleet`: the checkpoints around, `around`: what else there is.
-Part = Literal["logs", "clock", "state", "rows", "sinks", "inputs", "brokers", "fleet", "around"]
+Part = Literal["logs", "batches", "clock", "state", "rows", "sinks", "inputs", "brokers", "fleet", "around"]
 
 PHASES: tuple[Phase, ...] = ("start", "init", "batch")  # in the order of time
 

@@ -38,6 +38,14 @@ def test_the_inside_of_state_takes_the_longer_profile(sample: Callable[[str], Pa
     assert quick["state-file-missing"] == "passed"
 
 
+def test_what_older_batches_tell_is_not_passed_where_they_were_not_read(sample: Callable[[str], Path]) -> None:
+    root = sample(STATEFUL) / "checkpoint"
+    quick, full = results(checked(root, profile="quick")), results(checked(root, profile="full"))
+    for id in ("watermark-stuck", "two-writers", "foreign-query"):
+        assert (quick[id], full[id]) == ("not_looked", "passed")
+    assert quick["previous-offset-missing"] == "passed"
+
+
 def test_a_sink_that_cannot_be_read_passes_nothing(sample: Callable[[str], Path], tmp_path: Path) -> None:
     table = tmp_path / "table"
     (table / "_delta_log").mkdir(parents=True)
