@@ -47,7 +47,9 @@ class Law(Struct, frozen=True):
     with its `next_step`. `symptom`: what is wrong, in one line, where that is not the title, which then says what Spark
     minds. `tells`: the ids of other laws whose findings are about what this one stops for; its own always are.
     `severities`: of its findings; without any it only stops. `applies`: whether the query has anything that it is
-    about. `profile`: "full" if what it needs takes more than names and a few files."""
+    about. `profile`: "full" if what it needs takes more than names and a few files. `errors`: what its failure is
+    recognised by where somebody has only what Spark printed: parts of class, condition, message and frames, with `…` for
+    what varies between them. `often`: how often people meet it, 3 the most."""
 
     id: str
     title: str
@@ -64,6 +66,8 @@ class Law(Struct, frozen=True):
     next_step: str = ""
     applies: Applies | None = None
     profile: Profile = "quick"
+    errors: tuple[str, ...] = ()
+    often: Literal[1, 2, 3] = 2
 
     def holds_for(self, release: Release) -> bool:
         return self.since <= release and (self.until is None or release < self.until)
