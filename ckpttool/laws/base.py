@@ -48,8 +48,8 @@ class Law(Struct, frozen=True):
     minds. `tells`: the ids of other laws whose findings are about what this one stops for; its own always are.
     `severities`: of its findings; without any it only stops. `applies`: whether the query has anything that it is
     about. `profile`: "full" if what it needs takes more than names and a few files. `errors`: what its failure is
-    recognised by where somebody has only what Spark printed: parts of class, condition, message and frames, with `…` for
-    what varies between them. `often`: how often people meet it, 3 the most."""
+    recognised by in what Spark printed: parts of class, condition, message and frames, with `…` for what varies between
+    them. `often`: how often people meet it, 3 the most."""
 
     id: str
     title: str

@@ -74,6 +74,11 @@ BEGUN = (
         symptom="something lies where a file source writes its next entry",
         tells=("orphan-crc",),
         next_step=OUT_OF_THE_WAY,
+        errors=(
+            "Rename destination…/sources/…crc already exists",
+            "Concurrent update to the log. Multiple streaming jobs detected for",
+        ),
+        often=1,
     ),
     Law(
         "offsets-write",
@@ -83,6 +88,12 @@ BEGUN = (
         symptom="something lies where the next offsets are to be written",
         tells=("orphan-crc", "directory-in-log"),
         next_step=OUT_OF_THE_WAY,
+        errors=(
+            "Rename destination…/offsets/…crc already exists",
+            "Multiple streaming queries are concurrently using…/offsets/",
+            "CONCURRENT_STREAM_LOG_UPDATE",
+        ),
+        often=1,
     ),
     Law(
         "replayed-range",
@@ -92,6 +103,16 @@ BEGUN = (
         symptom="a file source's log has not what the batch that runs again read",
         next_step=ENTRIES_BACK,
         tells=("source-log-missing", "source-log-hole", "source-offset-malformed"),
+        errors=(
+            "batch…doesn't exist",
+            "batches…don't  exist",
+            "batch…doesn't exist…FileStreamSource.getBatch…runBatch",
+            "Did not find value which can be converted into long",
+            "Do not know how to convert…into long",
+            "FileStreamSourceOffset",
+            "JsonEOFException",
+            "JsonParseException",
+        ),
     ),
     Law(
         "metadata-line-empty",
@@ -100,6 +121,8 @@ BEGUN = (
         _metadata_line,
         symptom="the newest offsets have no metadata",
         next_step="restore the line from a backup, or go on with a continuous trigger",
+        errors=("WatermarkTracker", "OffsetSeqMetadata.conf()"),
+        often=1,
     ),
 )
 
@@ -148,5 +171,12 @@ COMMITTED = (
             "rename-lost",
         ),
         next_step="set it aside: until then each start writes the batch to the sink, and fails",
+        errors=(
+            "CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log. Multiple streaming jobs detected for",
+            "CONCURRENT_STREAM_LOG_UPDATE",
+            "Concurrent update to the commit log. Multiple streaming jobs detected for",
+            "ParentNotDirectoryException…/commits",
+        ),
+        often=3,
     ),
 )

@@ -61,6 +61,7 @@ STARTED = (
         _source_not_found,
         symptom="a query of Auto Loader is to be started with Apache Spark",
         next_step="start it on Databricks, or read the files with a file source and a new checkpoint",
+        errors=("DATA_SOURCE_NOT_FOUND…cloudFiles", "Failed to find data source: cloudFiles"),
     ),
 )
 TOLD = (Law(_RUNTIME, "Databricks has written this", look=_runtime, severities=("info",)),)

@@ -105,6 +105,31 @@ MADE = (
         ),
         symptom="a file source's log cannot be read as it is named",
         next_step="restore the log from a backup, and set aside what Spark did not write",
+        errors=(
+            "/sources/…doesn't exist (latestId:",
+            "doesn't exist (latestId:",
+            "/sources/…does not exist",
+            "Log file was malformed: failed to read correct log version from",
+            "Incomplete log file",
+            "Did not find value which can be converted into java.lang.String",
+            "maximum supported log version is",
+            "FileStreamSource$FileEntry",
+            "CompactibleFileStreamLog",
+            "FileStreamSourceLog",
+            "MalformedInputException: Input length",
+            "requirement failed",
+            "More than Int.MaxValue elements",
+            "failed to read log file for batch",
+            "MismatchedInputException: No content to map due to end-of-input",
+            "MappingException",
+            "/sources/…(Is a directory)",
+            "NumberFormatException: For input string",
+            "assertion failed",
+            "ParentNotDirectoryException…/sources",
+            "JsonEOFException",
+            "JsonParseException",
+        ),
+        often=3,
     ),
 )
 
@@ -227,6 +252,14 @@ POSITIONS = (
         symptom="an offset of a file source has no number of a log entry",
         tells=("source-offset-malformed",),
         next_step=RESTORE,
+        errors=(
+            "Did not find value which can be converted into long",
+            "Do not know how to convert…into long",
+            "FileStreamSourceOffset",
+            "JsonEOFException",
+            "JsonParseException",
+        ),
+        often=1,
     ),
 )
 
@@ -265,6 +298,12 @@ LAST_RANGE = (
         symptom="a file source's log has not what the last batch read",
         tells=("source-log-missing", "source-log-hole", "rename-lost"),
         next_step=ENTRIES_BACK,
+        errors=(
+            "batch…doesn't exist",
+            "batches…don't  exist",
+            "batch…doesn't exist…FileStreamSource.getBatch…populateStartOffsets",
+            "batches…don't  exist…FileStreamSource.getBatch…populateStartOffsets",
+        ),
     ),
 )
 
@@ -291,6 +330,7 @@ HEALTH = (
         severities=("warning",),
         needs="around",
         applies=reads(FILES),
+        errors=("OutOfMemoryError",),
     ),
 )
 
@@ -326,5 +366,6 @@ NEXT_ENTRY = (
         symptom="a file source's offset is ahead of its log",
         tells=("source-log-missing",),
         next_step=ENTRIES_BACK,
+        errors=("AssertionError: assertion failed",),
     ),
 )

@@ -205,6 +205,8 @@ LAST_RANGE = (
         _out_of_place,
         symptom="a file source is given another directory than that of the files which it has to read",
         next_step="give the path that the query was started with",
+        errors=("Wrong basePath…for the root path", "Option 'basePath' must be a directory"),
+        often=3,
     ),
 )
 _PATH = Law(
@@ -216,6 +218,8 @@ _PATH = Law(
     symptom="a file source is given a path where nothing is",
     next_step="give the path that the query was started with",
     needs="inputs",
+    errors=("PATH_NOT_FOUND", "Path does not exist:"),
+    often=3,
 )
 GIVEN = (_PATH,)
 TOLD = (

@@ -24,6 +24,7 @@ LAWS = (
         "a format version that no known Spark writes",
         look=check_files,
         severities=("error", "warning"),
+        errors=("INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION", "maximum supported log version is", "INVALID_LOG_VERSION"),
     ),
     Law("not-a-directory", "a file stands where a directory belongs", look=check_files),
     Law(

@@ -93,6 +93,8 @@ PLANNED = (
         _lost,
         symptom=f"what the tasks of a {KIND.title()} source have left of their batch is gone",
         next_step=_ANEW,
+        errors=("Unable to fetch committed metadata from previous batch", "/shard-commit/…does not exist"),
+        often=1,
     ),
 )
 LAWS = (

@@ -81,6 +81,8 @@ FIRST_BATCH = (
         look=check_first_place,
         severities=("error", "warning"),
         tells=("state-without-batches", "offset-log-lost"),
+        errors=("STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",),
+        often=3,
     ),
     Law(
         "offsets-no-directory",
@@ -88,6 +90,8 @@ FIRST_BATCH = (
         "HDFSMetadataLog.getLatest, Hadoop's LocalFs",
         _offsets_no_directory,
         tells=("not-a-directory",),
+        errors=("ParentNotDirectoryException…/offsets",),
+        often=1,
     ),
 )
 

@@ -111,6 +111,8 @@ LAWS = (
         symptom="a plan was begun and is not finished",
         look=check_unfinished,
         tells=("fence-without-journal",),
+        errors=("Invalid UUID string: unfinished: run ckpt",),
+        often=1,
     ),
     Law(
         "metadata-corrupt",
@@ -120,6 +122,20 @@ LAWS = (
         symptom="`metadata` cannot be read",
         look=check_files,
         tells=("unreadable", "file-vanished", "changed-while-read"),
+        errors=(
+            "Invalid UUID string",
+            "No content to map due to end-of-input",
+            "(InputStreamReader)",
+            "Did not find value which can be converted into java.lang.String",
+            'Cannot invoke "String.length()" because "name" is null',
+            "StreamMetadata",
+            "UUID string too large",
+            "MappingException",
+            "MalformedInputException",
+            "assertion failed",
+            "JsonEOFException",
+            "JsonParseException",
+        ),
     ),
     Law(
         "metadata-missing",
@@ -129,6 +145,8 @@ LAWS = (
         since=since.METADATA_WANTED,
         symptom="the query's id is lost",
         look=check_metadata,
+        errors=("STREAMING_CHECKPOINT_MISSING_METADATA_FILE",),
+        often=3,
     ),
     Law(
         "metadata-write",
@@ -137,5 +155,7 @@ LAWS = (
         _metadata_write,
         symptom="a stale checksum lies where the query's id is to be written",
         next_step="set the checksum aside, or give the query its id back",
+        errors=("Rename destination…metadata.crc already exists",),
+        often=1,
     ),
 )

@@ -173,7 +173,13 @@ def _cost(scene: Scene) -> Iterator[Finding]:
 
 
 HEALTH = (
-    Law("purge-stalled", "old batches are not removed", look=_purge, severities=("warning",)),
+    Law(
+        "purge-stalled",
+        "old batches are not removed",
+        look=_purge,
+        severities=("warning",),
+        errors=("Encountered error while performing async log purge",),
+    ),
     Law(
         "rewind-horizon-short",
         "one can go back by less than an hour",
@@ -210,6 +216,8 @@ HEALTH = (
         look=_oversized,
         severities=("warning",),
         needs="batches",
+        errors=("OutOfMemoryError",),
+        often=1,
     ),
     Law("batch-cost", "batches that write very many files in a day", look=_cost, severities=("info",), needs="batches"),
 )

@@ -88,6 +88,14 @@ LAWS = (
         _pinned_values,
         symptom="the newest offsets pin a value that no session takes",
         next_step=_RESTORE,
+        errors=(
+            "INVALID_CONF_VALUE",
+            "in spark.sql.…is invalid",
+            "IllegalArgumentException: spark.sql.…should be",
+            "No value found for '",
+            "IllegalArgumentException: The value of spark.sql.",
+        ),
+        often=1,
     ),
 )
 CODECS = ("lz4", "zstd", "snappy", "lzf")
@@ -174,5 +182,12 @@ FOR_STATE = (
         _state_settings,
         symptom="the newest offsets pin what no state is opened with, or do not pin what the state was written with",
         next_step=_RESTORE,
+        errors=(
+            "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
+            "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
+            "CODEC_NOT_AVAILABLE",
+            "ClassNotFoundException",
+            "UNSUPPORTED_DATATYPE",
+        ),
     ),
 )

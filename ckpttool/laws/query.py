@@ -44,6 +44,7 @@ STARTED = (
         _memory_sink,
         symptom="the memory sink, and a checkpoint that has offsets",
         next_step="give the query another sink, or another checkpointLocation",
+        errors=("This query does not support recovering from checkpoint location",),
     ),
 )
 DAY_MS = 86_400_000
@@ -175,6 +176,8 @@ TOLD = (
         "the path is escaped as Spark 2.4 did",
         look=check_escaped_path,
         severities=("warning",),
+        errors=("we detected a possible problem with the location of your checkpoint",),
+        often=1,
     ),
     Law(
         "not-a-checkpoint", "something else lies where the query would begin", look=check_place, severities=("warning",)

@@ -62,6 +62,13 @@ MADE = (
         symptom="the time at which a rate source began is none",
         tells=("initial-offset-file-malformed", "log-version-too-new"),
         next_step=RESTORE,
+        errors=(
+            "Log file was malformed: failed to read correct log version from",
+            "maximum supported log version is",
+            "NumberFormatException: For input string",
+            "failed to detect the log file version line",
+        ),
+        often=1,
     ),
 )
 
@@ -141,6 +148,8 @@ PLANNED = (
         symptom="the time at which a rate source began is gone",
         look=_look,
         next_step=RESTORE,
+        errors=("AssertionError: assertion failed: startSeconds(…) > endSeconds(",),
+        often=1,
     ),
     Law(
         "rate-offset-malformed",
@@ -150,5 +159,7 @@ PLANNED = (
         symptom="a rate source's offset is no number",
         tells=("source-offset-malformed",),
         next_step=RESTORE,
+        errors=("NumberFormatException: For input string",),
+        often=1,
     ),
 )

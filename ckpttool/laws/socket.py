@@ -98,5 +98,7 @@ PLANNED = (
         symptom="a socket source is restarted, and counts from the beginning",
         look=_look,
         next_step=_ANEW,
+        errors=("IndexOutOfBoundsException: at 0 deleting", "Offsets committed out of order"),
+        often=1,
     ),
 )

@@ -91,6 +91,8 @@ FIRST = (
         "KafkaMicroBatchStream.getOrCreateInitialPartitionOffsets",
         _initial_offset,
         tells=("initial-offset-file-malformed",),
+        errors=("failed to detect the log file version line",),
+        often=1,
     ),
     Law(
         "source-name-impossible",
@@ -223,6 +225,18 @@ LAST_RANGE = (
         symptom="a line of the newest offsets is no offset of its source",
         tells=("source-offset-malformed", "sentinels-in-checkpoint"),
         next_step=RESTORE,
+        errors=(
+            "The previous run contained…partitions are currently configured",
+            "Do not know how to convert…into long",
+            "Did not find value which can be converted into long",
+            "Expected object but got",
+            "The type of Offset should be",
+            "MappingException",
+            "NumberFormatException: For input string",
+            "JsonEOFException",
+            "JsonParseException",
+        ),
+        often=1,
     ),
     Law(
         "range-backwards",
@@ -232,6 +246,8 @@ LAST_RANGE = (
         symptom="the range that is asked for ends before it begins",
         tells=("offset-regression",),
         next_step=RESTORE,
+        errors=("assertion failed", "assertion failed: startOffset(…> endOffset("),
+        often=1,
     ),
 )
 

@@ -160,6 +160,14 @@ REPARTITION = (
         look=check_partitions,
         tells=("previous-offset-missing",),
         next_step="restore the file from a backup, or start once without the check for repartitions",
+        errors=(
+            "STREAMING_UNFINISHED_REPARTITION_DETECTED",
+            "requirement failed: Previous batch…not found in offset log",
+            "requirement failed: Batch…metadata not found",
+            "More than Int.MaxValue elements",
+            "NoSuchElementException: None.get",
+        ),
+        often=1,
     ),
 )
 
@@ -275,6 +283,12 @@ _MISSING = Law(
     severities=("error", "warning"),
     tells=("state-without-batches",),
     next_step=_RESTORE,
+    errors=(
+        "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY",
+        "/state/…does not exist",
+        "Error reading delta file",
+        "Error reading streaming state file",
+    ),
 )
 
 DIRECTORIES = (
@@ -287,7 +301,12 @@ DIRECTORIES = (
         severities=("warning",),
     ),
     Law("operator-directory-missing", "the numbering of `state/` has a hole", look=check_directories),
-    Law("partition-count-mismatch", "state has other partitions than are pinned", look=check_partitions),
+    Law(
+        "partition-count-mismatch",
+        "state has other partitions than are pinned",
+        look=check_partitions,
+        errors=("Error reading delta file", "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS"),
+    ),
 )
 
 
@@ -317,6 +336,8 @@ _NEVER_COMMITTED = Law(
     look=check_never_committed,
     severities=("error", "warning"),
     needs="state",
+    errors=("STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",),
+    often=3,
 )
 LOADED = (
     _NEVER_COMMITTED,
@@ -326,6 +347,8 @@ LOADED = (
         "StateStore, Hadoop's LocalFs",
         _no_directory,
         tells=("not-a-directory",),
+        errors=("ParentNotDirectoryException…/state",),
+        often=1,
     ),
     *FOR_STATE,
     *state_load.LOADED,
@@ -337,6 +360,8 @@ LOADED = (
         since=since.COMMITS_OVERRULE,
         symptom="a commit of version 2 names no state, and the query has it",
         next_step="restore the commit from a backup; a file of version 1 whose first line was changed needs `v1`",
+        errors=("CANNOT_WRITE_STATE_STORE.CANNOT_COMMIT…None.get", "STATE_STORE_CHECKPOINT_IDS_NOT_SUPPORTED"),
+        often=1,
     ),
     _MISSING,
 )

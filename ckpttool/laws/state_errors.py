@@ -176,3 +176,67 @@ def what_is_raised(fault: Fault, path: str, release: Release, met: str | None = 
     own = fault.spark.condition if fault.spark and raised.class_name is None else None
     condition = raised.condition or (own if release >= since.STATE_CONDITIONS else None)
     return SparkError(class_name, condition), raised.message or SAID.get(class_name, "")
+
+
+# -- what it is recognised by in a log ---------------------------------------------------------------------------------
+
+PRINTED_OF_ROWS = ("STREAM_STREAM_JOIN_INCONSISTENT_STATE", "block checksum mismatch", "Bad table magic number")
+PRINTED_OF_MISSING = (
+    "/state/…does not exist",
+    "/state/…(No such file",
+    "Error reading delta file",
+    "Error reading streaming state file",
+    "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS",
+    "CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE",
+    "NoSuchFileException",
+    "CANNOT_LOAD_STATE_STORE",
+    "STDS_FAILED_TO_READ_OPERATOR_METADATA",
+    "CANNOT_LOAD_STATE_STORE.CANNOT_FIND_BASE_SNAPSHOT_CHECKPOINT",
+    "/state/…(Is a directory)",
+)
+PRINTED_OF_CORRUPT = (
+    "EOFException",
+    "Stream is corrupted",
+    "Stream ended prematurely",
+    "CANNOT_LOAD_STATE_STORE",
+    "CANNOT_LOAD_STATE_STORE.UNCATEGORIZED",
+    "NoSuchFileException…StateStoreId(",
+    "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED",
+    "CANNOT_LOAD_STATE_STORE.UNEXPECTED_FILE_SIZE",
+    "Unexpected end of ZLIB input stream",
+    "UNSUPPORTED_DATATYPE",
+    "Unsupported dataType",
+    "UTFDataFormatException",
+    "ChecksumException",
+    "org.rocksdb.RocksDBException",
+    "zstd.ZstdIOException",
+    "key size cannot be",
+    "value size cannot be",
+    "IllegalStateException: Copied",
+    "Log file was malformed: failed to read correct log version from",
+    "Log file was malformed",
+    "/state/…(Is a directory)",
+    "readLineage",
+    "MalformedInputException",
+    "maximum supported log version is",
+    "INVALID_LOG_VERSION",
+    "STDS_FAILED_TO_READ_OPERATOR_METADATA",
+    "Cannot read RocksDB checkpoint metadata",
+    "MappingException",
+    "Cannot replay changelogs from snapshot",
+    "BufferUnderflowException",
+    "snappy.SnappyError",
+    "MismatchedInputException",
+    "JsonEOFException",
+    "JsonParseException",
+)
+PRINTED_OF_MISNAMED = (
+    "/state/…does not exist",
+    "NumberFormatException: For input string",
+    "NoSuchElementException: None.get",
+)
+PRINTED_OF_BLOCKED = (
+    "must both be directories",
+    "CANNOT_WRITE_STATE_STORE",
+    "Rename destination…/state/…already exists",
+)

@@ -13,15 +13,8 @@ from msgspec.structs import replace
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import NULL_POINTER
 from ckpttool.formats.names import parse_long
+from ckpttool.laws import state_errors
 from ckpttool.laws.base import OUT_OF_THE_WAY, Law, finding_of, in_a_task
-from ckpttool.laws.state_errors import (
-    EOF,
-    FILE_NOT_FOUND,
-    NO_SUCH_ELEMENT,
-    NUMBER_FORMAT,
-    UNREPAIRED,
-    what_is_raised,
-)
 from ckpttool.model import Finding, Position, SparkError
 from ckpttool.releases import NEWEST, Release, since
 from ckpttool.scene.scene import Doubt, Failure, Scene, Start
@@ -46,7 +39,8 @@ REPLAY_DEFAULT = 500
 CHANGELOG_CONF = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 SIDECAR_CONF = "spark.sql.streaming.checkpoint.fileChecksum.enabled"
 TABLES_UNREAD = "RocksDB's tables, which were not read inside, are sound"
-_BEYOND_REPAIR = (NUMBER_FORMAT, NO_SUCH_ELEMENT)  # raised before and after Spark tries one base and then another
+# Raised before and after Spark tries one base and then another.
+_BEYOND_REPAIR = (state_errors.NUMBER_FORMAT, state_errors.NO_SUCH_ELEMENT)
 
 
 def obstacles(files: StateFiles, start: Start) -> tuple[Failure | Doubt, ...]:
@@ -162,14 +156,14 @@ class _Loading:
             if failure.class_name in _BEYOND_REPAIR:
                 return failure
         if failure and (repairs or self.repairs(store)):
-            return replace(failure, condition=UNREPAIRED)
+            return replace(failure, condition=state_errors.UNREPAIRED)
         return failure
 
     def no_number(self, store: StoreFiles) -> Failure | None:
         """Where Spark lists the bases, it makes numbers of their names, and fails at the first that is none."""
         for name, version in self.listed_bases(store):
             if version is None:
-                fault = Fault("stream", "its name is no version", spark=SparkError(NUMBER_FORMAT))
+                fault = Fault("stream", "its name is no version", spark=SparkError(state_errors.NUMBER_FORMAT))
                 return self.failure(f"{store.path}/{name}", fault, "misnamed")
         return None
 
@@ -179,7 +173,7 @@ class _Loading:
         name = f"{max(versions, default=0)}{BASE_SUFFIX[store.provider]}"
         if not versions or name in store.names:
             return None
-        error = SparkError(NO_SUCH_ELEMENT if store.provider == "hdfs" else FILE_NOT_FOUND)
+        error = SparkError(state_errors.NO_SUCH_ELEMENT if store.provider == "hdfs" else state_errors.FILE_NOT_FOUND)
         fault = Fault("stream", "it is there under another spelling", spark=error)
         return self.failure(f"{store.path}/{name}", fault, "misnamed")
 
@@ -227,7 +221,7 @@ class _Loading:
         for name in chain.changes:
             met = self.fault_met(store, name)
             if met and self.is_known(f"{path}{name}", met):
-                unnamed = met.spark == SparkError(EOF) and met.is_at_the_head
+                unnamed = met.spark == SparkError(state_errors.EOF) and met.is_at_the_head
                 newest = name == f"{self.files.version}_{store.unique_id}.changelog"
                 return self.failure(f"{path}{name}", met, "no-lineage" if newest and unnamed else None)
         if chain.missing:
@@ -245,7 +239,7 @@ class _Loading:
         fault, sidecar = store.faults.get(name) or self.other_version(store, name), store.sidecar_faults.get(name)
         if sidecar is None or not self.reads_sidecar(store, name):
             return fault
-        at_the_head = fault and fault.is_at_the_head and fault.spark != SparkError(EOF)
+        at_the_head = fault and fault.is_at_the_head and fault.spark != SparkError(state_errors.EOF)
         return fault if fault and (name.endswith(".zip") or (at_the_head and name.endswith(".changelog"))) else sidecar
 
     def other_version(self, store: StoreFiles, name: str) -> Fault | None:
@@ -289,7 +283,7 @@ class _Loading:
         return fault.kind not in ("unread", "deadly")
 
     def failure(self, path: str, fault: Fault, met: str | None = None) -> Failure:
-        error, message = what_is_raised(fault, path, self.release, met)
+        error, message = state_errors.what_is_raised(fault, path, self.release, met)
         return Failure(
             "batch",
             error.class_name,
@@ -382,6 +376,7 @@ LOADED = (
         look=_look,
         needs="rows",
         tells=(*_TOLD, "state-file-missing", "state-file-corrupt"),
+        errors=state_errors.PRINTED_OF_ROWS,
     ),
     Law(
         "state-file-missing",
@@ -393,6 +388,8 @@ LOADED = (
         needs="state",
         tells=_TOLD,
         next_step="restore the file from a backup, or rewind to a batch whose state is whole",
+        errors=state_errors.PRINTED_OF_MISSING,
+        often=3,
     ),
     Law(
         "state-file-corrupt",
@@ -404,6 +401,7 @@ LOADED = (
         needs="rows",
         tells=(*_TOLD, "state-unreadable"),
         next_step=_RESTORE,
+        errors=state_errors.PRINTED_OF_CORRUPT,
     ),
     Law(
         "state-file-misnamed",
@@ -414,6 +412,7 @@ LOADED = (
         symptom="a copy of the state has a name that is no version",
         needs="state",
         next_step="set the file aside: Spark did not write it under this name",
+        errors=state_errors.PRINTED_OF_MISNAMED,
     ),
     Law(
         "state-write",
@@ -425,6 +424,7 @@ LOADED = (
         needs="state",
         tells=("orphan-crc",),
         next_step=OUT_OF_THE_WAY,
+        errors=state_errors.PRINTED_OF_BLOCKED,
     ),
 )
 _LAW = {law.id: law for law in LOADED}

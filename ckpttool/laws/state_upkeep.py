@@ -153,6 +153,8 @@ HEALTH = (
         severities=("warning",),
         needs="state",
         profile="full",
+        errors=("HDFS_STORE_PROVIDER_OUT_OF_MEMORY", "OutOfMemoryError"),
+        often=3,
     ),
     Law(
         "state-snapshot-lag",

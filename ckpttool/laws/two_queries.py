@@ -118,6 +118,14 @@ HEALTH = (
         look=_two_writers,
         severities=("warning",),
         needs="batches",
+        errors=(
+            "CONCURRENT_STREAM_LOG_UPDATE",
+            "Multiple streaming queries are concurrently using",
+            "Concurrent update to the log. Multiple streaming jobs detected for",
+            "DELTA_CONCURRENT_TRANSACTION",
+            "ConcurrentTransactionException",
+        ),
+        often=3,
     ),
 )
 LAWS = (

@@ -1,7 +1,7 @@
 """A log, or whatever part of one somebody pasted: what failed, which query that was, and what Spark ran it.
 
-Forms: lines of log4j in any layout, also behind what containers and log services put before them; one JSON per line, as
-Spark 4, Logstash and docker write it; an event log; progress as JSON; Java's and Python's traces without any log around.
+Forms: lines of log4j in any layout, also behind what containers and log services put before them; one JSON per line,
+as Spark 4, Logstash and docker write it; an event log; progress as JSON; Java's and Python's traces with no log around.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _MOST_FAILURES, _MOST_TEXT, _DEEPEST, _MOST_ITEMS = 40, 20_000, 8, 200
 # The rest of a log is of no use, and is most of it.
 _TELLING = re.compile(
     r"Exception|Error|Failure|Caused by|\[id = |checkpoint|Spark version|Resuming at batch|ffsets for batch|"
-    r"batchId|/_/ +version|QueryStartedEvent|QueryTerminatedEvent|SparkListenerLogStart|\[[A-Z_]+\.?[A-Z_]*\] |progress: \{"
+    r"batchId|/_/ +version|QueryStartedEvent|QueryTerminatedEvent|SparkListenerLogStart|progress: \{|"
+    r"\[[A-Z_]{3,80}\.?[A-Z_]{0,80}\] "
 )
 _CONTAINER = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d) (?:stdout|stderr) [FP] ")
 _HEADER = re.compile(
@@ -82,7 +83,8 @@ class _Reader:
 
     def end(self, so_far: ReadSoFar) -> DriverLog:
         self._close()
-        failures = sorted(reversed(self.failures.values()), key=lambda one: not one.ended)
+        newest_first = list(reversed(self.failures.values()))
+        failures = sorted(newest_first, key=lambda one: not one.ended)
         first = failures[0] if failures else None
         query = self.queries.query_of(first.query_id if first else None)
         inside = next(filter(None, (checkpoint_in(one.message) for one in first.thrown)), None) if first else None

@@ -57,9 +57,8 @@ class QueryReader:
                 self._newest.name = starting["name"].strip() or None
         if path := _STORED.search(line) or _RESOLVED.search(line) or _GIVEN.search(line):
             self._at(path["path"], of_newest=bool(ids))
-        if batch := _BATCH.search(line):
-            if self._newest:
-                self._newest.batch = int(batch["batch"])
+        if (batch := _BATCH.search(line)) and self._newest:
+            self._newest.batch = int(batch["batch"])
         if release := _RELEASE.search(line):
             self.release = release["release"]
 

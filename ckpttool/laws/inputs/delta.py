@@ -372,8 +372,18 @@ def _lost_data(table: SourceTable, asked: DeltaRequest, files: Sequence[DeltaFil
 
 
 LAWS = (
-    DeltaLaw("delta-source-table-gone", "there is no Delta table at the source's path", of_table=_no_table),
-    DeltaLaw(_HOLE, "the Delta table that a source reads cannot be put together", of_table=_log_hole),
+    DeltaLaw(
+        "delta-source-table-gone",
+        "there is no Delta table at the source's path",
+        of_table=_no_table,
+        errors=("DELTA_SCHEMA_NOT_SET",),
+    ),
+    DeltaLaw(
+        _HOLE,
+        "the Delta table that a source reads cannot be put together",
+        of_table=_log_hole,
+        errors=errors.PRINTED_OF_HOLES,
+    ),
     DeltaLaw(
         "source-unreadable",
         "the table that a source reads could not be read",
@@ -382,12 +392,20 @@ LAWS = (
         severities=("warning",),
         of_table=_unknown,
     ),
-    DeltaLaw("delta-source-table-id-changed", "the source's table is another one than before", of_table=_another_table),
+    DeltaLaw(
+        "delta-source-table-id-changed",
+        "the source's table is another one than before",
+        of_table=_another_table,
+        errors=("DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",),
+        often=3,
+    ),
     DeltaLaw(
         _CHANGED,
         "a version of the source's table that the stream cannot pass on",
         of_request=_changed_schema,
         of_version=_cannot_pass_on,
+        errors=errors.PRINTED_OF_CHANGES,
+        often=3,
     ),
     TRACKED,
     DeltaLaw(
@@ -395,21 +413,32 @@ LAWS = (
         "a Delta source needs commits that were cleaned up",
         of_request=_gap_while_comparing,
         of_version=_gap_before,
+        errors=("DELTA_MISSING_FILES_UNEXPECTED_VERSION",),
+        often=3,
     ),
     DeltaLaw(
         "delta-initial-snapshot-gone",
         "the snapshot that a Delta source is still reading is gone",
         of_request=_lost_snapshot,
+        errors=errors.PRINTED_OF_SNAPSHOTS,
     ),
     DeltaLaw(
         _FEED,
         "a Delta source reads a change feed that the table does not keep, or not for this range",
         of_request=_feed_off,
+        errors=errors.PRINTED_OF_FEEDS,
     ),
-    DeltaLaw("delta-trailing-commit-missed", "the source's table ends before the offsets do", of_end=_lost_tail),
+    DeltaLaw(
+        "delta-trailing-commit-missed",
+        "the source's table ends before the offsets do",
+        of_end=_lost_tail,
+        errors=errors.PRINTED_OF_TAILS,
+    ),
     DeltaLaw(
         "delta-source-data-gone",
         "data files that a Delta source has yet to read are gone",
         of_end=_lost_data_of,
+        errors=errors.PRINTED_OF_DATA,
+        often=3,
     ),
 )

@@ -76,3 +76,33 @@ def data_gone(release: Release) -> Raised:
 def has_delta_4_4(release: Release) -> bool | None:
     """None: beside older ones. It looks whether the end of a range is there, and words some errors anew."""
     return True if release >= since.DELTA_4_4 else None if release >= since.DELTA_4_4_BESIDE_OLDER else False
+
+
+# -- what it is recognised by in a log ---------------------------------------------------------------------------------
+
+PRINTED_OF_HOLES = (
+    "DELTA_TRUNCATED_TRANSACTION_LOG",
+    "DELTA_VERSIONS_NOT_CONTIGUOUS",
+    "Could not find any delta files for version",
+)
+PRINTED_OF_CHANGES = (
+    "DELTA_SOURCE_TABLE_IGNORE_CHANGES",
+    "DELTA_SOURCE_IGNORE_DELETE",
+    "DELTA_SCHEMA_CHANGED",
+    "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE",
+    "Detected schema change in version",
+    "Detected a data update",
+)
+PRINTED_OF_SNAPSHOTS = (
+    "DELTA_LOG_FILE_NOT_FOUND",
+    "DELTA_EMPTY_DIRECTORY",
+    "Trying to load a non-existent version",
+    "DELTA_STREAMING_CHECK_COLUMN_MAPPING_NO_SNAPSHOT",
+)
+PRINTED_OF_FEEDS = ("DELTA_MISSING_CHANGE_DATA", "DELTA_INVALID_CDC_RANGE", "Trying to load a non-existent version")
+PRINTED_OF_TAILS = ("DELTA_STREAMING_TRAILING_COMMIT_MISSING", "Did not get the last delta file version")
+PRINTED_OF_DATA = (
+    "FAILED_READ_FILE.FILE_NOT_EXIST",
+    "SparkFileNotFoundException: File…does not exist",
+    "It is possible the underlying files have been updated",
+)

@@ -90,5 +90,17 @@ LAST_RANGE = (
         symptom="a line of a Delta source is none that it takes",
         tells=("source-offset-malformed",),
         next_step=RESTORE,
+        errors=(
+            "DELTA_INVALID_SOURCE_OFFSET_FORMAT",
+            "DELTA_INVALID_SOURCE_VERSION",
+            "DELTA_INVALID_FORMAT_FROM_SOURCE_VERSION",
+            "DeltaSourceOffset",
+            "Should not deserialize END_INDEX",
+            "InputCoercionException: Numeric value",
+            "Cannot deserialize value of type `long` from",
+            "JsonEOFException",
+            "JsonParseException",
+        ),
+        often=1,
     ),
 )

@@ -85,4 +85,9 @@ TRACKED = DeltaLaw(
     of_table=_cannot_continue,
     of_request=_tracks,
     of_version=_comes_to_change,
+    errors=(
+        "DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION",
+        "DELTA_STREAMING_METADATA_EVOLUTION",
+        "Using schema from schema tracking log cannot tolerate missing commit files",
+    ),
 )

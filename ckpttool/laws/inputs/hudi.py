@@ -87,6 +87,17 @@ def _open(told: Finding) -> Trouble:
 _law = partial(Law, needs="inputs", applies=reads("hudi"))
 LAWS = (
     _law(_GONE, "the Hudi table that the query reads is gone", severities=("warning",)),
-    _law(_ARCHIVED, "an instant that a Hudi source is asked for was archived", severities=("error", "warning")),
-    _law(_BEHIND, "the timeline of a Hudi table ends before the offsets do", severities=("error", "warning")),
+    _law(
+        _ARCHIVED,
+        "an instant that a Hudi source is asked for was archived",
+        severities=("error", "warning"),
+        errors=("FileNotFoundException…/.hoodie/",),
+    ),
+    _law(
+        _BEHIND,
+        "the timeline of a Hudi table ends before the offsets do",
+        severities=("error", "warning"),
+        errors=("No value present in Option",),
+        often=1,
+    ),
 )

@@ -390,22 +390,39 @@ def _path(way: Way) -> str:
 
 _law = partial(Law, needs="inputs", applies=reads("iceberg"))
 LAWS = (
-    _law(_NO_TABLE, "the Iceberg table that the query reads is gone"),
+    _law(_NO_TABLE, "the Iceberg table that the query reads is gone", errors=("TABLE_OR_VIEW_NOT_FOUND",)),
     _law(
         _GONE,
         "a snapshot that an Iceberg source goes on from was expired",
         severities=("error", "warning"),
+        errors=("Cannot load current offset at snapshot…the snapshot was expired or removed",),
+        often=3,
     ),
-    _law(_ASIDE, "a snapshot that an Iceberg source goes on from leads nowhere: the table was rolled back"),
+    _law(
+        _ASIDE,
+        "a snapshot that an Iceberg source goes on from leads nowhere: the table was rolled back",
+        errors=(
+            "Cannot find snapshot after…not an ancestor of table's current snapshot",
+            "org.apache.iceberg.Snapshot.parentId()",
+        ),
+    ),
     _law(
         _CHANGED,
         "rows that an Iceberg source would read were deleted or overwritten",
         severities=("error", "warning"),
+        errors=("Cannot process overwrite snapshot", "Cannot process delete snapshot"),
+        often=3,
     ),
     _law(
         _DATA,
         "data files that an Iceberg source has yet to read are gone",
         severities=("error", "warning"),
+        errors=("FileNotFoundException: File…/data/…does not exist",),
     ),
-    _law(_POSITION, "the range of an Iceberg source has a negative position"),
+    _law(
+        _POSITION,
+        "the range of an Iceberg source has a negative position",
+        errors=("FileIndex is unexpectedly smaller than",),
+        often=1,
+    ),
 )

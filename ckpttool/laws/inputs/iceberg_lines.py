@@ -99,6 +99,12 @@ STARTED = (
         since=since.ICEBERG_1_11,
         symptom="an option that has an Iceberg table read as of a moment",
         next_step="leave the option out",
+        errors=(
+            "Cannot set…snapshot-id",
+            "IllegalArgumentException…as-of-timestamp",
+            "IllegalArgumentException…snapshot-id",
+        ),
+        often=1,
     ),
 )
 MADE = (
@@ -109,6 +115,8 @@ MADE = (
         _option_refused,
         symptom="an option of an Iceberg source that is no number",
         next_step="give a number, or leave the option out",
+        errors=("NumberFormatException: For input string",),
+        often=1,
     ),
     Law(
         _BEGINNING,
@@ -118,6 +126,22 @@ MADE = (
         symptom="where an Iceberg source began cannot be read",
         look=_told_of_beginnings,
         next_step=_ANEW,
+        errors=(
+            "Cannot parse missing int: version",
+            "Cannot parse to a…value: …version",
+            "Cannot parse to a…value: …snapshot_id",
+            "Cannot parse to a…value: …position",
+            "Cannot parse to a…value: …scan_all_files",
+            "Cannot parse missing",
+            "This version of Iceberg source only supports version",
+            "HadoopStreams$HadoopSeekableInputStream",
+            "MismatchedInputException: No content to map due to end-of-input",
+            "Cannot parse",
+            "Cannot create…from",
+            "JsonEOFException",
+            "JsonParseException",
+        ),
+        often=1,
     ),
 )
 LAST_RANGE = (
@@ -129,5 +153,19 @@ LAST_RANGE = (
         symptom="a line of an Iceberg source is none that it takes",
         tells=("source-offset-malformed",),
         next_step=RESTORE,
+        errors=(
+            "Cannot parse missing int: version",
+            "Cannot parse to a…value: …version",
+            "Cannot parse to a…value: …snapshot_id",
+            "Cannot parse to a…value: …position",
+            "Cannot parse to a…value: …scan_all_files",
+            "Cannot parse missing",
+            "This version of Iceberg source only supports version",
+            "Cannot parse",
+            "Cannot create…from",
+            "MismatchedInputException: No content to map due to end-of-input",
+            "JsonEOFException",
+            "JsonParseException",
+        ),
     ),
 )

@@ -112,11 +112,16 @@ LAWS = (
         "a partition that the batch adds is gone before that ran",
         judge=_beginning_not_found,
         tells=("partitions-gone",),
+        errors=("Cannot find earliest offsets of", "KAFKA_DATA_LOSS.INITIAL_OFFSET_NOT_FOUND_FOR_PARTITIONS"),
     ),
     law(
         "new-partition-or-topic-not-at-zero",
         "a partition that the checkpoint does not have lost its beginning",
         judge=_not_at_zero,
+        errors=(
+            "Added partition…starts from…instead of",
+            "KAFKA_DATA_LOSS.ADDED_PARTITION_DOES_NOT_START_FROM_OFFSET_ZERO",
+        ),
     ),
     law(
         "partitions-added",
@@ -124,5 +129,12 @@ LAWS = (
         judge=_read_from_the_beginning,
         severities=("error", "info"),
     ),
-    only_stops("partitions-deleted", "partitions that were read are gone", judge=_deleted, tells=("partitions-gone",)),
+    only_stops(
+        "partitions-deleted",
+        "partitions that were read are gone",
+        judge=_deleted,
+        tells=("partitions-gone",),
+        errors=("Set(…are gone. Some data may have been missed", "KAFKA_DATA_LOSS.PARTITIONS_DELETED"),
+        often=3,
+    ),
 )

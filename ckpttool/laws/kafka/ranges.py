@@ -143,20 +143,48 @@ def _overtaken(source: Source) -> Iterator[Trouble]:
 
 
 LAWS = (
-    law(_LOWER_END, "a Kafka partition ends below the checkpoint's offset", judge=_went_back),
-    only_stops("offset-below-zero", "a task cannot begin there", judge=_below_zero, tells=("sentinels-in-checkpoint",)),
+    law(
+        _LOWER_END,
+        "a Kafka partition ends below the checkpoint's offset",
+        judge=_went_back,
+        errors=("offset was changed from", "KAFKA_DATA_LOSS.PARTITION_OFFSET_CHANGED"),
+        often=3,
+    ),
+    only_stops(
+        "offset-below-zero",
+        "a task cannot begin there",
+        judge=_below_zero,
+        tells=("sentinels-in-checkpoint",),
+        errors=("AssertionError: assertion failed: earliest offset -…does not equal -",),
+        often=1,
+    ),
     only_stops(
         "partition-not-hosted",
         "a task waits in vain for its partition",
         judge=_no_partition,
         tells=("partitions-gone",),
+        errors=("expired before the position for partition",),
     ),
-    law("offset-aged-out", "retention has eaten rows that must be read next", judge=_aged_out),
+    law(
+        "offset-aged-out",
+        "retention has eaten rows that must be read next",
+        judge=_aged_out,
+        errors=(
+            "consumer.OffsetOutOfRangeException",
+            "Cannot fetch offset…Some data may have been lost",
+            "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE",
+            "Cannot fetch records in [",
+            "KAFKA_DATA_LOSS.CANNOT_FETCH_OFFSETS",
+        ),
+        often=3,
+    ),
     only_stops(
         "range-above-end",
         "a batch that runs again ends above the last record",
         judge=_above_the_end,
         tells=(_LOWER_END,),
+        errors=("consumer.OffsetOutOfRangeException", "KAFKA_DATA_LOSS.COULD_NOT_READ_OFFSET_RANGE"),
+        often=1,
     ),
     law(
         "topic-recreated-and-overtaken",

@@ -70,12 +70,15 @@ LAWS = (
         "an option that a Kafka source does not take in real-time mode",
         judge=_unfit,
         tells=("kafka-option-refused",),
+        errors=("is not compatible with real time mode",),
+        often=1,
     ),
     law(
         "realtime-offset-out-of-range",
         "in real-time mode a task begins where Kafka has nothing",
         judge=_out_of_range,
         severities=("error",),
+        errors=("consumer.OffsetOutOfRangeException",),
     ),
     law(
         "realtime-partition-never-read",

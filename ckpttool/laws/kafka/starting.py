@@ -151,20 +151,35 @@ LAWS = (
         "Trigger.AvailableNow refuses the batch that runs again",
         judge=_verified,
         severities=("error",),
+        errors=("SparkException…Trigger.AvailableNow", "latest offset of Trigger.AvailableNow"),
+        often=1,
     ),
     only_stops(
-        "topic-unknown", "a topic that is read by name is not there", judge=_topic_unknown, tells=("partitions-gone",)
+        "topic-unknown",
+        "a topic that is read by name is not there",
+        judge=_topic_unknown,
+        tells=("partitions-gone",),
+        errors=("This server does not host this topic-partition",),
+        often=3,
     ),
     only_stops(
         "offsets-never-asked-for",
         "a Kafka source is given no attempt to ask for offsets",
         judge=_never_asks,
         tells=("kafka-option-refused",),
+        errors=("assertion failed",),
+        often=1,
     ),
     law(
         _BEGINNING,
         "where a Kafka source begins, by its options, is not to be had",
         judge=_begins,
         severities=("error", "warning"),
+        errors=(
+            "AssertionError: assertion failed: If starting…contains specific offsets",
+            "KAFKA_TIMESTAMP_OFFSET_DOES_NOT_MATCH_ASSIGNED",
+            "KAFKA_START_OFFSET_DOES_NOT_MATCH_ASSIGNED",
+            "No offset matched from request",
+        ),
     ),
 )

@@ -49,6 +49,7 @@ LAWS = (
         judge=_offsets_refused,
         needs="logs",
         severities=("error",),
+        errors=('Expected e.g. {"topicA":',),
     ),
     law(
         _BEGINNING,
@@ -56,5 +57,13 @@ LAWS = (
         judge=_beginning_refused,
         needs="logs",
         severities=("error",),
+        errors=(
+            'Expected e.g. {"topicA":',
+            "Log file was malformed: failed to read correct log version from",
+            "failed to detect the log file version line",
+            "maximum supported log version is",
+            "requirement failed",
+        ),
+        often=1,
     ),
 )

@@ -106,5 +106,7 @@ HEALTH = (
         look=_group_pinned,
         severities=("warning",),
         applies=reads(KIND),
+        errors=("KAFKA_DATA_LOSS.PARTITIONS_DELETED_AND_GROUP_ID_CONFIG_PRESENT",),
+        often=1,
     ),
 )

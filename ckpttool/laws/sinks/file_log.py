@@ -102,11 +102,20 @@ LAWS = (
         needs="sinks",
         tells=("spark-metadata-missing-or-moved",),
         next_step=f"set aside what stands in its place, or {RESTORE}",
+        errors=(
+            "Rename destination…/_spark_metadata/…already exists",
+            "Race while writing batch",
+            "BATCH_METADATA_NOT_FOUND",
+            "/_spark_metadata/…doesn't exist",
+            "More than Int.MaxValue elements",
+        ),
     ),
     SinkLaw(
         "spark-metadata-missing-or-moved",
         "entries of the file sink's log are missing",
         severities=("error", "warning"),
         of_others=_broken,
+        errors=("BATCH_METADATA_NOT_FOUND", "/_spark_metadata/…doesn't exist"),
+        often=3,
     ),
 )

@@ -129,6 +129,8 @@ UNREAD = (
         check=_damaged,
         severities=("warning",),
         decides=_unreadable,
+        errors=("MALFORMED_RECORD_IN_PARSING",),
+        often=1,
     ),
 )
 LAWS = (

@@ -67,6 +67,8 @@ LAWS = (
         needs="sinks",
         applies=keeps_state,
         next_step="take the batch out of the sinks, so that it is written with its state (`ckpt plan-recovery`)",
+        errors=("pointInfo length: 0",),
+        often=1,
     ),
     Law(
         "skipped-batch-fails-once",
@@ -74,5 +76,7 @@ LAWS = (
         look=fails_once,
         needs="sinks",
         applies=keeps_state,
+        errors=("STATE_STORE_COMMIT_VALIDATION_FAILED",),
+        often=1,
     ),
 )
