@@ -36,7 +36,7 @@ PURE_OF_HARNESS = ("fold", "history", "judge", "junit", "reading", "report", "sh
 LAYERS = (
     Layer(("errors", "literals", "model", "words"), "nothing", pure=True),
     Layer(
-        ("releases", "formats", "connectors", "storage.authority", "storage.urls"),
+        ("releases", "formats", "logs", "connectors", "storage.authority", "storage.urls"),
         "bytes and text in, values out",
         pure=True,
     ),

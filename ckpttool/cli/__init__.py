@@ -32,6 +32,10 @@ COMMANDS = {
         "ckpttool.cli.doctor:doctor",
         "Say how a query is: would it start, and will it go on.",
     ),
+    "explain": (
+        "ckpttool.cli.explain:explain",
+        "Say what an error means: in a driver's log, an event log, a pasted exception.",
+    ),
     "plan": ("ckpttool.cli.plan:plan", "Plan what somebody wants of a checkpoint, and say which restart follows."),
     "apply": ("ckpttool.cli.apply:apply", "Carry out a plan of ckpt plan-recovery or ckpt plan."),
     "undo": ("ckpttool.cli.undo:undo", "Take back what ckpt apply did to a checkpoint."),

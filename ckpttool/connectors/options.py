@@ -169,3 +169,27 @@ def shown_value(key: str, value: str) -> str:
     if _SECRET.search(key) or _OF_A_CLIENT.match(key):
         return "***"
     return _LOGIN.sub(r"\1\2:***@", redact_url(value))
+
+
+_URL = re.compile(r"(?<![\w+.-])[A-Za-z][\w+.-]{1,20}://?[^\s'\"<>()\[\]{}|]{1,2000}")
+_PAIR = re.compile(
+    r"(?P<key>[\w.\-/]{0,80}(?:secret|passw|pwd|token|credential|signature|sas|jaas|authorization|"
+    r"(?:access|api|account|shared|private)[._-]?key)[\w.\-]{0,40})"
+    r"(?P<is>[\"']?\s{0,3}(?:->|=>|[=:,])\s{0,3})"
+    r"(?P<value>\\\"[^\"]{0,4000}\"?|\"(?:[^\"\\]|\\.){0,4000}\"?|'[^']{0,4000}'?"
+    r"|\(?(?:Bearer |Basic )?[^\s,;&)\]}\"']{1,4000})",
+    re.IGNORECASE,
+)
+_KNOWN_BY_SIGHT = re.compile(
+    r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bdapi[0-9a-f]{32}\b|\beyJ[\w-]{8,4000}\.[\w-]{1,4000}(?:\.[\w-]{0,4000})?|"
+    r"\bgh[opsu]_\w{20,80}|(?<=Bearer )[\w.~+/=-]{8,4000}|(?<=sig=)[\w%+/=-]{8,400}|"
+    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]{0,10000}"
+)
+
+
+def hide_secrets(text: str) -> str:
+    """Of a log, in which nobody knows what stands: URLs without what opens them, pairs without the values of such keys,
+    and what is known for a secret by its looks."""
+    text = _KNOWN_BY_SIGHT.sub("***", text)
+    text = _PAIR.sub(lambda pair: f"{pair['key']}{pair['is']}***", text)
+    return _LOGIN.sub(r"\1\2:***@", _URL.sub(lambda url: redact_url(url[0]), text))

@@ -6,6 +6,7 @@ the one that people meet more often comes first.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from msgspec import Struct
@@ -21,6 +22,11 @@ class Cause(Struct, frozen=True):
 
     law: Law
     by: str
+
+    @property
+    def is_vague(self) -> bool:
+        """Only what Java calls it: other programs fail with that too."""
+        return re.fullmatch(r"\w+(?:Exception|Error)|.*(?:failed|input string)", self.by) is not None
 
     @property
     def weight(self) -> tuple[int, int]:

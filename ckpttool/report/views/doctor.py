@@ -129,24 +129,24 @@ def _command(way: WayOut, checkup: Checkup, again: Sequence[str]) -> str:
 
 
 def _blocks(checkup: Checkup, again: Sequence[str], *, verbose: bool) -> Iterator[Section]:
-    yield _first_screen(checkup, again)
+    yield first_screen(checkup, again)
     yield from _findings(checkup, verbose=verbose)
     yield _not_looked_at(checkup)
     yield _about_the_baseline(checkup)
     if verbose:
         yield [Table(("Check", "Result", "Why"), [(one.law.id, one.result, one.why or "") for one in checkup.checks])]
-        yield list(_prose("Assumed: ", "; ".join(checkup.diagnosis.prediction.assumes)))
+        yield list(prose("Assumed: ", "; ".join(checkup.diagnosis.prediction.assumes)))
     yield [_tally(checkup)]
 
 
-def _first_screen(checkup: Checkup, again: Sequence[str]) -> Iterator[Line]:
+def first_screen(checkup: Checkup, again: Sequence[str]) -> Iterator[Line]:
     verdict = checkup.verdict
     lead = verdict.upper()
-    headline, *rest = _prose(f"{lead}  ", _headline(checkup))
+    headline, *rest = prose(f"{lead}  ", _headline(checkup))
     yield Toned(lead, _TONES[verdict]), headline.removeprefix(lead)
     yield from rest
     if verdict in ("unfit", "unknown"):
-        yield from _prose("  Cause    ", f"{checkup.why[0]}." if checkup.why else "it is not known.")
+        yield from prose("  Cause    ", f"{checkup.why[0]}." if checkup.why else "it is not known.")
     first = next((one for one in checkup.counted if one.fix and verdict != "fit"), None)
     if verdict == "unknown" and (look := _what_would_tell(checkup)):
         yield "  Do this  ", Toned(look, "command")
@@ -194,10 +194,10 @@ def _what_goes_wrong(checkup: Checkup, spark: str, goes_on: str) -> str:
 
 def _do_this(fix: Fix, checkup: Checkup, again: Sequence[str]) -> Iterator[Line]:
     if fix.way is None:
-        yield from _prose("  Do this  ", fix.manual or f"nothing mends it: {fix.why}")
+        yield from prose("  Do this  ", fix.manual or f"nothing mends it: {fix.why}")
         return
     yield "  Do this  ", Toned(_command(fix.way, checkup, again), "command")
-    yield from _prose("  It costs ", _cost(fix))
+    yield from prose("  It costs ", _cost(fix))
 
 
 def _cost(fix: Fix) -> str:
@@ -236,15 +236,15 @@ def _finding(one: CheckedFinding, told: set[str]) -> Iterator[Line]:
     known = f"  (known: {one.known})" if one.known else ""
     severity = Toned(f"{finding.severity:<8}", "faint" if one.known else _SEVERITIES[finding.severity])
     yield severity, f" {finding.id}  {finding.path}{known}"
-    yield from _prose("         ", finding.message)
+    yield from prose("         ", finding.message)
     if one.fix and not one.known:
         if one.fix.way:
             yield "         fix: ", Toned(f"ckpt apply … --take {one.fix.way.id}", "command")
             if one.fix.way.id not in told:
-                yield from _prose("              ", _cost(one.fix))
+                yield from prose("              ", _cost(one.fix))
             told.add(one.fix.way.id)
         else:
-            yield from _prose("         fix: ", one.fix.manual or f"none: {one.fix.why}")
+            yield from prose("         fix: ", one.fix.manual or f"none: {one.fix.why}")
 
 
 def _not_looked_at(checkup: Checkup) -> Iterator[Line]:
@@ -264,7 +264,7 @@ def _not_looked_at(checkup: Checkup) -> Iterator[Line]:
         yield Toned("Could not be looked at", "title")
     for why, ids in unanswered.items():
         named = ids[0] if len(ids) == 1 else f"{ids[0]} and {len(ids) - 1} more"
-        yield from _prose("  ", f"{named}: {why}")
+        yield from prose("  ", f"{named}: {why}")
 
 
 def _about_the_baseline(checkup: Checkup) -> Iterator[Line]:
@@ -279,7 +279,7 @@ def _tally(checkup: Checkup) -> str:
     return f"{counted(len(checkup.checks), 'check')}: {told}."
 
 
-def _prose(lead: str, text: str) -> Iterator[str]:
+def prose(lead: str, text: str) -> Iterator[str]:
     """In lines that fit a narrow terminal; long names stay whole."""
     yield from wrap(
         text,
@@ -329,14 +329,14 @@ def laws_document(laws: Sequence[Law]) -> Document:
     """What there is to check."""
     names = ("id", "severities", "profile", "needs", "title")
     fields = [
-        dict(zip(names, (law.id, list(law.severities), law.least, law.needs, _says(law)), strict=True)) for law in laws
+        dict(zip(names, (law.id, list(law.severities), law.least, law.needs, says(law)), strict=True)) for law in laws
     ]
-    rows = [(law.id, ", ".join(law.severities) or "-", law.least, law.needs, _says(law)) for law in laws]
+    rows = [(law.id, ", ".join(law.severities) or "-", law.least, law.needs, says(law)) for law in laws]
     head = ("Check", "Severity", "Profile", "Needs", "In one line")
     return Document("doctor-checks", None, lambda: {"checks": fields}, lambda: [[Table(head, rows)]])
 
 
-def _says(law: Law) -> str:
+def says(law: Law) -> str:
     return law.symptom or law.title
 
 
