@@ -103,7 +103,7 @@ NEWEST = (
             "/commits/…does not exist",
             '{"nextBatch',
             "Do not know how to convert…into long",
-            "Did not find value which can be converted into long",
+            "Did not find value which can be converted into",
             "CommitMetadata",
             "CommitLog.deserialize",
             "MalformedInputException: Input length",

@@ -26,18 +26,19 @@ class Cause(Struct, frozen=True):
     @property
     def is_vague(self) -> bool:
         """Only what Java calls it: other programs fail with that too."""
-        return re.fullmatch(r"\w+(?:Exception|Error)|.*(?:failed|input string)", self.by) is not None
+        return re.fullmatch(r"(?:java\.[a-z]+\.)?\w+(?:Exception|Error)|.*(?:failed|input string)", self.by) is not None
 
     @property
-    def weight(self) -> tuple[int, int]:
+    def weight(self) -> tuple[bool, int, int]:
         """More of what is always printed is more certain; then how often people meet it."""
-        return len(self.by.replace(VARIES, "")), self.law.often
+        return not self.is_vague, len(self.by.replace(VARIES, "")), self.law.often
 
 
 def causes_of(told: str) -> tuple[Cause, ...]:
     """The likeliest first. `told`: classes, messages and frames as they were printed, from the outside to the cause."""
     found = [cause for law in _recognised() if (cause := _cause(law, told))]
-    return tuple(sorted(found, key=lambda one: one.weight, reverse=True))
+    telling = [one for one in found if not one.is_vague]
+    return tuple(sorted(telling or found, key=lambda one: one.weight, reverse=True))
 
 
 def _cause(law: Law, told: str) -> Cause | None:

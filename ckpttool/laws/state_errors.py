@@ -195,7 +195,9 @@ PRINTED_OF_MISSING = (
     "/state/…(Is a directory)",
 )
 PRINTED_OF_CORRUPT = (
-    "EOFException",
+    "java.io.EOFException…StateStoreProvider",
+    "java.io.EOFException…RocksDB",
+    "java.io.EOFException",
     "Stream is corrupted",
     "Stream ended prematurely",
     "CANNOT_LOAD_STATE_STORE",

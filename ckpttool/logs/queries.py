@@ -82,7 +82,7 @@ class QueryReader:
 
     def query_of(self, id: str | None) -> LoggedQuery | None:
         """The one that failed; where nothing names it, the only one that there is."""
-        if id in self.known:
+        if id is not None and id in self.known:
             return self.known[id]
         return next(iter(self.known.values())) if len(self.known) == 1 and id is None else None
 
