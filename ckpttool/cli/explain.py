@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckpttool.cli.evidence import evidence_options, given_again, restarted_by
-from ckpttool.cli.options import storage_options, time_option
+from ckpttool.cli.options import open_given, storage_options, time_option
 from ckpttool.cli.output import Output, output_options
 from ckpttool.cli.streams import say
 
@@ -96,9 +96,8 @@ def _read(place: str) -> DriverLog:
 
 
 def _pieces(place: str) -> Iterator[bytes]:
-    """It may be a pipe that somebody is still writing to."""
-    with open("/dev/stdin" if place == "-" else place, "rb") as file:
-        while piece := file.read(_PIECE):
+    with open_given("/dev/stdin" if place == "-" else place) as file:
+        while piece := file.buffer.read(_PIECE):
             yield piece
 
 
