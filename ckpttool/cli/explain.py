@@ -14,6 +14,7 @@ from ckpttool.cli.evidence import evidence_options, given_again, restarted_by
 from ckpttool.cli.options import open_given, storage_options, time_option
 from ckpttool.cli.output import Output, output_options
 from ckpttool.cli.streams import say
+from ckpttool.errors import CkptError, NotFound
 
 if TYPE_CHECKING:
     from ckpttool.checkup.checkup import Checkup
@@ -55,6 +56,8 @@ def explain(what: str, output: Output, storage: dict[str, str], **given: Any) ->
     """
     if what != "-" and not os.path.exists(what):
         return _entry(what, output)
+    if os.path.isdir(what):
+        raise NotFound(f"{what} is a directory, and no log", "ckpt doctor PATH looks at a checkpoint")
     log = _read(what)
     explained = _recognise(log)
     _assume_its_release(log, given)
@@ -73,7 +76,6 @@ def explain(what: str, output: Output, storage: dict[str, str], **given: Any) ->
 
 def _entry(id: str, output: Output) -> int:
     from ckpttool.cli.doctor import entry_of
-    from ckpttool.errors import NotFound
     from ckpttool.report.views.doctor import entry_document
 
     try:
@@ -114,7 +116,6 @@ def _recognise(log: DriverLog) -> Explained:
 
 def _assume_its_release(log: DriverLog, given: dict[str, Any]) -> None:
     """Whoever starts the query again does so with the Spark that it failed in, unless it is said otherwise."""
-    from ckpttool.errors import NotFound
     from ckpttool.releases import parse_release
 
     if given["spark_version"] is None and log.release:
@@ -126,7 +127,6 @@ def _assume_its_release(log: DriverLog, given: dict[str, Any]) -> None:
 
 def _local(place: str | None) -> str | None:
     """A text may name any place: nobody is asked over a network because of it."""
-    from ckpttool.errors import CkptError
     from ckpttool.storage.urls import parse_url
 
     try:
@@ -143,7 +143,6 @@ def _local(place: str | None) -> str | None:
 def _check_up(place: str, given: dict[str, Any], storage: dict[str, str], *, asked: bool) -> Checkup | None:
     """What nobody asked for may be no checkpoint any more."""
     from ckpttool.checkup.look import check_up
-    from ckpttool.errors import CkptError
 
     now_ms = time.time_ns() // 1_000_000 if given["now"] is None else given["now"]
     debug = click.get_current_context().find_root().params["debug"]

@@ -17,6 +17,7 @@ PLACES = {
     "inspect": "PLACE",
     "plan-recovery": "PLACE",
     "doctor": "PLACE",
+    "explain": "PROGRESS --checkpoint PLACE",
     "plan rewind": "PLACE --to-batch 1",
     "plan drop-batch": "PLACE",
     "plan skip-batch": "PLACE",

@@ -202,6 +202,7 @@ def commands(root: Path, given: tuple[str, ...]) -> Iterator[list[str]]:
     yield ["files", path, "f.json"]
     yield ["check-change", path, "--query", path]
     yield from (["doctor", path, "--profile", profile, *given] for profile in ("quick", "full"))
+    yield ["explain", str(root / "checkpoint" / "metadata"), "--checkpoint", path, *given]
     yield ["query", "describe", path]
     yield ["rehearse", path, "--job", str(root / "checkpoint" / "metadata"), "--python", "false"]
     yield from (["undo", path, *more] for more in (["--list"], ["--dry-run"]))

@@ -42,6 +42,7 @@ def place(tmp_path: Path) -> str:
         ["plan-recovery", "--conf", f"{HOSTILE}={HOSTILE}", "--option", f"{HOSTILE}={HOSTILE}"],
         ["doctor", "--verbose"],
         ["doctor", "--sink", HOSTILE, "--ignore", HOSTILE],
+        ["explain", "--checkpoint", HOSTILE],
         ["log"],
         ["scan"],
         ["kafka", "starting-offsets"],

@@ -28,6 +28,7 @@ COMMANDS = [
     (AGGREGATION, ["plan-recovery", ".", "--state", "full", "--format", "json"]),
     (AGGREGATION, ["doctor", ".", "--profile", "quick"]),
     (AGGREGATION, ["doctor", ".", "--profile", "full", "--sink", "../output", "--format", "junit"]),
+    (AGGREGATION, ["explain", "offsets/0", "--checkpoint", "."]),
     (KAFKA, ["plan-recovery", ".", "--sink", "../..", "--to-batch", "0"]),
     (KAFKA, ["kafka", "starting-offsets", "."]),
     (KAFKA, ["kafka", "diff", ".", "--bootstrap-server", "127.0.0.1:9", "--timeout", "0.2"]),

@@ -83,6 +83,7 @@ COMMANDS: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
         "--baseline {}/metadata", "--ignore looks-alive@offsets", "--fail-on warning", "--only offset-file-torn",
         "--option path={sink}",
     )),
+    ("explain {}/offsets/1 --checkpoint {}", FORMS, ("--verbose", "--sink {sink}", "--profile quick")),
     *(
         (f"plan {wish}", FORMS, (
             "--sink {sink}", "--spark-version 4.2", "--spark-version 3.5.7", "--state quick", "--sink kafka",

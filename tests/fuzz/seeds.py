@@ -23,6 +23,7 @@ LARGEST = 20_000
 _MOST = 150  # of a parser: more of the same kind teach nothing
 _PRINTED = Path(__file__).resolve().parents[1] / "unit" / "query" / "printed"
 _HISTORIES = Path(__file__).resolve().parents[1] / "known_bad"
+_LOGS = _HISTORIES.with_name("driver_logs")
 _TYPES = ("boolean", "byte", "short", "integer", "long", "float", "double", "date", "timestamp", "string", "binary",
           "decimal(10,2)", "decimal(38,18)", "variant", "interval day to second", "interval year to month", "interval",
           "timestamp_ntz(9)", "time(6)", "void", "odd")  # fmt: skip
@@ -59,7 +60,7 @@ def _accepted(name: str, bodies: Sequence[bytes]) -> list[bytes]:
 def _made(files: Sequence[Path]) -> Iterator[bytes]:
     yield "\n".join(sorted({path.name for path in files})[:500]).encode()
     yield from (path.read_bytes()[:LARGEST] for path in sorted(_HISTORIES.glob("*.jsonl")))
-    yield from (path.read_bytes() for path in sorted(_PRINTED.iterdir()))
+    yield from (path.read_bytes() for folder in (_PRINTED, _LOGS) for path in sorted(folder.iterdir()))
     yield from _commits()
     yield from _rows(files)
     yield state_builders.plain([(bytes(8), bytes(16))] * 9)

@@ -36,6 +36,8 @@ from ckpttool.formats.state.unsafe import Variant
 from ckpttool.formats.state.variant import variant_text
 from ckpttool.harness.history_json import parse_histories
 from ckpttool.kafka.earlier import parse_earlier
+from ckpttool.laws.recognise import causes_of
+from ckpttool.logs.driver_log import read_log
 from ckpttool.model import Operator, OperatorMetadata, OperatorStore, StateSchema
 from ckpttool.query.saved import BadDescription
 from ckpttool.query.texts import describe_text
@@ -43,6 +45,7 @@ from ckpttool.report.layout import printable
 from ckpttool.report.renderers import render
 from ckpttool.report.state_rows import cell_names, cell_renderer, line_renderer
 from ckpttool.report.style import plain
+from ckpttool.report.views.explain import Explained, explain_document
 from ckpttool.report.views.query import query_document
 from ckpttool.state.decoding import row_decoder
 from ckpttool.state.framing import frame
@@ -59,6 +62,15 @@ Target = Callable[[bytes], object]
 _SIZE = struct.Struct(">H")
 _MOST_TABLES = 3  # of an input: each costs what the others cost
 KEPT_TEXTS = ("key", "value", "encoder", "user key")
+
+
+def every_log(data: bytes) -> None:
+    """Whatever is pasted, it is read, recognised or not, and shown."""
+    log = read_log([data])
+    failure = log.failures[0] if log.failures else None
+    explained = Explained(log, failure, causes_of(failure.text if failure else log.text))
+    for form in ("text", "json"):
+        list(render(explain_document(explained, ()), form, plain))
 
 
 def text_of(data: bytes) -> str:
@@ -265,6 +277,7 @@ TARGETS: Mapping[str, Target] = {
     "earlier look": parse_earlier,
     "offsets": every_offset,
     "names": every_name,
+    "logs": every_log,
     "described texts": every_described_text,
     "URLs": every_url,
     "pages": every_page,

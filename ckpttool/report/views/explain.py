@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -19,6 +20,7 @@ from ckpttool.storage.urls import redact_url
 from ckpttool.words import counted
 
 _RULE = "─" * 80
+_WRAPPED = re.compile(r"^\[STREAM_FAILED\] Query \[[^\]]{0,200}\] terminated with exception: ")
 _LONGEST = 600  # of a message; Spark's tell how to go on, at length
 _SHOWN = 6  # causes
 
@@ -41,6 +43,12 @@ class Explained(Struct, frozen=True):
     def found(self) -> Cause | None:
         """The cause that the checkpoint has."""
         return next((one for one in self.causes if self.result_of(one) == "found"), None) if self.checkup else None
+
+    @property
+    def is_same_query(self) -> bool | None:
+        """Whether the checkpoint is of the query that failed; None: one of them does not say."""
+        metadata = self.checkup.diagnosis.checkpoint.metadata if self.checkup else None
+        return metadata.id == self.log.query.id if metadata and self.log.query else None
 
     def result_of(self, cause: Cause) -> str | None:
         """As the checkup has it, of the law itself or of what it is told as."""
@@ -77,6 +85,7 @@ def _fields(explained: Explained, again: Sequence[str]) -> Fields:
         "recognised": explained.is_recognised,
         "do": _command(explained, again),
         "offsets": _offsets(log),
+        "same_query": explained.is_same_query,
         "verdict": checkup and checkup.verdict,
         "why": list(checkup.why) if checkup else [],
     }
@@ -115,8 +124,8 @@ def _offsets(log: DriverLog) -> Fields | None:
 
 
 def _message(failure: ThrownChain) -> str:
-    """What of it may be shown."""
-    text = hide_secrets(failure.cause.message)
+    """What of it may be shown; of a wrapper alone what it wraps."""
+    text = hide_secrets(_WRAPPED.sub("", failure.cause.message))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
@@ -164,6 +173,8 @@ def _of_a_text(explained: Explained) -> str:
 
 def _what_it_is(explained: Explained) -> Iterator[Line]:
     found = explained.found
+    if explained.is_same_query is False:
+        yield from prose("  Beware   ", "this checkpoint is of another query than the one that failed")
     if found:
         yield from prose("  It is    ", f"{says(found.law)} ({found.law.id}): the checkpoint has it")
     elif explained.causes:
@@ -173,7 +184,8 @@ def _what_it_is(explained: Explained) -> Iterator[Line]:
 def _without_a_look(explained: Explained, again: Sequence[str]) -> Iterator[Line]:
     causes = explained.causes
     if not causes:
-        yield from prose("  Cause    ", "not known: no law of ckpt ends in these words")
+        if explained.failure or not explained.log.query:
+            yield from prose("  Cause    ", "not known: no law of ckpt ends in these words")
     elif explained.is_recognised:
         likeliest = causes[0].law
         others = f"; {counted(len(causes) - 1, 'other')} below" if len(causes) > 1 else ""
@@ -183,7 +195,8 @@ def _without_a_look(explained: Explained, again: Sequence[str]) -> Iterator[Line
         yield from prose("  Cause    ", f"cannot be told by this text alone: {counted(len(causes), 'law')} fit, below")
     if command := _command(explained, again):
         yield "  Do this  ", Toned(command, "command")
-        yield "           It tells which of them it is; nothing is changed."
+        which = "which of them it is" if len(causes) > 1 else "whether it is that"
+        yield f"           It tells {which}; nothing is changed."
     yield Toned(_RULE, "faint")
 
 
@@ -211,15 +224,17 @@ def _told(explained: Explained) -> Iterator[Line]:
     if query:
         name = f' "{query.name}"' if query.name else ""
         yield f"  query {query.id}{name}" + (f", run {query.run_id}" if query.run_id else "")
-    at = [f"batch {query.batch}"] if query and query.batch is not None else []
+    offsets = _offsets(log)
+    at = [f"batch {query.batch}"] if query and query.batch is not None and offsets is None else []
     at += [f"Spark {log.release}"] if log.release else []
     at += [f"checkpoint {redact_url(log.checkpoint)}"] if log.checkpoint else []
     if at:
         yield from prose("  ", ", ".join(at))
-    if offsets := _offsets(log):
-        yield f"  batch {offsets['batch_id']} read, of each source:"
+    if offsets:
+        yield f"  batch {offsets['batch_id']} was the newest that ran (ckpt plan restore-offsets takes this)"
         for number, source in enumerate(offsets["sources"]):
-            yield from prose("    ", f"{number}: from {source['start'] or 'its beginning'} to {source['end'] or '-'}")
+            yield f"    source {number} from {source['start'] or 'its beginning'}"
+            yield f"             to   {source['end'] or '-'}"
     others = [one for one in log.failures if one is not explained.failure]
     if others:
         yield f"  {counted(len(others), 'other error')}:"

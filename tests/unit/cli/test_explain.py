@@ -56,7 +56,8 @@ def test_the_command_asks_for_what_the_causes_need() -> None:
 def test_the_checkpoint_decides_and_its_verdict_is_the_exit_status(tmp_path: Path) -> None:
     found = told(str(GONE), "--checkpoint", str(broken(tmp_path / "a")), *NOW)
     assert (found["cause"], found["verdict"], found["code"]) == ("previous-offset-missing", "unfit", 1)
-    assert [one["result"] for one in found["causes"]][:2] == ["found", "not_applicable"] or found["causes"]
+    assert [one["result"] for one in found["causes"]] == ["found", "passed", "passed"]
+    assert found["same_query"] is False
     sound = told(str(GONE), "--checkpoint", str(build(tmp_path / "b", "k0-10 c | k10-20 c | k20-30 c")), *NOW)
     assert (sound["cause"], sound["code"]) == (None, 0)
 
@@ -72,6 +73,7 @@ def test_a_local_checkpoint_that_the_text_names_is_looked_at_after_saying_so(tmp
     log = str(log_of(tmp_path / "driver.log", root))
     outcome = run_ckpt("explain", log, *NOW)
     assert f"looking at {root}, which the text names" in outcome.err
+    assert "Beware   this checkpoint is of another query" in outcome.out
     assert "It is    the second newest offset file is gone" in outcome.out
     left_alone = run_ckpt("explain", log, "--no-look")
     assert (left_alone.err, left_alone.code) == ("", 0)
@@ -117,4 +119,14 @@ def test_an_id_is_the_entry_that_doctor_has() -> None:
 
 
 def test_a_directory_is_no_log(tmp_path: Path) -> None:
-    assert run_ckpt("explain", str(tmp_path)).code == 5
+    outcome = run_ckpt("explain", str(tmp_path))
+    assert outcome.code == 4
+    assert "ckpt doctor" in outcome.err
+
+
+def test_nothing_of_a_log_moves_the_cursor(tmp_path: Path) -> None:
+    log = tmp_path / "driver.log"
+    log.write_text("java.lang.IllegalStateException: batch \x1b[2J\u202e4 doesn't exist /c\x1b]0;x/offsets/4\n")
+    for form in ("text", "json"):
+        outcome = run_ckpt("explain", str(log), "--format", form)
+        assert not {"\x1b", "\u202e"} & set(outcome.out + outcome.err)

@@ -19,6 +19,7 @@ REFUSED: dict[str, list[str]] = {
     "inspect": [NOWHERE],
     "plan-recovery": [NOWHERE],
     "doctor": [NOWHERE],
+    "explain": [NOWHERE],
     "log": [NOWHERE],
     "scan": [NOWHERE],
     "diff": [NOWHERE, NOWHERE],
