@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -35,6 +36,7 @@ from tests.samples.place import place_sample  # noqa: E402
 
 CLI_PAGE = ROOT / "docs" / "cli.md"
 SAMPLES = "sample_checkpoints"
+LOGS = ROOT / "tests" / "driver_logs"
 WIDTH = 100
 SCREEN = re.compile(r"(<!-- screen: (?P<command>[^>]+?) -->\n).*?(<!-- /screen -->)", re.DOTALL)
 BLOCK = re.compile(r"(<!-- help: (?P<command>[^>]+?) -->\n).*?(<!-- /help -->)", re.DOTALL)
@@ -86,9 +88,11 @@ def with_growing_screens(page: str) -> str:
 def _screen(command: str) -> str:
     """Run where the sample's path is the repository's and its times are those of its making."""
     arguments = command.split()[1:]
-    sample = next(Path(argument).parts[1] for argument in arguments if argument.startswith(SAMPLES))
+    samples = {Path(argument).parts[1] for argument in arguments if argument.startswith(SAMPLES)}
     with tempfile.TemporaryDirectory() as place:
-        place_sample(sample, Path(place) / SAMPLES / sample)
+        for sample in samples:
+            place_sample(sample, Path(place) / SAMPLES / sample)
+        shutil.copytree(LOGS, Path(place) / LOGS.name)
         program = [sys.executable, "-c", "from ckpttool.cli import main; main()", *arguments]
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
         ran = subprocess.run(program, cwd=place, capture_output=True, text=True, check=False, env=environment)
@@ -172,6 +176,7 @@ PAGES: dict[Path, Callable[[str], str]] = {
     CLI_PAGE: lambda page: with_limits(refreshed(page)),
     ROOT / "README.md": with_screens,
     ROOT / "docs" / "doctor.md": with_growing_screens,
+    ROOT / "docs" / "explain.md": with_screens,
     ROOT / "docs" / "architecture.md": with_layers,
     ROOT / "docs" / "changes.md": with_changes,
     ROOT / "docs" / "findings.md": lambda page: with_bugs(with_laws(page)),

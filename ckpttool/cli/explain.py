@@ -19,7 +19,7 @@ from ckpttool.errors import CkptError, NotFound
 if TYPE_CHECKING:
     from ckpttool.checkup.checkup import Checkup
     from ckpttool.logs.driver_log import DriverLog
-    from ckpttool.report.views.explain import Explained
+    from ckpttool.report.views.explain import ExplainedFailure
 
 _PIECE = 2**20
 
@@ -103,15 +103,15 @@ def _pieces(place: str) -> Iterator[bytes]:
             yield piece
 
 
-def _recognise(log: DriverLog) -> Explained:
+def _recognise(log: DriverLog) -> ExplainedFailure:
     """The first failure that a law knows; of one that none knows, the first."""
     from ckpttool.laws.recognise import causes_of
-    from ckpttool.report.views.explain import Explained
+    from ckpttool.report.views.explain import ExplainedFailure
 
     for failure in log.failures:
         if causes := causes_of(failure.text):
-            return Explained(log, failure, causes)
-    return Explained(log, next(iter(log.failures), None), causes_of(log.text) if log.text else ())
+            return ExplainedFailure(log, failure, causes)
+    return ExplainedFailure(log, next(iter(log.failures), None), causes_of(log.text) if log.text else ())
 
 
 def _assume_its_release(log: DriverLog, given: dict[str, Any]) -> None:

@@ -45,7 +45,7 @@ from ckpttool.report.layout import printable
 from ckpttool.report.renderers import render
 from ckpttool.report.state_rows import cell_names, cell_renderer, line_renderer
 from ckpttool.report.style import plain
-from ckpttool.report.views.explain import Explained, explain_document
+from ckpttool.report.views.explain import ExplainedFailure, explain_document
 from ckpttool.report.views.query import query_document
 from ckpttool.state.decoding import row_decoder
 from ckpttool.state.framing import frame
@@ -68,7 +68,7 @@ def every_log(data: bytes) -> None:
     """Whatever is pasted, it is read, recognised or not, and shown."""
     log = read_log([data])
     failure = log.failures[0] if log.failures else None
-    explained = Explained(log, failure, causes_of(failure.text if failure else log.text))
+    explained = ExplainedFailure(log, failure, causes_of(failure.text if failure else log.text))
     for form in ("text", "json"):
         list(render(explain_document(explained, ()), form, plain))
 

@@ -25,7 +25,7 @@ _LONGEST = 600  # of a message; Spark's tell how to go on, at length
 _SHOWN = 6  # causes
 
 
-class Explained(Struct, frozen=True):
+class ExplainedFailure(Struct, frozen=True):
     """`failure`: the one that is explained. `causes`: the likeliest first. `checkup`: of the checkpoint at `place`,
     where one was looked at."""
 
@@ -59,7 +59,7 @@ class Explained(Struct, frozen=True):
         return "found" if "found" in told else results.get(cause.law.id)
 
 
-def explain_document(explained: Explained, again: Sequence[str], *, verbose: bool = False) -> Document:
+def explain_document(explained: ExplainedFailure, again: Sequence[str], *, verbose: bool = False) -> Document:
     """`again`: the words after the path that have another command see the same."""
     place = explained.place and redact_url(explained.place)
     return Document(
@@ -70,7 +70,7 @@ def explain_document(explained: Explained, again: Sequence[str], *, verbose: boo
     )
 
 
-def _fields(explained: Explained, again: Sequence[str]) -> Fields:
+def _fields(explained: ExplainedFailure, again: Sequence[str]) -> Fields:
     log, query, checkup = explained.log, explained.log.query, explained.checkup
     return {
         "form": log.form,
@@ -104,7 +104,7 @@ def _failure_fields(failure: ThrownChain) -> Fields:
     }
 
 
-def _cause_fields(explained: Explained, cause: Cause) -> Fields:
+def _cause_fields(explained: ExplainedFailure, cause: Cause) -> Fields:
     result = explained.result_of(cause)
     return {"id": cause.law.id, "says": says(cause.law), "by": cause.by, "vague": cause.is_vague, "result": result}
 
@@ -129,7 +129,7 @@ def _message(failure: ThrownChain) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def _command(explained: Explained, again: Sequence[str]) -> str | None:
+def _command(explained: ExplainedFailure, again: Sequence[str]) -> str | None:
     """What tells the causes apart: one look that has all of them asked."""
     if not explained.causes:
         return None
@@ -143,7 +143,7 @@ def _command(explained: Explained, again: Sequence[str]) -> str | None:
 # -- for people --------------------------------------------------------------------------------------------------------
 
 
-def _blocks(explained: Explained, again: Sequence[str], *, verbose: bool) -> Iterator[Section]:
+def _blocks(explained: ExplainedFailure, again: Sequence[str], *, verbose: bool) -> Iterator[Section]:
     if explained.checkup:
         yield [*_what_failed(explained), *_what_it_is(explained)]
         yield first_screen(explained.checkup, again)
@@ -153,7 +153,7 @@ def _blocks(explained: Explained, again: Sequence[str], *, verbose: bool) -> Ite
     yield _told(explained)
 
 
-def _what_failed(explained: Explained) -> Iterator[Line]:
+def _what_failed(explained: ExplainedFailure) -> Iterator[Line]:
     failure = explained.failure
     if failure is None:
         yield from prose("NO ERROR  " if explained.log.query else "TEXT  ", _of_a_text(explained))
@@ -165,13 +165,13 @@ def _what_failed(explained: Explained) -> Iterator[Line]:
     yield from rest
 
 
-def _of_a_text(explained: Explained) -> str:
+def _of_a_text(explained: ExplainedFailure) -> str:
     if explained.log.query:
         return "nothing in it says that a query failed"
     return "it holds no exception" if not explained.causes else "it holds no exception, but words of one"
 
 
-def _what_it_is(explained: Explained) -> Iterator[Line]:
+def _what_it_is(explained: ExplainedFailure) -> Iterator[Line]:
     found = explained.found
     if explained.is_same_query is False:
         yield from prose("  Beware   ", "this checkpoint is of another query than the one that failed")
@@ -181,7 +181,7 @@ def _what_it_is(explained: Explained) -> Iterator[Line]:
         yield from prose("  It is    ", "none of its usual causes any more, as far as was looked: see below")
 
 
-def _without_a_look(explained: Explained, again: Sequence[str]) -> Iterator[Line]:
+def _without_a_look(explained: ExplainedFailure, again: Sequence[str]) -> Iterator[Line]:
     causes = explained.causes
     if not causes:
         if explained.failure or not explained.log.query:
@@ -200,7 +200,7 @@ def _without_a_look(explained: Explained, again: Sequence[str]) -> Iterator[Line
     yield Toned(_RULE, "faint")
 
 
-def _causes(explained: Explained, *, verbose: bool) -> Iterator[Line]:
+def _causes(explained: ExplainedFailure, *, verbose: bool) -> Iterator[Line]:
     causes = explained.causes if verbose else explained.causes[:_SHOWN]
     if causes:
         yield Toned("Usual causes, the likeliest first", "title")
@@ -218,7 +218,7 @@ def _causes(explained: Explained, *, verbose: bool) -> Iterator[Line]:
         yield "  What one of them means, and what to do: ", Toned(f"ckpt explain {causes[0].law.id}", "command")
 
 
-def _told(explained: Explained) -> Iterator[Line]:
+def _told(explained: ExplainedFailure) -> Iterator[Line]:
     log, query = explained.log, explained.log.query
     yield Toned("What the text tells", "title")
     if query:

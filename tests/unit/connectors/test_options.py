@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ckpttool.connectors.options import Taker, nearest, option_meant, shown_value, takers
+from ckpttool.connectors.options import Taker, hide_secrets, nearest, option_meant, shown_value, takers
 
 KNOWN = {"spark.sql.shuffle.partitions": None, "header": None, "failOnDataLoss": None}
 
@@ -56,3 +56,31 @@ def test_a_known_name_is_no_slip_of_another() -> None:
 )
 def test_what_may_be_a_secret_is_not_shown(key: str, value: str, shown: str) -> None:
     assert shown_value(key, value) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("fs.s3a.secret.key=SECRET/x", "fs.s3a.secret.key=***"),
+        ("password: SECRET, user: u", "password: ***, user: u"),
+        (
+            '"sasl.jaas.config" -> "a.b.Module required username=\\"u\\" password=\\"SECRET\\";"',
+            '"sasl.jaas.config" -> ***',
+        ),
+        ("sasl.jaas.config=a.b.Module required username='u' password='SECRET';", "required username='u' password=***;"),
+        ("https://u:SECRET@host/x?sig=SECRETSECRET", "https://u:***@host/x"),
+        ("Authorization: Bearer SECRET.SECRET", "Authorization: ***"),
+        ("BlobEndpoint=x;AccountKey=SECRET==;y", "BlobEndpoint=x;AccountKey=***;y"),
+        ("SharedAccessSignature sig=SECRETSECRET", "sig=***"),
+        ("with AKIAIOSFODNN7EXAMPLE as", "with *** as"),
+        ("s3://AKEY:SECRET/x@bucket/p", "s3://AKEY:***@bucket/p"),
+        ("jdbc:postgresql://h:5/db?user=a&password=SECRET", "jdbc:postgresql://h:5/db"),
+        ("File hdfs://nn:8020/c/offsets/4 does not exist", "File hdfs://nn:8020/c/offsets/4 does not exist"),
+        ("Unrecognized token 'no': was expecting", "Unrecognized token 'no': was expecting"),
+    ],
+)
+def test_what_a_log_has_is_shown_without_its_secrets(text: str, left: str) -> None:
+    shown = hide_secrets(text)
+    assert left in shown
+    assert "SECRET" not in shown
+    assert hide_secrets(shown) == shown

@@ -86,6 +86,7 @@ TOLD = {
         None,
         "metadata-missing",
     ),
+    "pyspark-offsets-cut.txt": ("text", "JsonEOFException", None, None, None, "newest-offsets-malformed"),
     "secrets.log": ("log", "IllegalStateException", None, "3.5.7", PLACE, "previous-offset-missing"),
     "snippet-metadata.txt": ("text", "IllegalArgumentException", None, None, None, "metadata-corrupt"),
     "snippet-no-class.txt": ("text", None, None, None, None, "location-not-empty"),
@@ -99,6 +100,7 @@ TOLD = {
     ),
 }
 OF_NO_QUERY = {"py4j-memory-sink.txt", "pyspark-metadata-missing.txt", "snippet-metadata.txt", "snippet-no-class.txt"}
+OF_A_SAMPLE = {"pyspark-offsets-cut.txt": "d6c83127-5451-42c2-8b3c-4a83fd56e709"}
 WITH_OFFSETS = {"event-log-table-recreated", "log4j2-state-cut.log", "progress.json"}
 
 
@@ -131,7 +133,7 @@ def test_what_failed_and_the_likeliest_law(name: str) -> None:
 @pytest.mark.parametrize("name", TOLD)
 def test_the_query_is_known_by_its_id(name: str) -> None:
     query = read(name).query
-    assert (query.id if query else None) == (None if name in OF_NO_QUERY else QUERY)
+    assert (query.id if query else None) == (None if name in OF_NO_QUERY else OF_A_SAMPLE.get(name, QUERY))
     assert bool(query and query.progress) is (name in WITH_OFFSETS)
 
 
