@@ -87,9 +87,10 @@ class _Reader:
         failures = sorted(newest_first, key=lambda one: not one.ended)
         first = failures[0] if failures else None
         query = self.queries.query_of(first.query_id if first else None)
-        inside = next(filter(None, (checkpoint_in(one.message) for one in first.thrown)), None) if first else None
-        checkpoint = query.checkpoint if query and query.checkpoint else self.queries.named or inside
         text = "" if failures or query else self.text
+        said = [one.message for one in first.thrown] if first else [text]
+        inside = next(filter(None, map(checkpoint_in, said)), None)
+        checkpoint = query.checkpoint if query and query.checkpoint else self.queries.named or inside
         return DriverLog(
             self.form, so_far.lines, tuple(failures), query, checkpoint, self.queries.release, text, so_far.cut
         )

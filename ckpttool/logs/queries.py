@@ -26,8 +26,9 @@ _RELEASE = re.compile(
 _BATCH = re.compile(r"(?:Resuming at batch|[Oo]ffsets for batch|Starting new batch|batchId =?) ?(?P<batch>\d{1,18})\b")
 _INSIDE = re.compile(
     r"(?<![\w/:.+-])(?P<path>(?:[a-z][\w+.-]{1,20}:/{1,3}|/)[^\s'\"<>\[\](){},;]{0,1000}?)"
-    r"/(?:offsets/\d|commits/\d|sources/\d|state/\d|metadata\b)"
+    r"/(?:(?:offsets|commits|metadata)\b|sources/\d|state/\d)"
 )
+_LOCATED = re.compile(r"[Cc]heckpoint location (?P<path>\S{1,2000}) is in an inconsistent state")
 
 
 class LoggedQuery(Struct):
@@ -109,5 +110,5 @@ def id_in(text: str) -> str | None:
 
 def checkpoint_in(text: str) -> str | None:
     """What a message names a file of."""
-    match = _INSIDE.search(text) or _GIVEN.search(text)
+    match = _INSIDE.search(text) or _LOCATED.search(text) or _GIVEN.search(text)
     return match["path"] if match else None

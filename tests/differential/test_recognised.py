@@ -68,4 +68,4 @@ def test_it_is_mostly_the_first_and_nearly_always_one_of_three() -> None:
 @pytest.mark.parametrize("version", recorded_versions())
 def test_few_causes_fit_what_was_printed(version: str) -> None:
     counts = sorted(len(causes_of(printed(error))) for error, _ in failed(version))
-    assert counts[len(counts) // 2] <= 3
+    assert counts[len(counts) // 2] <= 4

@@ -32,8 +32,9 @@ EXPECTED = Path(__file__).parent / "expected"
 KNOWN_BAD = Path(__file__).parents[1] / "known_bad"
 CRASH_TESTS, SCAN = "crash-test-report", "scan"
 APPLY, PLAN, WISHES, MOVED, REHEARSE = "apply", "plan.json", "plan", "moved", "rehearse"
-CHECKED = "check-change"
+CHECKED, EXPLAINED = "check-change", "explain"
 DOCTOR = "doctor"
+DRIVER_LOGS = Path(__file__).parents[1] / "driver_logs"
 # Their state is in RocksDB's tables alone, which RocksDB reads.
 IN_TABLES = ("3.5.7-dedup-rocksdb-sound", "4.2.0-dedup-rocksdb-sound")
 SAMPLES = [pytest.param(name, marks=[pytest.mark.extras] * (name in IN_TABLES)) for name in sample_names()]
@@ -334,6 +335,16 @@ def test_every_wish_is_as_reviewed(form: str, suffix: str, tmp_path: Path) -> No
     compare(EXPECTED / f"{WISHES}.{suffix}", actual)
 
 
+@pytest.mark.parametrize(("form", "suffix"), [("text", "txt"), ("json", "json")])
+def test_what_is_said_of_logs_is_as_reviewed(form: str, suffix: str) -> None:
+    said = []
+    for log in sorted(DRIVER_LOGS.iterdir()):
+        outcome = run_ckpt("explain", log.name, "--format", form, cwd=DRIVER_LOGS)
+        shown = outcome.out.replace(f'"ckpt_version": "{ckpttool.__version__}"', '"ckpt_version": "X"')
+        said.append(f"$ ckpt explain {log.name}\n{shown}{outcome.err}(exit status {outcome.code})\n")
+    compare(EXPECTED / f"{EXPLAINED}.{suffix}", "\n".join(said))
+
+
 def compare(path: Path, actual: str) -> None:
     if os.environ.get("REWRITE_GOLDEN"):
         path.parent.mkdir(exist_ok=True)
@@ -353,4 +364,5 @@ def test_no_golden_file_outlives_its_sample() -> None:
         MOVED,
         CHECKED,
         DOCTOR,
+        EXPLAINED,
     }

@@ -77,19 +77,19 @@ TOLD = {
     ),
     "own-code-fails.log": ("log", "ValueError", None, "3.5.7", PLACE, None),
     "progress.json": ("progress", None, None, None, None, None),
-    "py4j-memory-sink.txt": ("text", "AnalysisException", None, None, None, "memory-sink"),
+    "py4j-memory-sink.txt": ("text", "AnalysisException", None, None, PLACE, "memory-sink"),
     "pyspark-metadata-missing.txt": (
         "text",
         "SparkRuntimeException",
         "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
         None,
-        None,
+        PLACE,
         "metadata-missing",
     ),
     "pyspark-offsets-cut.txt": ("text", "JsonEOFException", None, None, None, "newest-offsets-malformed"),
     "secrets.log": ("log", "IllegalStateException", None, "3.5.7", PLACE, "previous-offset-missing"),
     "snippet-metadata.txt": ("text", "IllegalArgumentException", None, None, None, "metadata-corrupt"),
-    "snippet-no-class.txt": ("text", None, None, None, None, "location-not-empty"),
+    "snippet-no-class.txt": ("text", None, None, None, "/ckpt/orders", "location-not-empty"),
     "structured-source-log.json.log": (
         "json-log",
         "FileNotFoundException",
@@ -113,7 +113,7 @@ def told(log: DriverLog) -> tuple[str | None, ...]:
     causes = causes_of(failure.text if failure else log.text)
     return (
         log.form,
-        failure and failure.cause.short_name,
+        failure.cause.short_name if failure else None,
         next(iter(failure.conditions), None) if failure else None,
         log.release,
         log.checkpoint,
