@@ -51,11 +51,14 @@ class ExplainedFailure(Struct, frozen=True):
         return metadata.id == self.log.query.id if metadata and self.log.query else None
 
     def result_of(self, cause: Cause) -> str | None:
-        """As the checkup has it, of the law itself or of what it is told as."""
+        """As the checkup has it, of the law itself. Where the law that stops a start now is none of the causes, also of
+        what others are told as: several may be told as the same."""
         if self.checkup is None:
             return None
         results = {check.law.id: check.result for check in self.checkup.every_check}
-        told = (results.get(id) for id in cause.law.tells)
+        stops = self.checkup.diagnosis.prediction.law
+        is_decided = stops is not None and any(stops.id == one.law.id for one in self.causes)
+        told = () if is_decided else (results.get(id) for id in cause.law.tells)
         return "found" if "found" in told else results.get(cause.law.id)
 
 

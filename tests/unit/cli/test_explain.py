@@ -62,6 +62,19 @@ def test_the_checkpoint_decides_and_its_verdict_is_the_exit_status(tmp_path: Pat
     assert (sound["cause"], sound["code"]) == (None, 0)
 
 
+def test_of_causes_that_are_told_alike_the_one_that_stops_the_start_is_it(tmp_path: Path) -> None:
+    root = build(tmp_path / "ckpt", "k0-10 c | k10-20 c | k20-30 c")
+    (root / "commits" / "2").write_text("v99\n{}")
+    log = tmp_path / "driver.log"
+    said = "[INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION] The maximum supported log version is v2, but encountered v99."
+    log.write_text(f"org.apache.spark.SparkIllegalStateException: {said}\n")
+    found = told(str(log), "--checkpoint", str(root), "--spark-version", "4.0.0", *NOW)
+    results = {one["id"]: one["result"] for one in found["causes"]}
+    assert found["cause"] in ("newest-commit-malformed", "log-version-too-new")
+    assert results["newest-commit-malformed"] == "found"
+    assert "found" not in (results["newest-offsets-malformed"], results["file-source-log"])
+
+
 def test_with_a_checkpoint_the_first_screen_is_that_of_doctor(tmp_path: Path) -> None:
     root = str(broken(tmp_path))
     doctor = run_ckpt("doctor", root, "--spark-version", "3.5.7", *NOW).out.split("─")[0]
