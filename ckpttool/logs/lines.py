@@ -23,16 +23,14 @@ class ReadSoFar(Struct):
 
 def lines_of(pieces: Iterable[bytes], so_far: ReadSoFar) -> Iterator[str]:
     """Without their ends; of a line that is too long its beginning."""
-    rest, dropped = "", False
+    rest = ""
     for text in _texts(pieces, so_far):
         first, *others = text.split("\n")
-        if not dropped:
-            rest += first[: LONGEST - len(rest)]
-        dropped = dropped or len(rest) >= LONGEST
+        rest += first[: LONGEST - len(rest)]
         for other in others:
             so_far.lines += 1
             yield rest.rstrip("\r")
-            rest, dropped = other[:LONGEST], len(other) >= LONGEST
+            rest = other[:LONGEST]
     if rest:
         so_far.lines += 1
         yield rest.rstrip("\r")

@@ -93,9 +93,10 @@ def test_a_local_checkpoint_that_the_text_names_is_looked_at_after_saying_so(tmp
 
 
 def test_what_the_text_names_and_is_no_checkpoint_is_passed_over(tmp_path: Path) -> None:
-    (tmp_path / "ckpt").mkdir()
-    (tmp_path / "ckpt" / "notes").write_text("x")
-    assert told(str(log_of(tmp_path / "driver.log", tmp_path / "ckpt")))["cause"] is None
+    broken(tmp_path / "all" / "orders")
+    outcome = run_ckpt("explain", str(log_of(tmp_path / "driver.log", tmp_path / "all")))
+    assert (outcome.code, "Usual causes" in outcome.out) == (0, True)
+    assert outcome.err.count("ckpt: ") == 2, "that it looks, and why there is nothing"
     assert run_ckpt("explain", str(GONE), "--checkpoint", str(tmp_path / "nowhere")).code == 4
 
 
