@@ -38,6 +38,7 @@ from tests.samples.handmade import EPOCH
 from tests.samples.process import JOBS, SparkProcess
 
 pytestmark = pytest.mark.spark
+RELEASES = [pytest.param(SPARKS[0], marks=pytest.mark.at_length), SPARKS[1]]
 PLACE = ("temporary-location",)  # where tests work
 ALL = Counter(range((BATCHES + 1) * ROWS))
 
@@ -137,7 +138,7 @@ def seen(spark: str) -> dict[str, Seen]:
         return dict(each(running, folder))
 
 
-@pytest.mark.parametrize("spark", SPARKS)
+@pytest.mark.parametrize("spark", RELEASES)
 @pytest.mark.parametrize("name", CASES)
 def test_it_speaks_where_rows_are_lost_or_twice(spark: str, name: str) -> None:
     case, found = CASES[name], seen(spark)[name]
@@ -168,7 +169,7 @@ def windows_after(spark: str, future: bool) -> tuple[frozenset[int], list[str]]:
         return frozenset(scene.rows()), doctor_says(scene, spark)
 
 
-@pytest.mark.parametrize("spark", SPARKS)
+@pytest.mark.parametrize("spark", RELEASES)
 def test_what_comes_after_a_row_of_the_future_is_dropped(spark: str) -> None:
     own = EPOCH + 10 * BATCHES  # the window of the first file that came later
     there, told = windows_after(spark, future=False)
