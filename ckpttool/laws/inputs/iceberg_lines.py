@@ -107,6 +107,15 @@ STARTED = (
         often=1,
     ),
 )
+_NO_OFFSET = (  # what Iceberg says of what it does not parse as one
+    "Cannot parse missing int: version",
+    "Cannot parse to a…value: …version",
+    "Cannot parse to a…value: …snapshot_id",
+    "Cannot parse to a…value: …position",
+    "Cannot parse to a…value: …scan_all_files",
+    "Cannot parse missing",
+    "This version of Iceberg source only supports version",
+)
 MADE = (
     Law(
         _OPTION,
@@ -127,13 +136,7 @@ MADE = (
         look=_told_of_beginnings,
         next_step=_ANEW,
         errors=(
-            "Cannot parse missing int: version",
-            "Cannot parse to a…value: …version",
-            "Cannot parse to a…value: …snapshot_id",
-            "Cannot parse to a…value: …position",
-            "Cannot parse to a…value: …scan_all_files",
-            "Cannot parse missing",
-            "This version of Iceberg source only supports version",
+            *_NO_OFFSET,
             "HadoopStreams$HadoopSeekableInputStream",
             "MismatchedInputException: No content to map due to end-of-input",
             "Cannot parse",
@@ -154,13 +157,7 @@ LAST_RANGE = (
         tells=("source-offset-malformed",),
         next_step=RESTORE,
         errors=(
-            "Cannot parse missing int: version",
-            "Cannot parse to a…value: …version",
-            "Cannot parse to a…value: …snapshot_id",
-            "Cannot parse to a…value: …position",
-            "Cannot parse to a…value: …scan_all_files",
-            "Cannot parse missing",
-            "This version of Iceberg source only supports version",
+            *_NO_OFFSET,
             "Cannot parse",
             "Cannot create…from",
             "MismatchedInputException: No content to map due to end-of-input",
