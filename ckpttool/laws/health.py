@@ -5,7 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ckpttool.laws import databricks, file_log, one_way, pace, place, read_again, state_upkeep, two_queries, watermark
+from ckpttool.laws import (
+    databricks,
+    file_log,
+    one_way,
+    pace,
+    place,
+    read_again,
+    state_changed,
+    state_upkeep,
+    two_queries,
+    watermark,
+)
 from ckpttool.laws.base import Law, Profile, answering
 from ckpttool.laws.inputs import time_left as at_inputs
 from ckpttool.laws.kafka import time_left as at_kafka
@@ -21,6 +32,7 @@ LAWS: tuple[Law, ...] = (
     *pace.HEALTH,
     *one_way.HEALTH,
     *state_upkeep.HEALTH,
+    *state_changed.HEALTH,
     *at_kafka.HEALTH,
     *at_inputs.HEALTH,
     *file_log.HEALTH,

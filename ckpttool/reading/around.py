@@ -15,7 +15,8 @@ from ckpttool.errors import CkptError, MalformedFile
 from ckpttool.formats import layout
 from ckpttool.formats.bucket_rules import Expiry
 from ckpttool.formats.checksums import parse_hadoop_crc, parse_spark_checksum, verify_hadoop_crc
-from ckpttool.scene.around import Around, Backups
+from ckpttool.formats.state.names import by_batch, parse_state_versions
+from ckpttool.scene.around import Around, Backups, TwoShapes, YoungSchema
 from ckpttool.scene.scene import Scene
 from ckpttool.scene.state_chain import BASE_SUFFIX, base_versions
 from ckpttool.storage.store import Store
@@ -30,6 +31,7 @@ _APPLIES = f"{layout.OWN_DIRECTORY}/applies"
 _FILES_COUNTED = 2_000  # of backups
 _FILES_LOOKED_AT = 10_000  # of an input
 _STORES_LOOKED_AT = 200
+_AT_ONCE_MS = 60_000  # in which a batch is logged that was planned
 _LIFECYCLE, _VERSIONING, _TIME_LEFT = "bucket-lifecycle", "bucket-unversioned", "time-left-before-loss"
 _TOO_OLD = "source-files-too-old"
 
@@ -57,6 +59,8 @@ def look_around(
         unread_files=dict(_unread_files(scene, doors, unseen)) if at_length and doors else {},
         state_bytes=_state_bytes(store, scene) if at_length else None,
         executors=frozenset(_executors(store, scene)) if is_local(store.url) else frozenset(),
+        young_schemas=tuple(_young_schemas(store, scene)),
+        two_shapes=_two_shapes(store, scene) if at_length else (),
         unseen=unseen,
     )
 
@@ -126,6 +130,35 @@ def _executors(store: Store, scene: Scene) -> Iterator[str]:
                 yield parse_spark_checksum(body).executor_id
         except MalformedFile:
             continue
+
+
+def _young_schemas(store: Store, scene: Scene) -> Iterator[YoungSchema]:
+    """Of operators that have versions. By the batch in its name, or by the times of files that are no copies."""
+    newest, files = scene.batch(scene.checkpoint.last_commit_batch), scene.needed_state
+    if newest is None or files is None:
+        return
+    in_time = abs((newest.written_ms or 0) - (newest.logged_ms or 0)) < _AT_ONCE_MS
+    written = {one.operator for one in files.stores if parse_state_versions(one.names)}
+    for operator in (one for one in scene.checkpoint.operators if one.id in written):
+        for described in operator.metadata.stores if operator.metadata else ():
+            names = [path.rpartition("/")[2] for path in described.schema_paths]
+            if names and by_batch(names[-1])[0] > newest.id:
+                path = f"{layout.schema_versions(operator.id, described.name)}/{names[-1]}"
+                yield YoungSchema(path, newest.id)
+        for path in (layout.schema_file(operator.id, one.name) for one in operator.stores if one.schema):
+            found = store.stat(path)
+            made = found.modified_ms if found else None
+            if made is not None and newest.committed_ms is not None and made > newest.committed_ms and in_time:
+                yield YoungSchema(path, newest.id, made - newest.committed_ms)
+
+
+def _two_shapes(store: Store, scene: Scene) -> tuple[TwoShapes, ...]:
+    files = scene.needed_state
+    if files is None or files.version <= 0 or files.unreachable:
+        return ()
+    from ckpttool.state.shapes import two_shapes
+
+    return tuple(two_shapes(store, scene.checkpoint, files.version - 1))
 
 
 def _backups(store: Store) -> Backups | None:

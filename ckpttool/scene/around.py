@@ -22,14 +22,33 @@ class Backups(Struct, frozen=True):
     more: bool = False
 
 
+class YoungSchema(Struct, frozen=True):
+    """What a store keeps was described anew since `batch` was committed. `after_ms`: how long after; None: its name
+    tells the batch that it was described for."""
+
+    path: str
+    batch: int
+    after_ms: int | None = None
+
+
+class TwoShapes(Struct, frozen=True):
+    """Keys of one table that are not of one shape. `shapes`: in words, and how many of them, the most first. `since`:
+    the first batch after which there are two; None: there are in the oldest state that can be loaded."""
+
+    operator: int
+    path: str
+    shapes: tuple[tuple[str, int], ...]
+    since: int | None = None
+
+
 class Around(Struct, frozen=True):
     """`stale_checksums`: files that are not what Hadoop's checksum beside them was made of. `owners`: of each user one
     of the files that are theirs. `oldest`: files that are written once, and when. `log_bytes`: of each source's log the
     newest compact file. `expiries`, `versioned`: of the bucket, None where there is none, or it does not tell. `times`:
     by source, when the records of Kafka were made. `unread_files`: what lies in a file source's directory and not in
     its log, and when it was written. `state_bytes`: of the oldest and of the newest whole copies of HDFS-backed state.
-    `executors`: that have written state files, by the checksums beside these. `unseen`: by law, why it could not be
-    looked at."""
+    `young_schemas`, `two_shapes`: of state. `executors`: that have written state files, by the checksums beside these.
+    `unseen`: by law, why it could not be looked at."""
 
     stale_checksums: tuple[str, ...] = ()
     owners: Mapping[int, str] = {}
@@ -42,6 +61,8 @@ class Around(Struct, frozen=True):
     unread_files: Mapping[str, int] = {}
     state_bytes: tuple[int, int] | None = None
     executors: frozenset[str] = frozenset()
+    young_schemas: tuple[YoungSchema, ...] = ()
+    two_shapes: tuple[TwoShapes, ...] = ()
     unseen: Mapping[str, str] = {}
 
     @property

@@ -23,7 +23,7 @@ def windows_of(store: Store, checkpoint: Checkpoint, batch: int) -> Iterator[Sto
     """After `batch`. What cannot be read tells nothing here: whoever looks at the state says so."""
     reader = StateReader(store, checkpoint, batch)
     for table in reader.tables:
-        part, place = _window_in(table)
+        part, place = window_in(table)
         if place is None:
             continue
         try:
@@ -40,7 +40,7 @@ def windows_of(store: Store, checkpoint: Checkpoint, batch: int) -> Iterator[Sto
             )
 
 
-def _window_in(table: StateTable) -> tuple[int, int | None]:
+def window_in(table: StateTable) -> tuple[int, int | None]:
     """In the key (0), or of sessions in the value (1); and which of its columns."""
     if table.shape != "pairs" or table.is_internal:
         return 0, None

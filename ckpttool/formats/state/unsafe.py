@@ -114,6 +114,31 @@ def smallest_row(schema: DataType) -> int:
     return 8 * ((count + 63) // 64 + count)
 
 
+def told_size(schema: DataType) -> Callable[[bytes], int] | None:
+    """How long a row is by its own words, so that one of another schema is known by its length; None where the types
+    do not tell. Spark writes one value behind the other, each from a word on, and leaves room for a long decimal."""
+    placed = []
+    for at, field in enumerate(schema.fields):
+        if _is_placed(field.type):
+            if field.type.kind not in ("string", "binary", "struct", "array", "map", "decimal"):
+                return None
+            placed.append((at, field.type.kind == "decimal"))
+        elif field.type.kind in ("unknown", "void"):
+            return None
+    least = smallest_row(schema)
+    words = least - 8 * len(schema.fields)
+
+    def size(data: bytes) -> int:
+        told = least
+        if len(data) >= least:
+            for at, is_decimal in placed:
+                length = int.from_bytes(data[words + 8 * at : words + 8 * at + 4], "little")
+                told += 16 if is_decimal else (length + 7) // 8 * 8
+        return told
+
+    return size
+
+
 def is_null_row(data: bytes) -> bool:
     """Whether this is a row of a single field that is null, whatever the schema says."""
     return len(data) == 16 and data[0] == 1 and not any(data[1:])
