@@ -23,6 +23,7 @@ from . import describe, planned, redirected, sharing, stand_ins
 Json = dict[str, Any]
 GROUP = "ckpt-rehearse"
 _GROUP_OPTIONS = ("kafka.group.id", "groupidprefix")
+_CLEANING_OPTIONS = ("cleansource", "cloudfiles.cleansource")
 _FORMATS = ("json", "orc", "parquet", "text", "csv", "xml")
 _AT_A_TIME_S = 0.05
 _PROGRESS_S = 10.0  # told right after the commit
@@ -97,20 +98,25 @@ class Runner:
         self.caught.clear()
         sharing.call_back_here(self.spark.sparkContext)
         answer: Json = {"failed": None, "started": False, "progress": [], "committed": False}
-        committed = Path(request["checkpoint"], "commits", str(request["until"]))
+        commit = Path(request["checkpoint"], "commits", str(request["until"]))
+        was_there = commit.exists()  # which Spark fails at, once it comes to it
+
+        def is_committed() -> bool:
+            return not was_there and commit.exists()
+
         try:
             query = self.start(request)
             answer["started"] = True
-            while not committed.exists() and not query.awaitTermination(_AT_A_TIME_S):
+            while not is_committed() and not query.awaitTermination(_AT_A_TIME_S):
                 pass
         except Exception as error:  # the failure of a query is a result like any other
-            answer["failed"] = None if committed.exists() else self.told(error)
+            answer["failed"] = None if is_committed() else self.told(error)
         if query is not None:
-            answer["progress"] = self.progress(query, request["until"] if committed.exists() else None)
+            answer["progress"] = self.progress(query, request["until"] if is_committed() else None)
             with suppress(Exception):
                 query.stop()
         answer |= self.written(Path(request["rows"])) if request["clones"] is not None else {}
-        return answer | {"committed": committed.exists(), "seconds": round(time.monotonic() - began, 3)}
+        return answer | {"committed": is_committed(), "seconds": round(time.monotonic() - began, 3)}
 
     def plan(self, request: Json) -> Json:
         """What Spark has against the query's next batch on a clone; nothing is run."""
@@ -218,13 +224,14 @@ def patch_readers(rows: int | None) -> None:
     from pyspark.sql.streaming import DataStreamReader
 
     for reader in (DataFrameReader, DataStreamReader):
-        own_groups(reader)
+        only_read(reader)
     if rows is not None:
         limit(DataStreamReader, rows)
 
 
-def own_groups(reader: Any) -> None:
-    """Consumers of a rehearsal are known by their groups, and belong to none that the query has."""
+def only_read(reader: Any) -> None:
+    """Consumers of a rehearsal are known by their groups, and belong to none that the query has; files that were read
+    stay where they are, whatever the query would do with them once its batch is done."""
     format_, option, load = reader.format, reader.option, reader.load
 
     def with_format(self: Any, source: str) -> Any:
@@ -232,6 +239,8 @@ def own_groups(reader: Any) -> None:
         return format_(self, source)
 
     def with_option(self: Any, key: str, value: Any) -> Any:
+        if key.lower() in _CLEANING_OPTIONS:
+            return option(self, key, "off")
         if key.lower() not in _GROUP_OPTIONS:
             return option(self, key, value)
         self._has_group = True

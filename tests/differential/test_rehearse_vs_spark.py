@@ -155,6 +155,17 @@ def test_what_spark_refuses_is_told_in_its_words(tmp_path: Path, spark: str) -> 
 
 
 @pytest.mark.at_length
+def test_a_commit_that_was_there_before_is_none_of_the_batch(tmp_path: Path) -> None:
+    """Spark runs the batch before it once more, and fails where it would commit that."""
+    produced(tmp_path, "4.2.0", "sums")
+    commits = tmp_path / "sums" / "checkpoint" / "commits"
+    (commits / "3").write_bytes((commits / "2").read_bytes())
+    told = rehearsed(tmp_path, "4.2.0", "sums", "same", exits=3)
+    assert [(run["outcome"], run["rows_in"]) for run in told["runs"]] == [("failed", 0), ("not_reached", 0)]
+    assert told["runs"][0]["error"]["batch_id"] == 2
+
+
+@pytest.mark.at_length
 @pytest.mark.parametrize("spark", SPARKS)
 def test_each_kind_of_state_and_source(tmp_path: Path, spark: str) -> None:
     """The old code gives the same rows each time, and changed code other ones, of as many as were counted by hand."""

@@ -35,15 +35,18 @@ from tests.fuzz.edits import NAMES, OUTSIDE, TEXTS, Edit, entries_of, some_edits
 from tests.fuzz.smallest import smallest
 from tests.fuzz.worker import ADDRESS_BYTES, CONNECTS, Ran, import_all, run
 from tests.samples.place import REPOSITORY, place_sample, sample_names
+from tests.unit.rehearsal.acting import python_that_acts
 
 PEAK_BYTES = 512_000_000
 CPU_S = 10.0
 SECRET = "hunter2-canary"
+SECRET_URL = f"s3a://user:{SECRET}@lake/sums"
 DOCUMENTED = (0, 1, 2, 3, 4, 5, 6)
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 KNOWN_BAD = Path(__file__).resolve().parents[1] / "known_bad"
 
-# {} is the checkpoint, {sink} what lies beside it, {new} a directory that is not there yet.
+# {} is the checkpoint, {sink} what lies beside it, {new} a directory that is not there yet. {acts} stands in for a
+# Python that has Spark, and acts a {job} that says and writes some text.
 FORMS = ("", "--format json", "--format text --color always")
 ROW_FORMS = (*FORMS, "--format csv", "--format jsonl", "--format table", "--format csv --no-csv-safe")
 WISHES = (
@@ -99,6 +102,10 @@ COMMANDS: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
     ("query describe {}", FORMS, ()),
     ("rehearse {} --job {}/metadata --python false", FORMS, (
         "--batches 2", "--was-job {}/metadata", "--identity id", "--sink run --yes",
+    )),
+    ("rehearse {} --job {job} --was-job {job} --python {acts}", FORMS, (
+        "--sink run --yes", "--sink run --yes --identity id", "--sink run --yes --batches 3", "--rows 1",
+        "--watch {sink}",
     )),
     ("scan {}/..", (*FORMS, "--format jsonl"), ("--depth 1",)),
     ("diff {} {}", FORMS, ()), ("diff {}:0 {}:1", FORMS, ()),
@@ -311,7 +318,12 @@ def try_input(one: Input, place: Path) -> tuple[Ran, str | None]:
         "{}": str(checkpoint), "{sink}": str(checkpoint.parent / "output"), "{new}": str(place / "made/new"),
         "{plan}": str(place / "data/plan.json"),
         "{id}": applies.id_in(checkpoint), "{lock}": applies.lock_in(checkpoint),
+        "{acts}": str(place / "made/python"), "{job}": str(place / "made/job.py"),
     }  # fmt: skip
+    if "{acts}" in one.command:
+        python_that_acts(place / "made")
+        says = random.Random(f"{one.base} {one.edits}").choice((*TEXTS, SECRET_URL))
+        (place / "made/job.py").write_text(json.dumps({"step": 1, "says": says, "at_random": True}))
     arguments = [
         as_typed(re.sub(r"\{\w*\}", lambda found: places[str(found[0])], word))
         for given in one.command.split("\0")

@@ -1,4 +1,5 @@
-"""Stands in for the Python that has Spark: `python JOB` acts a query that adds `step` to each number of a batch.
+"""Stands in for the Python that has Spark: `python JOB` acts a query that adds `step` to each number of a batch, and
+tells what the job `says` wherever a job may say something.
 What it is offered, and by which process it is acted, it notes in the work directory."""
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from pathlib import Path
 
 asked = json.loads(sys.stdin.readline())
 job = json.loads(Path(asked["job"]).read_text())
-function = {"name": "write", "file": "orders.py", "line": 9, "sha256": None}
+says = job.get("says", "")
+function = {"name": "write" + says, "file": "orders.py", "line": 9, "sha256": None}
 nothing = dict.fromkeys(("where", "checkpoint", "place", "output_schema", "spark_says"))
 none = {key: [] for key in ("watermarks", "operators")} | {"plan": job.get("plan", [])}
-read = {"index": 0, "name": None, "provider": "json", "api": "v1", "schema": None, "shared_with": None}
+read = {"index": 0, "name": None, "provider": job.get("provider", "json"), "api": "v1", "schema": None}
+read["shared_with"] = None
 sources = [read | {"options": {"path": job.get("reads", "/in")}}]
 query = {"name": "orders", "format": "foreachBatch", "function": function, "output_mode": "append"}
 query |= {"place": job.get("writes"), "options": {}}
@@ -45,7 +48,9 @@ def run(request):
     if "dies" in job:
         sys.exit("java.lang.OutOfMemoryError: heap")
     checkpoint, done = Path(request["checkpoint"]), []
-    last = max(int(one.name) for one in (checkpoint / "commits").glob("[0-9]*"))
+    numbers = ([int(one.name) for one in (checkpoint / log).glob("[0-9]*")] for log in ("offsets", "commits"))
+    newest, committed = map(max, numbers)
+    last = newest if newest == committed else newest - 1
     for batch in range(last + 1, min(request["until"], job.get("ends_with", 99)) + 1):
         offsets = checkpoint / "offsets" / str(batch)
         if not offsets.exists():
@@ -55,8 +60,13 @@ def run(request):
             return {"failed": [thrown | {"in": ["runBatch"]}], "committed": False}
         rows = Path(request["rows"], str(batch))
         rows.mkdir(parents=True)
-        lines = [json.dumps({"id": one, "sum": one + job["step"] + ("random" in job) * runs}) for one in (batch, 1)]
+        more = {says: says} if says else {}
+        rows_of = [{"id": one, "sum": one + job["step"] + ("random" in job) * runs} | more for one in (batch, 1)]
+        lines = map(json.dumps, rows_of)
         (rows / "part-0.txt").write_text("\\n".join(lines))
+        if (checkpoint / "commits" / str(batch)).exists():
+            thrown = {"class": "java.lang.IllegalStateException", "condition": None, "message": "Concurrent update"}
+            return {"failed": [thrown | {"in": ["markMicroBatchEnd"]}], "committed": False}
         commit = json.dumps({"nextBatchWatermarkMs": 1000 * batch + job["step"]})
         (checkpoint / "commits" / str(batch)).write_text(f"v1\\n{commit}")
         done.append({"batchId": batch, "numInputRows": 2, "state_rows": []})
@@ -70,8 +80,9 @@ def written(folder):
     for number, rows in enumerate(told):
         (folder / str(number)).mkdir(parents=True, exist_ok=True)
         (folder / str(number) / "part-0.txt").write_text("\\n".join(map(json.dumps, rows)))
-    places = [{"place": "/lake/sums", "which": which, "number": n} for n, which in enumerate(("added", "removed"))]
-    return {"written": places, "left_out": ["a write to jdbc in its function"]}
+    place = says or "/lake/sums"
+    places = [{"place": place, "which": which, "number": n} for n, which in enumerate(("added", "removed"))]
+    return {"written": places, "left_out": [f"a write to jdbc{says} in its function"]}
 
 
 if "waits" in job:

@@ -117,6 +117,14 @@ def test_what_a_function_writes_otherwise_each_time_is_not_laid_to_the_new_code(
     assert rehearse(str(checkpoint), new, old, replace(how, sink="run")).verdict == "unknown"
 
 
+@pytest.mark.parametrize(("provider", "is_told"), [("json", False), ("pulsar", True)])
+def test_what_a_source_does_where_it_reads_is_told(
+    checkpoint: Path, how: Rehearsed, tmp_path: Path, provider: str, is_told: bool
+) -> None:
+    found = rehearse(str(checkpoint), code(tmp_path, provider=provider), None, how)
+    assert any(f"source of kind {provider}" in one for one in found.not_rehearsed) is is_told
+
+
 @pytest.mark.parametrize(("reads", "replays"), [("/in", True), ("/in2", False)])
 def test_a_code_of_other_sources_plans_its_own_batch(
     checkpoint: Path, how: Rehearsed, tmp_path: Path, reads: str, replays: bool
@@ -172,6 +180,17 @@ def test_where_the_old_code_comes_to_no_batch_nothing_is_known(
     old, new = runs_of(found)
     assert (found.verdict, found.batch_ids, old.why) == ("unknown", [], why)
     assert (new.outcome, new.why) == ("not_reached", "the old code came to no batch that could be replayed")
+
+
+def test_a_batch_that_was_committed_ahead_of_its_offsets_is_not_taken_for_done(
+    sample: Callable[[str], Path], how: Rehearsed, tmp_path: Path
+) -> None:
+    """Else nothing would be held against nothing, and be the same."""
+    ahead = sample("4.2.0-file-to-parquet-commit-ahead-of-offset") / "checkpoint"
+    found = rehearse(str(ahead), code(tmp_path), code(tmp_path), how)
+    assert (found.verdict, found.batch_ids, found.runs[0].outcome) == ("unknown", [], "failed")
+    assert found.runs[0].error
+    assert found.runs[0].error.message == "Concurrent update"
 
 
 def test_a_spark_that_dies_has_failed(checkpoint: Path, how: Rehearsed, tmp_path: Path) -> None:

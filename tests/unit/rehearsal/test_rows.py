@@ -40,6 +40,21 @@ def test_null_and_no_column_differ() -> None:
     assert not compare(lines({"k": 1, "v": None}), lines({"k": 1})).is_same
 
 
+def test_decimals_differ_in_their_last_digit() -> None:
+    """A float holds neither."""
+    old, new = (f'{{"d":1234567890.123456789012345678{last}}}' for last in (1, 2))
+    found = compare([old, '{"d":1.50}'], [new, '{"d":1.5}'])
+    assert (found.only_old, found.only_new, found.same) == (1, 1, 1)
+
+
+def test_what_is_nested_deeper_than_python_goes_is_compared_and_shown() -> None:
+    """As a variant may be."""
+    deep, other = (f'{{"v":{"[" * 5_000}{inside}{"]" * 5_000}}}' for inside in "12")
+    found = compare([deep, deep], [deep, other], ["v"])
+    assert (found.same, found.only_old + found.changed) == (1, 1)
+    assert json.dumps(found.samples[0].old, indent=2)
+
+
 def test_no_more_than_some_are_shown() -> None:
     assert len(compare(lines(*({"k": one} for one in range(50))), []).samples) == SAMPLES
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ckpttool.spark.rehearse import ReachedStart, Starts, limit, own_groups, plain_place
+from ckpttool.spark.rehearse import ReachedStart, Starts, limit, only_read, plain_place
 
 
 def start(starts: Starts, *queries: tuple[str | None, str | None]) -> None:
@@ -90,7 +90,7 @@ def reader_class() -> Any:
 
 def test_consumers_get_groups_of_their_own() -> None:
     reader = reader_class()
-    own_groups(reader)
+    only_read(reader)
     named = reader().format("kafka").options(**{"kafka.group.id": "orders", "subscribe": "orders"}).load()
     assert named == {"format": "kafka", "kafka.group.id": "ckpt-rehearse-orders", "subscribe": "orders", "path": None}
     assert reader().format("kafka").option("groupIdPrefix", "p").load()["groupIdPrefix"] == "ckpt-rehearse-p"
@@ -98,9 +98,19 @@ def test_consumers_get_groups_of_their_own() -> None:
     assert "groupIdPrefix" not in reader().format("delta").load("/table")
 
 
+@pytest.mark.parametrize("key", ["cleanSource", "cleansource", "cloudFiles.cleanSource"])
+def test_files_that_were_read_stay_where_they_are(key: str) -> None:
+    """A job that cleans up would do so in production."""
+    reader = reader_class()
+    only_read(reader)
+    assert reader().option(key, "delete").json("/in") == {key: "off", "path": "/in"}
+    assert reader().options(**{key: "archive", "sourceArchiveDir": "/old"}).json("/in")[key] == "off"
+    assert reader().load("/in", **{key: "archive"})[key] == "off"
+
+
 def test_a_batch_takes_less_where_a_source_can_be_told() -> None:
     reader = reader_class()
-    own_groups(reader)
+    only_read(reader)
     limit(reader, 50)
     assert reader().format("kafka").option("maxOffsetsPerTrigger", 9).load()["maxOffsetsPerTrigger"] == 50
     assert reader().format("delta").load("/table")["maxFilesPerTrigger"] == 1
