@@ -62,8 +62,10 @@ lock: dev ## choose the newest versions that setup.cfg allows for what developer
 	$(BIN)/uv pip compile setup.cfg --extra dev --universal --python-version 3.11 --generate-hashes --upgrade \
 	    --no-annotate --quiet --custom-compile-command 'make lock' --output-file dev.lock
 
-test: lint package test-no-spark ## everything that gates; installs the Sparks it compares with
-	$(BIN)/python -m tests.parts.spark $(SPARK) --jars
+# Sparks and jars are fetched while the tests run that need none: what the network takes is not waited for.
+test: dev ## everything that gates; installs the Sparks it compares with
+	@$(BIN)/python -m tests.parts.spark $(SPARK) --jars & sparks=$$!; trap 'kill $$sparks 2> /dev/null' EXIT; \
+	$(MAKE) --no-print-directory lint package test-no-spark && wait $$sparks
 	$(BIN)/pytest -m 'spark and not crash and not at_length and not storage'
 
 test-property: dev ## the laws, over many more inputs
