@@ -13,7 +13,7 @@ from tests.unit.report.test_renderers import FORMS, named
 
 pytestmark = pytest.mark.extras
 
-SEED, INPUTS = 4, 1000  # about a minute of a core where nothing else runs
+SEED, INPUTS = 4, 600  # about half a minute of a core where nothing else runs
 
 
 def test_commands_answer_whatever_they_read() -> None:
