@@ -80,6 +80,7 @@ def given_brokers(given: dict[str, Any]) -> Brokers:
         direct=given["direct"],
         renamed=given["renamed"],
         known_ids=earlier.known_ids,
+        known_clusters=earlier.known_clusters,
         samples=earlier.samples,
         timeout_s=given["timeout"],
     )

@@ -221,6 +221,7 @@ class SourceView(Struct, frozen=True):
     isolation: Isolation = "read_uncommitted"
     times_fault: BrokerFault | None = None
     key: str = ""
+    cluster_id: str | None = None
 
     def partitions(self) -> Iterator[tuple[TopicView, PartitionView]]:
         for topic in self.topics:

@@ -41,11 +41,12 @@ KnownIds = Mapping[tuple[int, str], str]  # source and topic → the id that it 
 class KafkaEvidence(Struct, frozen=True):
     """What the brokers said, source by source. It stays true whatever is changed in the checkpoint.
 
-    Known besides: topics under new names (`renamed`), and the ids that they had at an earlier look."""
+    Known besides: topics under new names (`renamed`), and the ids that they and the clusters had at an earlier look."""
 
     answers: Mapping[int, BrokerAnswer]
     renamed: Mapping[str, str] = {}
     known_ids: KnownIds = {}
+    known_clusters: Mapping[int, str] = {}
 
 
 def views_of(scene: Scene, kafka: KafkaEvidence) -> tuple[SourceView, ...]:
@@ -99,6 +100,7 @@ def _compare(position: SourcePosition, kafka: KafkaEvidence, wanted: Subscriptio
         by_options=position.by_options,
         isolation=answer.isolation,
         key=position.key,
+        cluster_id=answer.cluster_id,
     )
 
 

@@ -1,4 +1,4 @@
-"""What an earlier `ckpt kafka diff` told, by its JSON: the ids of topics, and where partitions began. Pure."""
+"""What an earlier `ckpt kafka diff` told, by its JSON: ids of clusters and topics, and where partitions began. Pure."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class _Topic(Struct, frozen=True):
 
 class _Source(Struct, frozen=True):
     index: int
+    cluster_id: str | None = None
     topics: tuple[_Topic, ...] = ()
 
 
@@ -33,6 +34,10 @@ class Earlier(Struct, frozen=True):
     def known_ids(self) -> KnownIds:
         topics = ((source.index, topic) for source in self.sources for topic in source.topics)
         return {(index, topic.topic): topic.topic_id for index, topic in topics if topic.topic_id is not None}
+
+    @property
+    def known_clusters(self) -> dict[int, str]:
+        return {source.index: source.cluster_id for source in self.sources if source.cluster_id is not None}
 
     @property
     def samples(self) -> Samples:

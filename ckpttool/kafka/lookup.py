@@ -30,6 +30,7 @@ class Brokers(Struct, frozen=True):
     direct: Mapping[str, str] = {}
     renamed: Mapping[str, str] = {}
     known_ids: KnownIds = {}
+    known_clusters: Mapping[int, str] = {}
     samples: Samples = {}
     timeout_s: float = 10.0
 
@@ -49,7 +50,8 @@ def look_at_kafka(
     asked = tuple(question for question in asked if only in (None, question.index))
     if since_ms is not None:
         asked = tuple(replace(question, newer_than_ms=since_ms) for question in asked)
-    return KafkaEvidence(ask_each(scene, brokers, asked), brokers.renamed, brokers.known_ids)
+    answers = ask_each(scene, brokers, asked)
+    return KafkaEvidence(answers, brokers.renamed, brokers.known_ids, brokers.known_clusters)
 
 
 def ask_each(scene: Scene, brokers: Brokers, asked: Sequence[Question]) -> dict[int, BrokerAnswer]:

@@ -27,7 +27,7 @@ def _retained(scene: Scene) -> int:
     return parse_long(scene.conf(_RETAINED, "")) or _KEPT
 
 
-def _intervals(batches: Sequence[Batch]) -> list[int]:
+def intervals_of(batches: Sequence[Batch]) -> list[int]:
     planned = [batch.planned_ms for batch in batches if batch.planned_ms is not None]
     return sorted(after - before for before, after in pairwise(planned) if after > before)
 
@@ -120,7 +120,7 @@ def _stalled(scene: Scene) -> Iterator[Finding]:
     """Data that waits is what makes the silence a fault, and only brokers tell of it."""
     from ckpttool.kafka.diff import views_of
 
-    newest, every = scene.evidence.newest, _intervals(scene.evidence.batches)
+    newest, every = scene.evidence.newest, intervals_of(scene.evidence.batches)
     if scene.kafka is None or scene.now_ms is None or newest is None or newest.planned_ms is None or not every:
         return
     age, lag = scene.now_ms - newest.planned_ms, sum(view.total_lag for view in views_of(scene, scene.kafka))
@@ -155,7 +155,7 @@ def _oversized(scene: Scene) -> Iterator[Finding]:
 
 
 def _cost(scene: Scene) -> Iterator[Finding]:
-    every = _intervals(scene.evidence.batches)
+    every = intervals_of(scene.evidence.batches)
     if is_local(scene.root) or len(every) < 5:
         return
     logs = sum(log.kind == "file" for log in scene.checkpoint.source_logs)

@@ -10,6 +10,7 @@ from ckpttool.formats.bucket_rules import Expiry
 from ckpttool.formats.times import encode_time
 from ckpttool.laws.base import Law
 from ckpttool.model import Finding
+from ckpttool.scene.around import Barred
 from ckpttool.scene.scene import Scene
 from ckpttool.storage.urls import is_local
 from ckpttool.words import counted, listed, spell_span
@@ -107,6 +108,25 @@ def _owners(scene: Scene) -> Iterator[Finding]:
         )
 
 
+def _barred(scene: Scene) -> Iterator[Finding]:
+    """One finding for each user and need: what is missing is missing everywhere."""
+    told: dict[tuple[int, str], list[Barred]] = {}
+    for one in scene.around.barred if scene.around else ():
+        told.setdefault((one.user, one.need), []).append(one)
+    for (user, need), several in told.items():
+        first = several[0]
+        yield Finding(
+            "permissions-insufficient",
+            "warning",
+            first.path,
+            f"user {user}, who has written the newest batch, cannot {need} {'in ' if need == 'write' else ''}"
+            f"{listed(one.path for one in several)} (mode {first.mode:o})",
+            expected="what Spark needs: to read its files, and to write and rename in its directories",
+            next_step="give the directory to that user (chown, chmod u+rwX)",
+            subject=need,
+        )
+
+
 def _at_risk(scene: Scene) -> Iterator[Finding]:
     first = scene.around.first_by_age if scene.around else None
     if first is None or scene.now_ms is None:
@@ -192,6 +212,16 @@ HEALTH = (
         look=_edited,
         severities=("warning",),
         needs="around",
+    ),
+    Law(
+        "permissions-insufficient",
+        "Spark's user may not do what a batch takes",
+        look=_barred,
+        severities=("warning",),
+        needs="around",
+        applies=lambda scene: is_local(scene.root),
+        profile="full",
+        errors=("AccessControlException: Permission denied", "Permission denied"),
     ),
     Law("owner-mixed", "its files are of several users", look=_owners, severities=("warning",), needs="around"),
     Law(

@@ -11,15 +11,20 @@ from ckpttool.formats import layout
 from ckpttool.formats.names import parse_long
 from ckpttool.formats.state.names import parse_state_versions
 from ckpttool.laws.base import Law
+from ckpttool.laws.pace import intervals_of
 from ckpttool.model import Finding
 from ckpttool.scene.scene import Scene
-from ckpttool.scene.state_chain import Chain, StateFiles, StoreFiles, base_versions, chains
-from ckpttool.words import counted, spell_span
+from ckpttool.scene.state_chain import Chain, StateFiles, StoreFiles, base_versions, chains, loadable_versions
+from ckpttool.storage.urls import is_local
+from ckpttool.words import counted, spell_batches, spell_span
 
 _DELTAS = "spark.sql.streaming.stateStore.minDeltasForSnapshot"
 _FEW = 10  # changes after which a whole copy is due, by default
 _LATE_MS = 600_000  # ten rounds of maintenance
 _SKEWED, _LARGE = 10, 16 * 2**20
+_MANY_STORES, _TINY, _A_FEW = 100, 2**16, 5
+_DAY_MS = 86_400_000
+_DOLLARS_PER_WRITE = 5 / 1_000_000  # what the large stores ask of whoever has no contract
 
 
 def _first_chain(store: StoreFiles, version: int) -> Chain | None:
@@ -145,6 +150,58 @@ def _growing(scene: Scene) -> Iterator[Finding]:
     )
 
 
+def _no_way_back(scene: Scene) -> Iterator[Finding]:
+    """By names: of an earlier batch some store lacks a file that its version cannot do without."""
+    files, checkpoint = _seen(scene), scene.checkpoint
+    before = [one for one in sorted(checkpoint.offsets.keys() & checkpoint.commits.keys()) if one + 1 < scene.next_id]
+    if files is None or not files.stores or len(before) < 2 or not scene.evidence.is_read_back:
+        return
+    if not any(_may_load(scene, files, batch) for batch in before):
+        yield Finding(
+            "rewind-impossible",
+            "warning",
+            layout.STATE,
+            f"the logs keep {spell_batches(before)}, and of none of them all files of its state are there",
+            expected="state of earlier batches, as far back as the logs go",
+            next_step="a batch that goes wrong cannot be taken back: keep a backup, and leave state/ to Spark",
+        )
+
+
+def _may_load(scene: Scene, files: StateFiles, batch: int) -> bool:
+    """Whether the state after this batch has all its files. With ids a version has a file of its own."""
+    ids = scene.checkpoint.commits[batch].state_unique_ids or {}
+    for store in files.stores:
+        of_operator = ids.get(store.operator, ())
+        own = of_operator[store.partition] if store.partition < len(of_operator) else ()
+        if store.unique_id is None:
+            versions = loadable_versions(store)
+            if versions is not None and batch + 1 not in versions:
+                return False
+        elif own and not any(name.startswith(f"{batch + 1}_{id}.") for id in own for name in store.names):
+            return False
+    return True
+
+
+def _tiny(scene: Scene) -> Iterator[Finding]:
+    """Each store writes a file in every batch, whether it has changed or not."""
+    files = _seen(scene)
+    sizes = [sum(size or 0 for size in store.sizes.values()) for store in files.stores] if files else []
+    every = intervals_of(scene.evidence.batches)
+    if len(sizes) < _MANY_STORES or sum(sizes) > len(sizes) * _TINY or len(every) < _A_FEW:
+        return
+    requests = len(sizes) * 30 * _DAY_MS // int(median(every))
+    money = "" if is_local(scene.root) else f", some ${requests * _DOLLARS_PER_WRITE:,.0f} in an object store"
+    yield Finding(
+        "too-many-tiny-stores",
+        "info",
+        layout.STATE,
+        f"{counted(len(sizes), 'store')} hold {sum(sizes) / 2**10:,.0f} KiB to load together, and each writes a file in"
+        f" every batch: {requests:,} in a month{money}",
+        next_step="fewer partitions: spark.sql.shuffle.partitions of a query that begins anew, or since 4.2"
+        " repartitioned state; a longer trigger interval has fewer batches",
+    )
+
+
 HEALTH = (
     Law(
         "state-growing",
@@ -171,5 +228,19 @@ HEALTH = (
         needs="state",
     ),
     Law("state-skew", "one partition has most of the state", look=_skew, severities=("warning",), needs="state"),
+    Law(
+        "rewind-impossible",
+        "the logs keep earlier batches, and the state of none of them is whole",
+        look=_no_way_back,
+        severities=("warning",),
+        needs="state",
+    ),
+    Law(
+        "too-many-tiny-stores",
+        "very many stores that hold next to nothing",
+        look=_tiny,
+        severities=("info",),
+        needs="state",
+    ),
     Law("state-orphans", "state that nothing refers to", look=_orphans, severities=("info",), needs="state"),
 )

@@ -16,10 +16,10 @@ from ckpttool.formats import layout
 from ckpttool.formats.bucket_rules import Expiry
 from ckpttool.formats.checksums import parse_hadoop_crc, parse_spark_checksum, verify_hadoop_crc
 from ckpttool.formats.state.names import by_batch, parse_state_versions
-from ckpttool.scene.around import Around, Backups, TwoShapes, YoungSchema
+from ckpttool.scene.around import Around, Backups, Barred, Need, TwoShapes, YoungSchema
 from ckpttool.scene.scene import Scene
 from ckpttool.scene.state_chain import BASE_SUFFIX, base_versions
-from ckpttool.storage.store import Store
+from ckpttool.storage.store import FileStat, Store
 from ckpttool.storage.urls import is_local
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def look_around(
     return Around(
         stale_checksums=tuple(_stale_checksums(store, scene)) if is_local(store.url) else (),
         owners=dict(_owners(store, scene)),
+        barred=tuple(_barred(store, scene)) if at_length and is_local(store.url) else (),
         oldest=dict(_oldest(store, scene)),
         backups=_backups(store),
         log_bytes=dict(_log_bytes(store, scene)),
@@ -85,6 +86,32 @@ def _owners(store: Store, scene: Scene) -> Iterator[tuple[int, str]]:
         found = store.stat(path)
         if found and found.owner is not None:
             yield found.owner, path
+
+
+def _barred(store: Store, scene: Scene) -> Iterator[Barred]:
+    """By the bits of owner and others; whoever has a group's may be in it. Root may do everything."""
+    newest = scene.planned if scene.planned is not None else -1
+    written = store.stat(layout.offsets(newest))
+    user = written.owner if written else None
+    if not user:
+        return
+    stores = scene.needed_state.stores if scene.needed_state else ()
+    own = [layout.source(log.name) for log in scene.checkpoint.source_logs if log.kind == FILES]
+    directories = (layout.OFFSETS, layout.COMMITS, *own, *(one.path for one in stores[:_STORES_LOOKED_AT]))
+    files = (layout.METADATA, layout.offsets(newest), layout.offsets(newest - 1), layout.commits(newest))
+    asked: tuple[tuple[Need, tuple[str, ...], int], ...] = (("write", directories, 0o3), ("read", files, 0o4))
+    for need, paths, bits in asked:
+        for path in paths:
+            found = store.stat(path)
+            if found and found.mode is not None and not found.leads_out and _lacks(found, user, bits):
+                yield Barred(path, user, need, found.mode & 0o777)
+
+
+def _lacks(found: FileStat, user: int, bits: int) -> bool:
+    mode = found.mode or 0
+    if found.owner == user:
+        return mode >> 6 & bits != bits
+    return mode & bits != bits and mode >> 3 & bits != bits
 
 
 def _oldest(store: Store, scene: Scene) -> Iterator[tuple[str, int]]:

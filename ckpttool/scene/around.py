@@ -4,7 +4,7 @@ query is looks at it (`reading/around.py`), and no restart depends on it."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
@@ -12,6 +12,9 @@ from ckpttool.formats.bucket_rules import Expiry
 
 if TYPE_CHECKING:
     from ckpttool.kafka.moments import TimesAnswer
+
+
+Need = Literal["write", "read"]
 
 
 class Backups(Struct, frozen=True):
@@ -41,6 +44,15 @@ class TwoShapes(Struct, frozen=True):
     since: int | None = None
 
 
+class Barred(Struct, frozen=True):
+    """What the user who has written the newest batch cannot do there: "write" into a directory, or "read" a file."""
+
+    path: str
+    user: int
+    need: Need
+    mode: int
+
+
 class Around(Struct, frozen=True):
     """`stale_checksums`: files that are not what Hadoop's checksum beside them was made of. `owners`: of each user one
     of the files that are theirs. `oldest`: files that are written once, and when. `log_bytes`: of each source's log the
@@ -48,7 +60,7 @@ class Around(Struct, frozen=True):
     by source, when the records of Kafka were made. `unread_files`: what lies in a file source's directory and not in
     its log, and when it was written. `state_bytes`: of the oldest and of the newest whole copies of HDFS-backed state.
     `young_schemas`, `two_shapes`: of state. `executors`: that have written state files, by the checksums beside these.
-    `unseen`: by law, why it could not be looked at."""
+    `barred`: what its user lacks. `unseen`: by law, why it could not be looked at."""
 
     stale_checksums: tuple[str, ...] = ()
     owners: Mapping[int, str] = {}
@@ -61,6 +73,7 @@ class Around(Struct, frozen=True):
     unread_files: Mapping[str, int] = {}
     state_bytes: tuple[int, int] | None = None
     executors: frozenset[str] = frozenset()
+    barred: tuple[Barred, ...] = ()
     young_schemas: tuple[YoungSchema, ...] = ()
     two_shapes: tuple[TwoShapes, ...] = ()
     unseen: Mapping[str, str] = {}

@@ -28,14 +28,15 @@ Names = list[str]  # by its own name, since the stores have a method `list`
 
 
 class FileStat(Struct, frozen=True):
-    """`leads_out`: a link that is not followed, so that nothing else is known of it. `owner`: the user's number, where
-    the local disk tells it."""
+    """`leads_out`: a link that is not followed, so that nothing else is known of it. `owner`: the user's number, and
+    `mode`, where the local disk tells them."""
 
     size_bytes: int | None
     modified_ms: int | None
     is_directory: bool
     leads_out: bool = False
     owner: int | None = None
+    mode: int | None = None
 
 
 class LogListing(Struct, frozen=True):
@@ -180,7 +181,9 @@ class LocalStore(Store):
         except (OSError, ValueError):
             return None
         is_directory = stat_flags.S_ISDIR(found.st_mode)
-        return FileStat(found.st_size, found.st_mtime_ns // 1_000_000, is_directory, owner=found.st_uid)
+        return FileStat(
+            found.st_size, found.st_mtime_ns // 1_000_000, is_directory, owner=found.st_uid, mode=found.st_mode
+        )
 
     def read(self, path: str) -> bytes:
         try:

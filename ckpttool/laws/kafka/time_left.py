@@ -67,6 +67,25 @@ def _is_compacted(topic: TopicView, told: TimesAnswer) -> bool:
     return settings is not None and not isinstance(settings, BrokerFault) and "compact" in settings.cleanup
 
 
+def _another_cluster(scene: Scene) -> Iterator[Finding]:
+    """A cluster has an id of its own for as long as it is there."""
+    if scene.kafka is None:
+        return
+    for index, before in scene.kafka.known_clusters.items():
+        answer = scene.kafka.answers.get(index)
+        if answer and answer.cluster_id not in (None, before):
+            yield Finding(
+                "cluster-changed",
+                "warning",
+                layout.offsets(scene.planned or 0),
+                f"source {index} is asked of cluster {answer.cluster_id}, and was in {before}: offsets of the one are"
+                " other rows of the other, or none",
+                expected=f"cluster {before}",
+                next_step="name a broker of the cluster that the query has read from; if it was moved, ckpt plan"
+                " offsets --cluster --by-time finds the same records there",
+            )
+
+
 def _group_pinned(scene: Scene) -> Iterator[Finding]:
     """Spark makes up a group for each query, so that none is in another's way."""
     if group := scene.start.option(_GROUP):
@@ -96,6 +115,15 @@ HEALTH = (
         "offsets of a compacted topic are more than its rows",
         look=_lag_over_counts,
         severities=("info",),
+        needs="brokers",
+        applies=reads(KIND),
+        profile="full",
+    ),
+    Law(
+        "cluster-changed",
+        "the brokers are of another cluster than before",
+        look=_another_cluster,
+        severities=("warning",),
         needs="brokers",
         applies=reads(KIND),
         profile="full",

@@ -99,6 +99,7 @@ def _assumed(report: KafkaReport) -> list[str]:
 def view_fields(source: SourceView) -> Fields:
     return {
         "index": source.index,
+        "cluster_id": source.cluster_id,
         "bootstrap_servers": source.servers,
         "reason": source.fault.message if source.fault else None,
         "topics": [

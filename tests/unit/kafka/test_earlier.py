@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from ckpttool.kafka.earlier import Earlier, parse_earlier
 from ckpttool.kafka.when import samples_of
@@ -19,6 +20,13 @@ def test_ids_and_samples_live_through_json() -> None:
     earlier = parse_earlier(json.dumps({"asked_ms": NOW, "sources": [view_fields(seen)]}).encode())
     assert earlier.known_ids == {(0, "t"): "A"}
     assert earlier.samples == samples_of([seen], NOW)
+
+
+def test_the_cluster_is_known_again() -> None:
+    answer = replace(broker({"t": {0: (3, 50)}}, {"t": "A"}), cluster_id="lkc-1")
+    [seen] = look(query({"t": {0: 10}}), answer)
+    earlier = parse_earlier(json.dumps({"sources": [view_fields(seen)]}).encode())
+    assert earlier.known_clusters == {0: "lkc-1"}
 
 
 def test_without_a_time_there_are_no_samples() -> None:

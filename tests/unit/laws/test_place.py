@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ckpttool.formats.bucket_rules import Expiry
 from ckpttool.laws.health import told_of_health
 from ckpttool.model import Finding
-from ckpttool.scene.around import Around, Backups
+from ckpttool.scene.around import Around, Backups, Barred
 from ckpttool.scene.evidence import gather_evidence
 from tests.builders import EPOCH_MS, MINUTE_MS, build
 from tests.unit.laws.scenes import SOUND, health, scene_of
@@ -75,6 +75,12 @@ OLDEST = {"metadata": EPOCH_MS, "sources/0/0": EPOCH_MS + 1_000}
             "owner-mixed",
             "warning",
             "files of 2 users: metadata is of user 0, offsets/3 is of user 1000",
+        ),
+        (
+            {"barred": (Barred("offsets", 1000, "write", 0o555), Barred("commits", 1000, "write", 0o555))},
+            "permissions-insufficient",
+            "warning",
+            "user 1000, who has written the newest batch, cannot write in offsets, commits (mode 555)",
         ),
         (
             {"oldest": OLDEST},

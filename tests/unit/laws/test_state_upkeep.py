@@ -16,7 +16,7 @@ from ckpttool.scene.state_chain import StateFiles, StoreFiles
 from tests.builders import EPOCH_MS, MINUTE_MS, build
 from tests.unit.laws.scenes import scene_of
 
-MIB = 2**20
+MIB, KIB = 2**20, 2**10
 
 
 def store(names: Iterable[str], partition: int = 0, size: int = 1_000, provider: str = "hdfs") -> StoreFiles:
@@ -33,13 +33,14 @@ def told(
     every_ms: int = MINUTE_MS,
     around: Around | None = None,
     watermark_ms: int = 0,
+    commits_version: int = 1,
 ) -> dict[str, Finding]:
     """After batch `last`, whose commits reach back to batch `first`."""
     batches = (
         f"b{one} k{one}-{one + 1} w{one * watermark_ms} t{EPOCH_MS + one * every_ms} c"
         for one in range(first, last + 1)
     )
-    scene = scene_of(build(root, " | ".join(batches)))
+    scene = scene_of(build(root, " | ".join(batches), commits_version=commits_version))
     operators = (Operator(0, "dedupe", (OperatorStore("default", len(stores), "hdfs"),)),)
     evidence = gather_evidence(replace(scene.checkpoint, operators=operators, has_state_directory=True))
     files = StateFiles(last + 1, "quick", stores, entries=1)
@@ -115,3 +116,27 @@ def test_state_that_nothing_clears(tmp_path: Path, sizes: tuple[int, int], water
     found = told(tmp_path, store(changes(1, 81)), around=Around(state_bytes=sizes), watermark_ms=watermark_ms)
     assert ("state-growing" in found) is speaks
     assert not speaks or found["state-growing"].message.startswith("its whole copies have grown from 20 to 40 MiB")
+
+
+def test_logs_that_go_further_back_than_any_state(tmp_path: Path) -> None:
+    newest, whole = store(["81.snapshot"]), store(changes(1, 81), 1)
+    found = told(tmp_path, newest, whole)["rewind-impossible"]
+    assert (found.severity, found.path) == ("warning", "state")
+    assert "the logs keep batches 0 to 79" in found.message
+    assert "rewind-impossible" not in told(tmp_path / "whole", whole)
+    assert "rewind-impossible" not in told(tmp_path / "one", store(["80.snapshot", "81.snapshot"]))
+
+
+def test_state_with_ids_that_is_gone_but_for_the_newest(tmp_path: Path) -> None:
+    for name, names, speaks in (("gone", ["81_e8f1.zip"], True), ("kept", ["81_e8f1.zip", "80_e8f1.zip"], False)):
+        with_ids = replace(store(names, provider="rocksdb"), unique_id="e8f1")
+        assert ("rewind-impossible" in told(tmp_path / name, with_ids, commits_version=2)) is speaks
+
+
+@pytest.mark.parametrize(("count", "size", "speaks"), [(200, KIB, True), (200, MIB, False), (20, KIB, False)])
+def test_very_many_stores_with_next_to_nothing(tmp_path: Path, count: int, size: int, speaks: bool) -> None:
+    found = told(tmp_path, *(store(["80.snapshot", "81.snapshot"], one, size) for one in range(count)))
+    assert ("too-many-tiny-stores" in found) is speaks
+    if speaks:
+        assert "200 stores hold 200 KiB" in found["too-many-tiny-stores"].message
+        assert "8,640,000 in a month" in found["too-many-tiny-stores"].message

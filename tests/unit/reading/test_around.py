@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, cast
 
@@ -125,3 +126,45 @@ def test_what_one_may_not_ask_is_not_known(monkeypatch: pytest.MonkeyPatch) -> N
     assert (found.expiries, found.versioned) == ((), None)
     assert list(unseen) == ["bucket-lifecycle", "bucket-unversioned"]
     assert all("AccessDenied" in why for why in unseen.values())
+
+
+def given_to(root: Path, user: int) -> int:
+    """All of it, where the tests may do that; whoever runs them else."""
+    if os.geteuid() != 0:
+        return os.geteuid()
+    for path in (root, *root.rglob("*")):
+        os.chown(path, user, user)
+    return user
+
+
+@pytest.mark.parametrize(
+    ("path", "mode", "barred"),
+    [
+        ("offsets", 0o500, [("offsets", "write")]),
+        ("commits", 0o555, [("commits", "write")]),
+        ("metadata", 0o200, [("metadata", "read")]),
+        ("offsets", 0o700, []),
+        ("offsets/2", 0o400, []),
+    ],
+)
+def test_what_its_user_may_not(tmp_path: Path, path: str, mode: int, barred: list[tuple[str, str]]) -> None:
+    user = given_to(build(tmp_path, SOUND), 1234)
+    scene, seen = scene_of(tmp_path), tmp_path / path
+    seen.chmod(mode)
+    try:
+        found = look_around(open_store(str(tmp_path)), scene).barred
+    finally:
+        seen.chmod(0o700)
+    assert [(one.path, one.need) for one in found] == barred
+    assert all((one.user, one.mode) == (user, mode) for one in found)
+
+
+def test_a_group_may_be_its_user_s(tmp_path: Path) -> None:
+    user = given_to(build(tmp_path, SOUND), 1234)
+    if os.geteuid() != 0:
+        pytest.skip("only root gives files away")
+    os.chown(tmp_path / "offsets", 4321, 4321)
+    for mode, barred in ((0o755, True), (0o775, False), (0o757, False)):
+        (tmp_path / "offsets").chmod(mode)
+        found = look_around(open_store(str(tmp_path)), scene_of(tmp_path)).barred
+        assert [(one.path, one.user) for one in found] == ([("offsets", user)] if barred else [])

@@ -66,3 +66,12 @@ def test_a_group_of_ones_own() -> None:
     given = replace(scene, start=scene.start.given("kafka.group.id", "orders"))
     assert told(given)["group-id-pinned"].message.startswith("kafka.group.id = orders")
     assert "group-id-pinned" not in told(scene)
+
+
+@pytest.mark.parametrize(("before", "now", "speaks"), [("A", "B", True), ("A", "A", False), ("A", None, False)])
+def test_another_cluster_than_before(before: str, now: str | None, speaks: bool) -> None:
+    scene = seen(made_ms=NOW - HOUR)
+    answer = replace(broker({"t": {0: (0, 50)}}, {"t": "A"}), cluster_id=now)
+    found = told(replace(scene, kafka=KafkaEvidence({0: answer}, known_clusters={0: before})))
+    assert ("cluster-changed" in found) is speaks
+    assert not speaks or "asked of cluster B, and was in A" in found["cluster-changed"].message
