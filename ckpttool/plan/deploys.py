@@ -49,17 +49,7 @@ def _edits(scene: Scene, wrong: Sequence[Altered], refused: list[Refusal]) -> It
     if len(lines) != 1 or lines[0].answer != "refused":
         return
     id_, verb = _EDITS[lines[0].id]
-    wish = ChangeSources(verb, lines[0].where.source or 0)
-    # The edit is judged without the query first, which has to have another number of sources than there are.
-    before = replace(scene, query=None)
-    plan = plan_recovery(before, diagnose(before).prediction, wish)
-    refused.extend(replace(one, id=id_) for one in plan.refused)
-    for way in plan.options:
-        after = replace(way.after, query=scene.query, was=scene.was)
-        if why := _not_accepted(after):
-            refused.append(Refusal(id_, f"the changed query would not go on after it: {why}"))
-        else:
-            yield replace(way, id=id_, after=after, is_repair=True, wish=wish)
+    yield from _by(ChangeSources(verb, lines[0].where.source or 0), id_, scene, refused, is_repair=True)
 
 
 def _anew(scene: Scene, wrong: Sequence[Altered], refused: list[Refusal]) -> Iterator[WayOut]:
@@ -67,15 +57,22 @@ def _anew(scene: Scene, wrong: Sequence[Altered], refused: list[Refusal]) -> Ite
     if not wrong or any(change.where.operator is None for change in wrong):
         return
     wish = Fork(f"{scene.root.rstrip('/')}-anew", new_state=True)
+    yield from _by(wish, ANEW, scene, refused, is_repair=False)
+
+
+def _by(
+    wish: ChangeSources | Fork, id_: str, scene: Scene, refused: list[Refusal], *, is_repair: bool
+) -> Iterator[WayOut]:
+    """The edit is judged without the query first, which needs not fit what is there before it."""
     before = replace(scene, query=None, was=None)
     plan = plan_recovery(before, diagnose(before).prediction, wish)
-    refused.extend(replace(one, id=ANEW) for one in plan.refused)
+    refused.extend(replace(one, id=id_) for one in plan.refused)
     for way in plan.options:
         after = replace(way.after, query=scene.query, was=scene.was)
         if why := _not_accepted(after):
-            refused.append(Refusal(ANEW, f"the changed query would not go on there: {why}"))
+            refused.append(Refusal(id_, f"the changed query would not go on after it: {why}"))
         else:
-            yield replace(way, id=ANEW, after=after, is_repair=False, wish=wish)
+            yield replace(way, id=id_, after=after, is_repair=is_repair, wish=wish)
 
 
 def _rewritten(scene: Scene, wrong: Sequence[Altered], refused: list[Refusal]) -> Iterator[WayOut]:

@@ -44,6 +44,11 @@ class Change:
     def id(self) -> str:
         return f"{self.base.name}/{self.name}"
 
+    @property
+    def is_said(self) -> bool:
+        """Whether rows are right."""
+        return bool(self.kept or self.lost)
+
 
 SAME = "same"
 STREAMING = "spark.sql.streaming."

@@ -86,8 +86,10 @@ def what_became(case: Json) -> Became:
 def is_as_meant(case: Json) -> bool:
     """Also where it leaves no rows to be looked at."""
     truth = case["truth"]
-    return truth["scratch"] is None or _all_of(truth["rows"]) == _all_of(truth["scratch"])
+    return truth["scratch"] is None or are_alike(truth["rows"], truth["scratch"])
 
 
-def _all_of(rows: dict[str, list[str]]) -> Counter[str]:
-    return Counter(row for batch in rows.values() for row in batch)
+def are_alike(rows: dict[str, list[str]], others: dict[str, list[str]]) -> bool:
+    """In whatever batches they came."""
+    one, other = (Counter(row for batch in of.values() for row in batch) for of in (rows, others))
+    return one == other

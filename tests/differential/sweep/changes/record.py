@@ -27,7 +27,7 @@ from ckpttool.releases import since as releases
 from tests.differential.sweep.bases import REPOSITORY, ROOT, SESSION, Sparks, anonymous, last, since
 from tests.differential.sweep.changes import seen
 from tests.differential.sweep.changes.catalogue import SAME, Base, Change, changes
-from tests.differential.sweep.changes.load import bases_file, cases_file, read, recorded, unpack
+from tests.differential.sweep.changes.load import are_alike, bases_file, cases_file, read, recorded, unpack
 from tests.differential.sweep.changes.query import Asked, make_input
 from tests.differential.sweep.restarts import Restarter
 from tests.parts.spark import ensure_python_state
@@ -84,8 +84,7 @@ class Recorder:
         elif change.name == SAME:
             truth["scratch"] = truth.get("rows")
         elif truth["outcome"] == "ran":
-            is_said = change.kept or change.lost
-            truth["scratch"] = self._known(change) if is_said else self._from_scratch(change.query, conf)
+            truth["scratch"] = self._known(change, truth["rows"]) or self._from_scratch(change, conf)
         return {
             "id": change.id,
             "query": seen.without_defaults(asdict(change.query), asdict(Asked())),
@@ -106,17 +105,21 @@ class Recorder:
             return {"outcome": "timeout"}, None
         return seen.truth_of(answer, before, after, conf), answer.get("described")
 
-    def _known(self, change: Change) -> seen.Rows | None:
-        """Of one of which the catalogue says whether its rows are right: what another release made from scratch."""
-        others = (read(spark).get(change.id) for spark in recorded() if spark != self.spark)
-        found: list[seen.Rows] = [case["truth"]["scratch"] for case in others if case and case["truth"].get("scratch")]
-        return found[0] if found else None
+    def _known(self, change: Change, rows: seen.Rows) -> seen.Rows | None:
+        """What another release made from scratch, where these rows do not speak against it: they are the same, or the
+        restart made them there too. Where the catalogue says whether rows are right they need not be."""
+        for spark in recorded():
+            truth = read(spark).get(change.id, {}).get("truth", {}) if spark != self.spark else {}
+            if truth.get("scratch") and (change.is_said or truth["rows"] == rows or are_alike(truth["scratch"], rows)):
+                return dict(truth["scratch"])
+        return None
 
-    def _from_scratch(self, query: Asked, conf: Mapping[str, str]) -> seen.Rows | None:
+    def _from_scratch(self, change: Change, conf: Mapping[str, str]) -> seen.Rows | None:
         """The rows that the query makes of the later files when it has read the others itself."""
-        key = flatten([asdict(query), conf])
-        if query.sink in WITHOUT_ROWS or any(one.folder is None for one in query.sources):
+        query = change.query
+        if change.is_said or query.sink in WITHOUT_ROWS or any(one.folder is None for one in query.sources):
             return None
+        key = flatten([asdict(query), conf])
         if key not in self._scratch:
             root = self._root("scratch")
             shutil.rmtree(root, ignore_errors=True)
