@@ -27,8 +27,10 @@ PYTHONS = {
     "4.3.0": NEWER_PYTHONS,
 }
 JAVA = "17"
-# What transformWithState in Python needs besides, in a directory of its own.
+# What state in Python needs besides, in a directory of its own. Before 4.2 applyInPandasWithState cuts batches at what
+# are floats where there are more rows than groups; PyArrow 26 does not take them.
 PYTHON_STATE = ("pandas==2.3.3", "protobuf==6.33.5")
+PYTHON_STATE_BEFORE_4_2 = (*PYTHON_STATE, "pyarrow==25.0.0")
 # What a client of Spark Connect needs, and its server on the same machine.
 CONNECT = ("grpcio==1.85.1", "grpcio-status==1.85.1", "googleapis-common-protos==1.76.0", "pandas==2.3.3",
            "protobuf==7.36.2", "zstandard==0.25.0")  # fmt: skip

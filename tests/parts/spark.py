@@ -37,7 +37,9 @@ def ensure_spark(version: str) -> Path:
 
 
 def ensure_python_state(version: str) -> Path:
-    """A directory for the PYTHONPATH of this Spark, with what transformWithState in Python needs."""
+    """A directory for the PYTHONPATH of this Spark, with what keeping state in Python needs."""
+    if tuple(map(int, version.split("."))) < (4, 2):
+        return _ensure_modules("state-before-4.2", version, pins.PYTHON_STATE_BEFORE_4_2)
     return _ensure_modules("state", version, pins.PYTHON_STATE)
 
 

@@ -192,6 +192,12 @@ def look_at_trigger(deploy: Deploy) -> Iterator[Altered | Assumption]:
 
 def _other_mode(deploy: Deploy, was_continuous: bool) -> Altered:
     before, after = ("continuous", "micro-batches") if was_continuous else ("micro-batches", "continuous")
+    if not was_continuous and deploy.new.sink is not None and deploy.new.sink.kind == "foreachBatch":
+        why = "foreachBatch takes batches, and no epochs of continuous processing"
+        condition = "_LEGACY_ERROR_TEMP_1195" if deploy.release >= since.LEGACY_CONDITIONS else None
+        message = "'foreachBatch' is not supported with continuous trigger."
+        failure = Failure("start", "org.apache.spark.sql.AnalysisException", condition, message, why)
+        return Altered("mode-changed", Spot(), before, after, "checkpoint", "refused", why, failure)
     unsupported = [source.kind for source in deploy.new.sources if source.kind not in _CONTINUOUS]
     if not was_continuous and (unsupported or deploy.new.operators):
         what = unsupported[0] if unsupported else "stateful operators"

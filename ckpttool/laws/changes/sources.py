@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ckpttool import connectors
 from ckpttool.connectors.base import TopicOffset
 from ckpttool.formats import layout
 from ckpttool.formats.envelope import ILLEGAL_STATE
@@ -14,23 +13,14 @@ from ckpttool.kafka.base import Subscription
 from ckpttool.kafka.positions import is_subscribed, subscription_of
 from ckpttool.laws.base import ASSERTION
 from ckpttool.laws.changes.base import Altered, Answer, Assumption, ChangeLaw, Deploy, RowsMeant, Spot
+from ckpttool.laws.changes.kinds import Pair, foreign, kind_of, kinds_differ, other_kind, spelled_source
 from ckpttool.laws.changes.schemas import columns, fits, spelled
 from ckpttool.laws.file_place import is_elsewhere, readings, refused
 from ckpttool.laws.kafka.base import loss
 from ckpttool.query.model import DescribedSource, Query
 from ckpttool.releases import since
-from ckpttool.scene.scene import SOCKET, Failure
+from ckpttool.scene.scene import Failure
 
-# By what they are called in a job, and in another mode.
-_SAME = {
-    "socket-continuous": SOCKET,
-    "rate-continuous": "rate",
-    "cloudfiles": "auto-loader",
-    "aws-kinesis": "kinesis",
-    "pubsublite": "pubsub-lite",
-    "changefeed": "cosmos",
-}
-_OF_MANY = ("integer", "python", "unknown")
 _ANEW = "the added source begins at its beginning, or where its options say"
 _UNREAD = "what it had not read yet is never read"
 _AGAIN = "all of its files are new: what was read before may come a second time"
@@ -114,7 +104,7 @@ def _unpaired(some: Sequence[DescribedSource], of: Sequence[DescribedSource]) ->
 
 def _is_like(one: DescribedSource, other: DescribedSource) -> bool:
     same_place = one.place == other.place or None in (one.place, other.place)
-    return _kind(one) == _kind(other) and same_place
+    return kind_of(one) == kind_of(other) and same_place
 
 
 def _matched_by_name(deploy: Deploy) -> Iterator[Altered | Assumption]:
@@ -187,46 +177,18 @@ def _named(deploy: Deploy) -> Iterator[Altered]:
 
 # -- one and the same line ---------------------------------------------------------------------------------------------
 
-Pair = tuple[DescribedSource, DescribedSource]
-
 
 def _in_place(deploy: Deploy, pairs: list[Pair]) -> Iterator[Altered | Assumption]:
-    unlike = [pair for pair in pairs if _kinds_differ(*pair)]
-    if pairs and len(unlike) == len(pairs) > 1:
-        why = "no source is of the kind that the checkpoint has in its place: this is another query"
-        before, after = (", ".join(spelled_source(pair[side]) for pair in pairs) for side in (0, 1))
-        yield Altered("foreign-query", Spot(), before, after, "checkpoint", "refused", why)
+    if len(pairs) > 1 and all(kinds_differ(*pair) for pair in pairs):
+        yield foreign(pairs)
         return
     swapped = _swapped(pairs)
     for held, new in pairs:
-        if _kinds_differ(held, new):
-            yield _other_kind(held, new)
+        if kinds_differ(held, new):
+            yield other_kind(held, new)
         else:
             yield from _placed(deploy, held, new, "sources-swapped" if swapped else "source-place-changed")
             yield from _schema(deploy, new)
-
-
-def _kind(source: DescribedSource) -> str:
-    return _SAME.get(source.kind, source.kind)
-
-
-def _kinds_differ(held: DescribedSource, new: DescribedSource) -> bool:
-    return _kind(held) != _kind(new) and _kind(held) not in _OF_MANY and not _is_class_of(held, new)
-
-
-def _is_class_of(held: DescribedSource, new: DescribedSource) -> bool:
-    """`org.apache.spark.sql.kafka010.KafkaSourceProvider` is Kafka's."""
-    return held.kind.replace("-", "") in (new.provider or "").lower()
-
-
-def _other_kind(held: DescribedSource, new: DescribedSource) -> Altered:
-    known = {connector.KIND for connector in connectors.ALL} | {SOCKET, *_SAME}
-    where, before, after = Spot(source=new.index), spelled_source(held), spelled_source(new)
-    if new.kind not in known:
-        why = f"what {new.kind} makes of offsets of {held.kind} is not known"
-        return Altered("source-kind-changed", where, before, after, "checkpoint", "unknown", why)
-    why = f"the offsets of {held.kind} are none of {new.kind}: it fails where it reads them"
-    return Altered("source-kind-changed", where, before, after, "checkpoint", "refused", why)
 
 
 def _swapped(pairs: Sequence[Pair]) -> bool:
@@ -346,10 +308,6 @@ def _retyped(new: DescribedSource, before: Any, after: Any) -> Altered:
         return Altered("source-schema-changed", where, *told, "was", "unknown", why)
     why = "what is of the other type comes as null"
     return Altered("source-schema-changed", where, *told, "was", "rows_differ", why, rows=RowsMeant(why))
-
-
-def spelled_source(source: DescribedSource) -> str:
-    return " ".join(filter(None, (source.kind, source.format, source.name, source.place)))
 
 
 _CODE = ("keep-old-shape", "old-code-first")

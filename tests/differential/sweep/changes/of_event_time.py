@@ -68,7 +68,7 @@ def _windows() -> Iterator[Change]:
     yield to("key-added", query.but(keys=(*TEN, "g")), "state-key-changed")
     yield to("key-removed", query.but(keys=TEN[:1]), "state-key-changed")
     yield to("value-added", query.but(values=(N, SUM)), "state-value-changed")
-    yield to("value-other", query.but(values=("count(v) AS n",)), "state-meaning-changed")
+    yield to("value-other", query.but(values=("count_if(v > 3) AS n",)), "state-meaning-changed")
     yield to("dedup-below", query.but(dedup=("id", "ts")), "operator-added")
     above = query.but(above=("window.start", "sum(n) AS n"), mode="append")
     yield to("sum-above", above, "operator-added", "operators-moved")

@@ -17,10 +17,13 @@ import tarfile
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from ckpttool.releases import since as releases
@@ -50,8 +53,10 @@ class Changing(Sparks):
 
 
 class Recorder:
-    def __init__(self, spark: str, kept_in: Path, restarter: Restarter) -> None:
-        self.spark, self.kept_in, self.restarter = spark, kept_in, restarter
+    """`scratch`: where it runs queries from the beginning."""
+
+    def __init__(self, spark: str, kept_in: Path, restarter: Restarter, scratch: str = "scratch") -> None:
+        self.spark, self.kept_in, self.restarter, self.scratch = spark, kept_in, restarter, scratch
         self._scratch: dict[str, seen.Rows | None] = {}
 
     # -- bases ---------------------------------------------------------------------------------------------------------
@@ -121,7 +126,7 @@ class Recorder:
             return None
         key = flatten([asdict(query), conf])
         if key not in self._scratch:
-            root = self._root("scratch")
+            root = self._root(self.scratch)
             shutil.rmtree(root, ignore_errors=True)
             make_input(root, BEFORE)
             self._ask(root, query.but(drive="available-now"), conf)
@@ -150,31 +155,67 @@ class Recorder:
         return ROOT / self.spark / "changes" / name
 
 
-def record(spark: str, recorder: Recorder, chosen: list[Change], until: float, kept: dict[str, Json]) -> None:
+class Turns:
+    """Who does what next: never two at a time below the place of one base."""
+
+    def __init__(self, chosen: Iterable[Change], until: float) -> None:
+        self._left, self._busy, self._lock, self._until = list(chosen), set[str](), Lock(), until
+
+    def __iter__(self) -> Iterator[Change]:
+        while change := self._next():
+            yield change
+            with self._lock:
+                self._busy.remove(change.base.name)
+
+    def _next(self) -> Change | None:
+        with self._lock:
+            free = (one for one in self._left if one.base.name not in self._busy and time.monotonic() < self._until)
+            if change := next(free, None):
+                self._left.remove(change)
+                self._busy.add(change.base.name)
+            return change
+
+
+class Record:
     """What is there is kept every few cases: a run that is cut short goes on where it was."""
-    began, outcomes = time.monotonic(), Counter[str]()
-    unmade = {one.base.name: one.base for one in chosen if not (recorder.kept_in / one.base.name).is_dir()}
-    made = False
-    for base in unmade.values():
-        if time.monotonic() > until:
-            break
-        wrong = recorder.make(base)
-        made = made or wrong is None
-        print(f"{time.monotonic() - began:6.1f} s base {base.name}: {wrong or 'made'}", flush=True)
-    if made:
-        pack(spark, recorder.kept_in)
-    for change in chosen:
-        if change.id in kept or not (recorder.kept_in / change.base.name).is_dir() or time.monotonic() > until:
-            continue
+
+    def __init__(self, spark: str, kept_in: Path, kept: dict[str, Json]) -> None:
+        self.spark, self.kept_in, self.kept = spark, kept_in, kept
+        self._began, self._outcomes, self._lock = time.monotonic(), Counter[str](), Lock()
+
+    def go_on(self, recorders: Sequence[Recorder], chosen: list[Change], until: float) -> None:
+        unmade = {one.base.name: one for one in chosen if not (self.kept_in / one.base.name).is_dir()}
+        self._share(recorders, self._make, Turns(unmade.values(), until))
+        if any((self.kept_in / name).is_dir() for name in unmade):
+            pack(self.spark, self.kept_in)
+        ready = [one for one in chosen if one.id not in self.kept and (self.kept_in / one.base.name).is_dir()]
+        self._share(recorders, self._run, Turns(ready, until))
+        write(self.spark, self.kept)
+        self._tell(f"{len(self.kept)} cases, {dict(self._outcomes)}")
+
+    def _share(self, recorders: Sequence[Recorder], do: Callable[[Recorder, Change], None], turns: Turns) -> None:
+        def work(recorder: Recorder) -> None:
+            for change in turns:
+                do(recorder, change)
+
+        with ThreadPoolExecutor(len(recorders)) as pool:
+            list(pool.map(work, recorders))
+
+    def _make(self, recorder: Recorder, change: Change) -> None:
+        self._tell(f"base {change.base.name}: {recorder.make(change.base) or 'made'}")
+
+    def _run(self, recorder: Recorder, change: Change) -> None:
         case = recorder.case(change)
-        outcomes[case["truth"]["outcome"]] += 1
-        print(f"{time.monotonic() - began:6.1f} s {change.id}: {seen.told(case)}", flush=True)
-        if case["truth"]["outcome"] in ("error", "ran"):
-            kept[change.id] = case
-            if sum(outcomes.values()) % 10 == 0:
-                write(spark, kept)
-    write(spark, kept)
-    print(f"{len(kept)} cases, {time.monotonic() - began:.0f} s, {dict(outcomes)}", flush=True)
+        with self._lock:
+            self._outcomes[case["truth"]["outcome"]] += 1
+            self._tell(f"{change.id}: {seen.told(case)}")
+            if case["truth"]["outcome"] in ("error", "ran"):
+                self.kept[change.id] = case
+                if self._outcomes.total() % 10 == 0:
+                    write(self.spark, self.kept)
+
+    def _tell(self, text: str) -> None:
+        print(f"{time.monotonic() - self._began:6.1f} s {text}", flush=True)
 
 
 def pack(spark: str, kept_in: Path) -> None:
@@ -205,19 +246,24 @@ def main() -> None:
     parser.add_argument("--spark", required=True)
     parser.add_argument("--only", default="", metavar="BASE", help="only those whose id begins like this")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no case after them")
+    parser.add_argument("--processes", type=int, default=1, help="how many Sparks at a time")
     parser.add_argument("--anew", action="store_true", help="also those that are kept already")
     options = parser.parse_args()
     until = time.monotonic() + options.seconds
     kept = read(options.spark) if cases_file(options.spark).exists() else {}
     chosen = in_a_fair_order([one for one in changes(options.spark) if one.id.startswith(options.only)])
     known = {key: case for key, case in kept.items() if not (options.anew and key in {one.id for one in chosen})}
-    with tempfile.TemporaryDirectory(prefix="ckpttool-sweep-") as folder:
-        kept_in = Path(folder) / "bases"
+    with tempfile.TemporaryDirectory(prefix="ckpttool-sweep-") as name, ExitStack() as running:
+        kept_in = Path(name) / "bases"
         kept_in.mkdir()
         if bases_file(options.spark).exists():
             unpack(options.spark, kept_in)
-        with Restarter(options.spark, Changing(options.spark, Path(folder))) as restarter:
-            record(options.spark, Recorder(options.spark, kept_in, restarter), chosen, until, known)
+        recorders = []
+        for number in map(str, range(options.processes)):
+            (Path(name) / number).mkdir()
+            restarter = Restarter(options.spark, Changing(options.spark, Path(name) / number))
+            recorders.append(Recorder(options.spark, kept_in, running.enter_context(restarter), f"scratch-{number}"))
+        Record(options.spark, kept_in, known).go_on(recorders, chosen, until)
 
 
 if __name__ == "__main__":

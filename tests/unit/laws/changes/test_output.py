@@ -12,6 +12,7 @@ from ckpttool.laws.changes.base import Deploy
 from ckpttool.laws.changes.judge import judge_changes
 from ckpttool.model import Checkpoint, LogNames, Operator, OperatorMetadata
 from ckpttool.query.model import BatchFunction, Query, QueryOperator, QuerySink, QueryTrigger, SparkSays
+from ckpttool.releases import Release
 from tests.unit.laws.changes.queries import FILES, NEW, QUERY, WATERMARK, but, held, judged, only, struct
 
 DELTA = QuerySink("delta", "file:/out")
@@ -75,11 +76,20 @@ def test_a_function_is_the_same_on_another_line() -> None:
 
 def test_kafka_may_be_read_continuously() -> None:
     sources: Any = (replace(FILES, kind="kafka"),)
-    before = but(sources=sources, operators=())
+    before = but(sources=sources, operators=(), sink=QuerySink("kafka"))
     after = replace(before, trigger=QueryTrigger("continuous"))
     (change,) = only(judged(after, before), "mode-changed")
     assert change.answer == "harmless"
     assert held().trigger is None
+
+
+@pytest.mark.parametrize(("release", "condition"), [((3, 3, 4), None), ((3, 5, 7), "_LEGACY_ERROR_TEMP_1195")])
+def test_a_function_of_batches_is_never_given_epochs(release: Release, condition: str | None) -> None:
+    """`start()` says so before it looks at the sources."""
+    (change,) = only(judged(but(trigger=QueryTrigger("continuous")), release=release), "mode-changed")
+    assert change.spark
+    assert (change.spark.phase, change.spark.condition) == ("start", condition)
+    assert change.spark.class_name == "org.apache.spark.sql.AnalysisException"
 
 
 def test_transform_with_state_keeps_its_output_mode() -> None:
