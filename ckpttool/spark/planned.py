@@ -13,7 +13,7 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -57,11 +57,27 @@ class Planner:
     def refusal(self, frame: Any, mode: Any) -> Json | None:
         """What `start()` has against the plan, whatever the checkpoint."""
         checker = self._object("org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker")
-        try:
-            checker.checkForStreaming(frame._jdf.queryExecution().analyzed(), mode)
-        except Exception as error:
-            return said(error)
+        with self._active(frame._jdf.sparkSession()):
+            try:
+                checker.checkForStreaming(frame._jdf.queryExecution().analyzed(), mode)
+            except Exception as error:
+                return said(error)
         return None
+
+    @contextmanager
+    def _active(self, session: Any) -> Iterator[None]:
+        """What is asked goes by the settings of this session, as what `start()` asks does."""
+        classic = "classic." if self.release >= (4, 0) else ""
+        sessions = self._object(f"org.apache.spark.sql.{classic}SparkSession")
+        before = sessions.getActiveSession()
+        sessions.setActiveSession(session)
+        try:
+            yield
+        finally:
+            if before.isDefined():
+                sessions.setActiveSession(before.get())
+            else:
+                sessions.clearActiveSession()
 
     def watermark(self, node: Any, leaves: list[Any]) -> Json:
         delay = self._object("org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark").getDelayMs(node.delay())
@@ -187,7 +203,12 @@ def describe(started: Json, spark: Any, pinned: list[str], stood_in_for: dict[st
             (Path(where) / "offsets").mkdir()
             (Path(where) / "offsets" / "0").touch()  # the metadata of transformWithState is looked for beside it
             state = Path(where) / "state"
-            executed = planner.executed(frame, mode, str(state))
+            try:
+                executed = planner.executed(frame, mode, str(state))
+            except Exception as error:
+                if "AnalysisException" not in [kind.__name__ for kind in type(error).__mro__]:
+                    raise
+                return query | {"spark_says": said(error)}  # no batch of it can be planned
             query["operators"] = list(operators_of(executed, plan, columns, leaves))
             query["files"] = files_below(state)
     return query

@@ -13,7 +13,8 @@ rows        of each batch that wrote any, its rows: the values of each as JSON
 conf        of what the restart was given, what the newest offsets pin
 left        of an error: what the failed start wrote or changed in the checkpoint
 back        of an error that left something: the same of the old query, started on what was left
-scratch     else: the rows that the new query makes of the new input when it has run from the beginning
+scratch     else: the rows that the new query makes of the new input when it has run from the beginning, in this release
+            or in another one, where these rows are the same or the restart made them too
 
 What the change is called, and why its rows are right or wrong (`ids`, `kept`, `lost`), is the catalogue's.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 
 from ckpttool.query.from_spark import query_of
 from tests.differential.sweep.changes.catalogue import SAME, changes
-from tests.differential.sweep.changes.load import base_of, is_same, read, recorded, unpack, what_became
+from tests.differential.sweep.changes.load import are_alike, base_of, is_same, read, recorded, unpack, what_became
 from tests.differential.sweep.changes.query import Asked, make_input, rows_of
+from tests.differential.sweep.changes.record import Turns
 from tests.differential.sweep.changes.seen import Disk, truth_of, without_defaults
 
 Json = dict[str, Any]
@@ -117,6 +119,26 @@ def test_rows_of_a_file_sink_are_those_of_its_log(tmp_path: Path) -> None:
 def test_a_query_is_kept_by_what_is_unlike_the_plainest() -> None:
     assert without_defaults({"mode": "update", "limit": None}, {"mode": "append", "limit": None}) == {"mode": "update"}
     assert Asked().reading(folder="in2").sources[0].folder == "in2"
+
+
+def test_no_two_run_below_the_place_of_one_base() -> None:
+    chosen = changes("4.2.0")[:60]
+    turns = Turns(chosen, float("inf"))
+    one, other = iter(turns), iter(turns)
+    under_way = [next(one), next(other)]
+    assert under_way[0].base.name != under_way[1].base.name
+    done = [*under_way, *one, *other]
+    assert sorted(change.id for change in done) == sorted(change.id for change in chosen)
+    assert list(Turns(chosen, 0)) == []
+
+
+def test_releases_make_the_same_rows_from_the_beginning() -> None:
+    """So that what one has made need not be made again by another, where nothing speaks against it."""
+    for one, other in combinations(recorded(), 2):
+        for key in read(one).keys() & read(other).keys():
+            made = [read(spark)[key]["truth"].get("scratch") for spark in (one, other)]
+            if all(made) and not is_same(read(one)[key]):
+                assert are_alike(*made), key
 
 
 @pytest.mark.parametrize("spark", recorded())
