@@ -51,12 +51,18 @@ def with_packages(module: str) -> Iterator[str]:
     yield from (name for count in range(2, len(parts) + 1) if (name := ".".join(parts[:count])) in PATHS)
 
 
+@cache
 def worlds_of(path: Path) -> set[str]:
     every = {imported.partition(".")[0] for imported, _ in imports_of(path)}
     return {f"{name_of(path)}: {one}" for one in every & TOUCHES_THE_WORLD}
 
 
-def imports_of(path: Path) -> Iterator[tuple[str, ast.stmt]]:
+@cache
+def imports_of(path: Path) -> tuple[tuple[str, ast.stmt], ...]:
+    return tuple(_imports_of(path))
+
+
+def _imports_of(path: Path) -> Iterator[tuple[str, ast.stmt]]:
     for node in _run(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node) for alias in node.names)
