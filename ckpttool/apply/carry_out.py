@@ -283,6 +283,7 @@ def directories_of(work: Work) -> dict[tuple[int, str], Bearing]:
     touched |= {(0, path) for path in work.changes.directories} | {(tree, "") for tree in range(len(work.trees))}
     beside = (*work.changes.directories, *work.changes.made_directories, *work.plan.wires)
     touched |= {(0, path.rpartition("/")[0]) for path in beside}
+    touched |= {(0, log) for log in (layout.OFFSETS, layout.COMMITS) if work.plan.wires}  # an undo has its own
     found = {one: work.trees[one[0]].bearing_of(one[1]) for one in touched}
     return {one: bearing for one, bearing in found.items() if bearing is not None}
 

@@ -149,7 +149,10 @@ def _save(checked: Checked, path: str, restarted: Restarted, storage: dict[str, 
     alone = replace(restarted, query=None, was=None, trigger=start.trigger, options=start.options, wish=way.wish)
     found = plan_restart(path, alone, storage, now_ms=int(time.time() * 1000))
     same = choose(found[1], None if way.wish else way.id)
-    if same.steps != way.steps:
+    more = way.steps[len(same.steps) :]  # what is done in the code, once the checkpoint is mended
+    if same.steps != way.steps[: len(same.steps)] or not all(
+        isinstance(step, Manual) and step.target == "query" for step in more
+    ):
         raise Refused(f"{way.id} would not be the same without the query that was described", "see ckpt plan")
     save_as(given["saved_as"], same.id, alone, found, storage)
 

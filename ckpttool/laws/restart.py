@@ -140,7 +140,8 @@ def _micro_batch(scene: Scene) -> Restart:
     if committed == planned:
         why = f"offsets/{planned} is the highest, and commits/{planned} is there"
         ranges = tuple(_new_ranges(scene, newest, before))
-        return Restart("new_batch", planned + 1, ranges, _next_watermark(newest), None, (why,), _assumptions(scene))
+        watermark_ms = newest.next_watermark_ms if newest else None
+        return Restart("new_batch", planned + 1, ranges, watermark_ms, None, (why,), _assumptions(scene))
     if scene.is_realtime:
         why = f"real-time mode deletes offsets/{planned}, which has no commit, and plans anew"
         ranges = tuple(_new_ranges(scene, scene.batch(committed), None))
@@ -150,14 +151,6 @@ def _micro_batch(scene: Scene) -> Restart:
     ranges = tuple(_replayed_ranges(scene, newest, before))
     watermark_ms = newest.watermark_ms if newest else None
     return Restart("replay", planned, ranges, watermark_ms, None, (why,), _assumptions(scene))
-
-
-def _next_watermark(newest: Batch | None) -> int | None:
-    """The watermark never falls: what the batch ran with, or what its commit says comes next."""
-    if newest is None:
-        return None
-    after = newest.commit.next_watermark_ms if newest.commit else None
-    return max(newest.watermark_ms or 0, after or 0)
 
 
 def _new_ranges(scene: Scene, newest: Batch | None, before: Batch | None) -> Iterator[SourceRange]:

@@ -18,6 +18,7 @@ from ckpttool.laws.changes.judge import QueryChanges
 from ckpttool.laws.restart import GOES_ON
 from ckpttool.literals import shell_comment
 from ckpttool.plan import Plan, WayOut, plan_recovery
+from ckpttool.plan.flush import flush_first
 from ckpttool.plan.repair import Refusal
 from ckpttool.plan.rewrites import KEEP, keep_old_shape
 from ckpttool.plan.steps import Manual
@@ -38,7 +39,8 @@ def ways_out_of(scene: Scene, changes: QueryChanges) -> Plan:
     """`scene`: with the changed query."""
     wrong = [change for change in changes.found if change.answer not in ("harmless", "unknown")]
     refused: list[Refusal] = []
-    of_files = (*_edits(scene, wrong, refused), *_anew(scene, wrong, refused))
+    flushed = flush_first(scene, wrong, _not_accepted, refused)
+    of_files = (*_edits(scene, wrong, refused), *flushed, *_anew(scene, wrong, refused))
     options = (*of_files, *_rewritten(scene, wrong, refused), *_old_code(scene, changes))
     return Plan(options, tuple(dict.fromkeys(refused)))
 

@@ -79,6 +79,12 @@ class Batch(Struct, frozen=True):
         return metadata.watermark_ms if metadata else None
 
     @property
+    def next_watermark_ms(self) -> int:
+        """Of the batch after it. The watermark never falls: what it ran with itself, or what its commit says."""
+        after = self.commit.next_watermark_ms if self.commit else None
+        return max(self.watermark_ms or 0, after or 0)
+
+    @property
     def rows(self) -> int | None:
         """Rows read, where every source's offsets count rows."""
         steps = [source.step for source in self.sources]

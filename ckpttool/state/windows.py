@@ -31,12 +31,14 @@ def windows_of(store: Store, checkpoint: Checkpoint, batch: int) -> Iterator[Sto
         except CkptError:
             continue
         windows = [(start, end) for start, end in found if start is not None and end is not None]
-        if windows and not reader.findings:
+        is_empty = not found and [one.operator for one in reader.tables].count(table.operator) == 1
+        if (windows or is_empty) and not reader.findings:
             yield StoredWindows(
                 table.operator,
                 len(found) if len(found) <= _COUNTED else None,
                 tuple(sorted(set(windows))[-_SOME:]),
                 part == 1,
+                max((end for _, end in windows), default=None),
             )
 
 

@@ -88,6 +88,8 @@ ASKED = (
     Asked(("renumber", "--above-sink"), taken_back, 5, "output", ("rows-twice",)),
     Asked(("watermark", "--set", "2026-01-01T00:00:00Z"), sampled("4.2.0-windowed-agg-hdfs-sound"), 5, "noop",
           ("rows-lost",)),
+    Asked(("watermark", "--set", "2026-01-01T00:00:00Z", "--close"), sampled("4.2.0-windowed-agg-hdfs-sound"), 5,
+          "noop", ("rows-lost",)),
     Asked(("watermark", "--set", "1999-01-01T00:00:00Z"), sampled("4.2.0-windowed-agg-hdfs-sound"), 5, "noop",
           ("rows-twice", "windows-twice")),
     Asked(("restore-offsets", "2", "--progress", "{folder}/progress.json"), told_and_torn, 3),

@@ -113,6 +113,7 @@ WISHES = (
     Wished(("renumber", "--above-sink"), "delta", from_a_backup, ("rows-twice",), last_two_twice),
     Wished(("sink-ledger", "--set", str(LAST - 1)), "delta", restored_and_uncommitted, gates=True),
     Wished(("watermark", "--set", "2030-01-01T00:00:00Z"), "windows", accepts=("rows-lost",), rows=None, gates=True),
+    Wished(("watermark", "--set", "2030-01-01T00:00:00Z", "--close"), "windows", accepts=("rows-lost",), rows=None),
     Wished(("watermark", "--set", "2023-11-14T22:13:25Z"), "windows", lambda _: None,
            ("rows-twice", "windows-twice"), None),
     Wished(("restore-offsets", str(BATCHES), "--progress", "{root}/progress"), "file", torn_and_told, gates=True),

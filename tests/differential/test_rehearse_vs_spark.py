@@ -167,6 +167,33 @@ def test_a_commit_that_was_there_before_is_none_of_the_batch(tmp_path: Path) -> 
 
 @pytest.mark.at_length
 @pytest.mark.parametrize("spark", SPARKS)
+def test_windows_that_the_old_code_has_closed_are_none_of_the_new_ones(tmp_path: Path, spark: str) -> None:
+    """What `ckpt check-change` offers is done: else the windows of 10 seconds and of 20 would live side by side."""
+    root, checkpoint, plan = tmp_path / "windows", str(tmp_path / "windows" / "checkpoint"), str(tmp_path / "plan.json")
+    produced(tmp_path, spark, "windows")
+    assert written_windows(root) == [(0, "a", 2), (0, "b", 1)]
+    given = ("--python", str(ensure_spark(spark)), "--sink", str(root / "out"))
+    both = ("--query", code(tmp_path, "windows", "longer"), "--was", code(tmp_path, "windows", "same"), *given)
+    offered = run_ckpt("check-change", checkpoint, *both, "--take", "flush-first", "--out", plan)
+    assert (offered.code, "flush-first" in offered.out) == (1, True), offered.err
+    done = run_ckpt("apply", plan, "--settle", "0s", "--yes", "--accept", "rows-lost", "--accept", "query-stopped")
+    assert done.code == 0, (done.out, done.err)
+    run(tmp_path, spark, "windows", "same", ONCE="1")
+    assert written_windows(root) == [(0, "a", 2), (0, "b", 1), (10, "a", 1), (10, "b", 1)]
+    accepted = run_ckpt("check-change", checkpoint, *both)
+    assert accepted.code == 0, accepted.out
+    run(tmp_path, spark, "windows", "longer")
+    assert written_windows(root) == [(0, "a", 2), (0, "b", 1), (10, "a", 1), (10, "b", 1), (20, "a", 1), (20, "c", 1)]
+
+
+def written_windows(root: Path) -> list[tuple[int, str, int]]:
+    """The second in which each begins, its key and its count, of all files that the sink's log has."""
+    rows = [json.loads(line) for path in (root / "out").glob("part-*") for line in path.read_text().splitlines()]
+    return sorted((int(row["window"]["start"][17:19]), row["k"], row["count"]) for row in rows)
+
+
+@pytest.mark.at_length
+@pytest.mark.parametrize("spark", SPARKS)
 def test_each_kind_of_state_and_source(tmp_path: Path, spark: str) -> None:
     """The old code gives the same rows each time, and changed code other ones, of as many as were counted by hand."""
     produced(tmp_path, spark, "dedup", "join", "rate", "rocks")

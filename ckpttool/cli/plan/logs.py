@@ -19,22 +19,25 @@ if TYPE_CHECKING:
     epilog="""\b
 Examples:
   ckpt plan watermark /data/checkpoints/orders --sink /data/orders --set 2026-11-18T14:00:00Z
-  ckpt plan watermark /data/checkpoints/orders --sink kafka --set 2026-11-18T14:00:00Z --out watermark.json""",
+  ckpt plan watermark /data/checkpoints/orders --sink kafka --set 2026-11-18T14:00:00Z --out watermark.json
+  ckpt plan watermark /data/checkpoints/orders --sink /data/orders --set 2026-11-18T14:00:00Z --close""",
 )
 @time_option("--set", "The watermark of the next batch, such as 2026-11-18T14:00:00Z.")
+@click.option("--close", is_flag=True, help="Plan a batch that reads nothing and closes the windows before T.")
 @planning_options
-def watermark(path: str, output: Output, storage: dict[str, str], **given: Any) -> int:
+def watermark(path: str, output: Output, storage: dict[str, str], close: bool, **given: Any) -> int:
     """Set the watermark that the next batch runs with.
 
     For a watermark that one event from far in the future has raised, so that all that comes is late. Raised, rows
-    become late; lowered, windows that were told may be told once more: both have to be accepted.
+    become late; lowered, windows that were told may be told once more: both have to be accepted. With --close the
+    query writes its open windows first, in a batch that reads nothing: before its windows are changed.
     """
     from ckpttool.plan.wishes import Watermark
 
     to_ms = given.pop("set")
     if to_ms is None:
         raise click.UsageError("say which watermark: --set T")
-    return plan_wish(Watermark(to_ms), path, output, storage, given)
+    return plan_wish(Watermark(to_ms, close), path, output, storage, given)
 
 
 @click.command(

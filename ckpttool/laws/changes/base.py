@@ -88,6 +88,19 @@ class Deploy(Struct, frozen=True):
         return next((one for one in held if one.operator == number), None)
 
     @property
+    def watermark_ms(self) -> int | None:
+        """That the next batch runs with."""
+        newest = self.scene.batch(self.scene.planned) if self.scene else None
+        if newest is None or self.scene is None:
+            return None
+        return newest.watermark_ms if self.scene.is_replay else newest.next_watermark_ms
+
+    def is_emptied(self, number: int) -> bool:
+        """Whether somebody looked, and it keeps nothing: no rule is kept by it that could be mixed with another."""
+        held = self.windows_in(number)
+        return held is not None and held.rows == 0
+
+    @property
     def tells_operators(self) -> bool:
         return "operators" not in self.new.not_told and "operators" not in self.held.not_told
 

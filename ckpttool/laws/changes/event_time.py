@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ckpttool.laws.changes.base import Altered, Answer, Assumption, ChangeLaw, Deploy, RowsMeant, Spot
 from ckpttool.laws.changes.meeting import DEDUP, WITHIN, pairs_of
 from ckpttool.laws.changes.operators import steps
-from ckpttool.query.model import Meaning, QueryOperator, QueryWatermark
+from ckpttool.query.model import Meaning, Query, QueryOperator, QueryWatermark
 from ckpttool.state.tables import JOIN
 from ckpttool.words import enumerated
 
@@ -19,6 +19,8 @@ _SIDE_BY_SIDE = "the windows that are stored end as they were, and rows in them 
 _KEEP_END = "sessions that are stored keep their end"
 _GROWS = "nothing removes state any more: it grows without bound"
 _ONE_MORE = "the watermark jumps, and windows that were open are closed at once, or wait longer"
+_NOTHING = "the state of the operator holds nothing that was kept by the old rule"
+_SHORT = "windows that began before the watermark, and end behind it, lack the rows that the old ones had"
 _LIMITED = ("globalLimit",)
 
 
@@ -32,6 +34,9 @@ def look(deploy: Deploy) -> Iterator[Altered | Assumption]:
         new = step.new
         if step.stays and step.held and new and step.held.id == new.id and new.meaning:
             old = deploy.old_operator(new.id)
+            if deploy.is_emptied(new.id):
+                yield from _of_nothing(deploy, step.held, new, new.meaning, old)
+                continue
             if stored := _stored(deploy, new, new.meaning):
                 yield stored
             if old is None or old.meaning is None:
@@ -39,6 +44,36 @@ def look(deploy: Deploy) -> Iterator[Altered | Assumption]:
             elif _fits(step.held, new):
                 told = (*_meanings(new, old.meaning, new.meaning), *_shifted(deploy, new, old.meaning))
                 yield from (one for one in told if stored is None or one.id != stored.id)
+
+
+def _of_nothing(
+    deploy: Deploy, held: QueryOperator, new: QueryOperator, meaning: Meaning, old: QueryOperator | None
+) -> Iterator[Altered | Assumption]:
+    """The rule may be another where nothing is kept by the old one, and no window has to do with rows that went."""
+    begins_behind = _begins_behind(deploy, meaning)
+    if old is None or old.meaning is None:
+        yield from () if begins_behind else _assumed(new, meaning)
+    elif _fits(held, new):
+        is_apart = {"window-changed": begins_behind, "gap-changed": _is_no_longer(old.meaning, meaning)}
+        for one in (*_meanings(new, old.meaning, meaning), *_shifted(deploy, new, old.meaning)):
+            if is_apart.get(one.id, True):
+                yield replace(one, answer="harmless", why=_NOTHING, rows=None)
+            else:
+                yield replace(one, why=_SHORT, rows=RowsMeant(_SHORT)) if one.answer == "rows_differ" else one
+
+
+def _begins_behind(deploy: Deploy, now: Meaning) -> bool:
+    """Whether each window of the query ends before the watermark, or begins there at the earliest."""
+    begin, length, reached = _begin(deploy.new), now.window_ms, deploy.watermark_ms
+    if begin is None or reached is None or not length or (now.slide_ms or length) != length:
+        return False
+    return (reached * 1000 - begin) % (length * 1000) == 0
+
+
+def _is_no_longer(old: Meaning, now: Meaning) -> bool:
+    """A session that ended before the watermark would not have gone on behind it."""
+    before, after = (one.gap and _milliseconds(one.gap) for one in (old, now))
+    return isinstance(before, int) and isinstance(after, int) and after <= before
 
 
 def _stored(deploy: Deploy, new: QueryOperator, meaning: Meaning) -> Altered | None:
@@ -57,13 +92,18 @@ def _stored(deploy: Deploy, new: QueryOperator, meaning: Meaning) -> Altered | N
     if meaning.window_ms * 1000 not in lengths:
         before = f"windows of {enumerated(f'{length // 1000} ms' for length in sorted(lengths))}"
         return _by_state(new, "window-changed", before, f"windows of {meaning.window_ms} ms", _SIDE_BY_SIDE)
-    starts = set(_ARITHMETIC.findall("\n".join(deploy.new.plan)))
     slide = (meaning.slide_ms or meaning.window_ms) * 1000
-    begin = int(next(iter(starts))) if len(starts) == 1 else None
+    begin = _begin(deploy.new)
     if begin is not None and all((start - begin) % slide for start, _ in stored.newest):
         before = f"windows that begin at {stored.newest[0][0] % slide} µs"
         return _by_state(new, "window-changed", before, f"windows that begin at {begin % slide} µs", _SIDE_BY_SIDE)
     return None
+
+
+def _begin(query: Query) -> int | None:
+    """Where its windows begin, in microseconds, if all do alike."""
+    starts = set(_ARITHMETIC.findall("\n".join(query.plan)))
+    return int(next(iter(starts))) if len(starts) == 1 else None
 
 
 def _by_state(new: QueryOperator, id_: str, before: str, after: str, why: str) -> Altered:
@@ -320,6 +360,6 @@ LAWS = (
         _SILENT,
         _ONE_MORE,
         "real restarts: a column an hour later",
-        _FLUSH,
+        _ANEW,
     ),
 )

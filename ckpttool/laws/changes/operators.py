@@ -103,6 +103,8 @@ def _removed(deploy: Deploy, held: QueryOperator) -> Altered:
     if deploy.begins_anew:
         why = "no batch was committed: it holds nothing"
         return Altered("operator-removed", where, text, None, "checkpoint", "harmless", why)
+    if deploy.is_emptied(held.id):
+        return Altered("operator-removed", where, text, None, "state", "harmless", "it holds nothing")
     rows = RowsMeant(KEPT_BACK)
     return Altered("operator-removed", where, text, None, "checkpoint", "rows_differ", KEPT_BACK, rows=rows)
 

@@ -35,7 +35,8 @@ def look_at_mode(deploy: Deploy) -> Iterator[Altered | Assumption]:
     if kept := _kept_mode(deploy, new):
         yield kept
         return
-    windows = any(keeps_windows(one) for one in deploy.new.operators)
+    kept_in = [one.id for one in deploy.new.operators if keeps_windows(one)]
+    windows = bool(kept_in)
     if not deploy.compares("output_mode") or deploy.was is None:
         if windows:
             yield Assumption(f"the output mode was {new} before")
@@ -43,6 +44,8 @@ def look_at_mode(deploy: Deploy) -> Iterator[Altered | Assumption]:
     old = deploy.was.output_mode
     if old != new:
         answer, why = _mode_answer(old, new, windows, is_evicted=_is_evicted(deploy))
+        if why in (_OPEN, _TWICE) and all(map(deploy.is_emptied, kept_in)):
+            answer, why = "harmless", "no window is open"
         if why == _OPEN:
             why = _open_windows(deploy)
         rows = RowsMeant(why) if answer == "rows_differ" else None

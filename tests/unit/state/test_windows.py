@@ -19,6 +19,7 @@ def test_windows_of_ten_seconds(spark: str, sample: Callable[[str], Path]) -> No
     (found,) = windows_of(store, checkpoint, checkpoint.last_commit_batch)
     assert found.rows
     assert {end - start for start, end in found.newest} == {10_000_000}
+    assert found.last_end == max(end for _, end in found.newest)
     assert not found.are_sessions
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from ckpttool import Scene, Start, gather_evidence
+from ckpttool import Scene, Start, gather_evidence, load_checkpoint, open_store
 from ckpttool.laws.changes.base import Deploy
 from ckpttool.laws.changes.judge import judge_changes
 from ckpttool.model import Checkpoint
 from ckpttool.query.model import Meaning, QueryWatermark
 from ckpttool.scene.windows import StoredWindows
+from tests.builders import build
 from tests.unit.laws.changes.queries import COUNT, NEW, QUERY, WATERMARK, but, counting, held, judged, only
 
 SESSION = Meaning(keys=("session_window(ts, 7 seconds)",), gap="7 seconds")
+PLAIN = "(precisetimestampconversion(ts, T, LongType) - 0) % 10000000"
 WINDOWED = Meaning(keys=("window(ts, 10000 ms, 10000 ms)",), values=("count(1)",), window_ms=10000, slide_ms=10000)
 
 
@@ -116,3 +119,46 @@ def test_what_the_state_shows_is_told_once() -> None:
     before, after = counting(meaning=WINDOWED), counting(meaning=longer)
     found = judge_changes(Deploy(after, held(), NEW, before, stored((10, 20)))).found
     assert [(change.id, change.told_by) for change in found] == [("window-changed", "state")]
+
+
+LONGER = replace(WINDOWED, keys=("window(ts, 20000 ms, 20000 ms)",), window_ms=20000, slide_ms=20000)
+SHORT = Meaning(keys=("session_window(ts, 3 seconds)",), gap="3 seconds")
+
+
+def emptied(root: Path, reached_ms: int) -> Scene:
+    """A checkpoint whose state keeps no window any more, behind this watermark."""
+    checkpoint = load_checkpoint(open_store(str(build(root, f"k0-10 c{reached_ms}"))))
+    return Scene(gather_evidence(checkpoint), Start(NEW), windows=(StoredWindows(0, 0, ()),))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reached_ms", "answer"),
+    [
+        (WINDOWED, LONGER, 40_000, "harmless"),
+        (WINDOWED, LONGER, 30_000, "rows_differ"),  # of 20 to 40 s, what came before 30 s is in another window
+        (LONGER, WINDOWED, 30_000, "harmless"),
+        (WINDOWED, replace(WINDOWED, values=("sum(v)",)), 30_001, "harmless"),
+        (SESSION, SHORT, 1, "harmless"),
+        (SHORT, SESSION, 1, "rows_differ"),  # one that ended would have gone on
+    ],
+)
+def test_of_what_the_state_keeps_nothing_of_nothing_is_mixed(
+    tmp_path: Path, before: Meaning, after: Meaning, reached_ms: int, answer: str
+) -> None:
+    new, old = (replace(counting(meaning=one), plan=(PLAIN,)) for one in (after, before))
+    (change,) = only(judge_changes(Deploy(new, held(), NEW, old, emptied(tmp_path, reached_ms))), *_ids(before, after))
+    assert change.answer == answer
+
+
+def _ids(before: Meaning, after: Meaning) -> tuple[str, ...]:
+    if before.gap != after.gap:
+        return ("gap-changed",)
+    return ("window-changed",) if before.window_ms != after.window_ms else ("state-meaning-changed",)
+
+
+def test_nothing_has_to_be_assumed_of_what_is_closed(tmp_path: Path) -> None:
+    new = replace(counting(meaning=WINDOWED), plan=(PLAIN,))
+    for reached_ms, is_assumed in ((30_000, False), (30_001, True)):
+        scene = emptied(tmp_path / str(reached_ms), reached_ms)
+        assumes = judge_changes(Deploy(new, held(), NEW, None, scene)).assumes
+        assert any(one.startswith("operator 0") for one in assumes) is is_assumed

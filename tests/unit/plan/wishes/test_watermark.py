@@ -58,6 +58,21 @@ def test_what_the_restart_needs_besides_may_not_undo_it(tmp_path: Path) -> None:
     assert "would undo it" in why(look(tmp_path, KAFKA, wish=Watermark(7000))[0])
 
 
+def test_what_is_open_is_closed_in_a_batch_that_reads_nothing(tmp_path: Path) -> None:
+    (way,) = look(stateful(tmp_path), KAFKA, wish=Watermark(70_000, closes=True))[0].options
+    assert paths(way) == ["+offsets/2"]
+    assert to_accept(way) == ["rows-lost"]
+    take_steps(tmp_path, way.steps)
+    _, restart = look(tmp_path, KAFKA)
+    assert (restart.outcome, restart.batch_id, restart.watermark_ms) == ("replay", 2, 70_000)
+    (source,) = restart.sources
+    assert source.start == source.end
+
+
+def test_nothing_is_closed_behind_a_watermark_that_is_lower(tmp_path: Path) -> None:
+    assert "never falls" in why(look(stateful(tmp_path), KAFKA, wish=Watermark(8000, closes=True))[0])
+
+
 @pytest.mark.parametrize(
     ("story", "to_ms", "reason"),
     [
