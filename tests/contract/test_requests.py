@@ -135,13 +135,17 @@ OTHERS = ["4.2.0-file-to-parquet-sound", "4.2.0-join-hdfs-sound", "4.2.0-session
     "name", [STATELESS, WINDOWED, *(pytest.param(name, marks=pytest.mark.storage) for name in OTHERS)]
 )
 def test_each_command_asks_for_what_it_needs_and_no_more(
-    counted: Callable[[Path], Counted], sample: Callable[[str], Path], name: str
+    counted: Callable[[Path], Counted], sample: Callable[[str], Path], name: str, tmp_path: Path
 ) -> None:
-    """Names come with two listings. Where tables of rows are read, each file that a version needs is read once."""
+    """Names come with two listings. Where tables of rows are read, each file that a version needs is read once. A
+    query that is held against a checkpoint, as a guard does, costs what its restart does."""
     disk = OnDisk(sample(name) / "checkpoint")
     tree = counted(sample(name))
+    described = tmp_path / "query.json"
+    described.write_text(run_ckpt("query", "describe", str(disk.root), "--format", "json").out)
     costs = {
         ("plan-recovery", "--state", "quick"): (2, disk.opened()),
+        ("check-change", "--query", str(described), "--state", "quick"): (2, disk.opened()),
         ("inspect",): (2 + glances(disk), disk.all()),
         ("inspect", "--batches", "1"): (2 + glances(disk), disk.all() - later(disk.offsets) - later(disk.commits)),
         ("log",): (2, disk.all()),
