@@ -13,7 +13,8 @@ WAYS_OUT: Mapping[str, str] = {
     "drop-source-line": "take the source out of the newest offsets: ckpt plan source PATH drop",
     "start-state-anew": "start on a new checkpoint, and give up the state; of Kafka's sources at the offsets that were "
     "reached, as ckpt kafka starting-offsets PATH tells them",
-    "flush-first": "run the old code until its open windows are written, and change the query then",
+    "flush-first": "have the old code write its open windows in a batch that reads nothing, and change the query then: "
+    "ckpt plan watermark PATH --set T --close",
     "new-query-beside": "leave this query as it is, and start the new one beside it on a checkpoint of its own",
     "convert-conf": "change what the checkpoint pins offline, before the start",
 }
