@@ -125,6 +125,7 @@ samples: dev ## remake sample_checkpoints/ from real Spark (NAMES="..." for some
 docs: dev ## rewrite the generated parts of docs/
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/generate_rules.py
+	$(BIN)/python docs/generate_runbooks.py
 
 changelog: dev ## show what the next release would tell; GATHER=yes writes it into CHANGELOG.md
 	@$(BIN)/towncrier build $(if $(GATHER),--yes,--draft) --version $$($(BIN)/python -c 'import ckpttool; print(ckpttool.__version__)')

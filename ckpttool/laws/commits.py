@@ -96,6 +96,7 @@ NEWEST = (
         next_step=OTHER_VERSION,
         errors=(
             "Log file was malformed: failed to read correct log version from",
+            "Log file was malformed: failed to read correct log version from…CommitLog.deserialize",
             "Log file was malformed…CommitLog.deserialize",
             "Incomplete log file in the offset commit log",
             "Incomplete log file",

@@ -110,6 +110,7 @@ MADE = (
             "doesn't exist (latestId:",
             "/sources/…does not exist",
             "Log file was malformed: failed to read correct log version from",
+            "Failed to read log file…/sources/…Incomplete log file",
             "Incomplete log file",
             "Did not find value which can be converted into java.lang.String",
             "maximum supported log version is",

@@ -159,7 +159,10 @@ PLANNED = (
         symptom="a rate source's offset is no number",
         tells=("source-offset-malformed",),
         next_step=RESTORE,
-        errors=("NumberFormatException: For input string",),
+        errors=(
+            "NumberFormatException: For input string…RateStreamMicroBatchStream.deserializeOffset",
+            "NumberFormatException: For input string",
+        ),
         often=1,
     ),
 )

@@ -19,6 +19,7 @@ LIST_OFFSETS = 2  # requests and answers, as the protocol numbers them
 NOT_LEADER, REQUEST_TIMED_OUT, THROTTLED = 6, 7, 89
 _BROKER = 1
 _PRODUCER = 0
+_KEPT = 5 * 2**20  # bytes of a partition
 
 
 class MockBroker:
@@ -58,6 +59,17 @@ class MockBroker:
     def leave_without_leader(self, partition: int) -> None:
         nobody = -1
         self._call("rd_kafka_mock_partition_set_leader", self._topic.encode(), partition, nobody)
+
+    def fill(self, first: int, end: int) -> None:
+        """Each partition has records up to before `end`; those below `first` are gone: it keeps 5 MiB of the newest."""
+        from confluent_kafka import Producer
+
+        producer = Producer({"bootstrap.servers": self.address, "message.max.bytes": 8_000_000, "linger.ms": 0})
+        size = _KEPT // (end - first + 1) if first else 1
+        for _ in range(end):
+            for partition in range(self._partitions):
+                producer.produce(self._topic, b"x" * size, partition=partition)
+            producer.flush()
 
     def is_slow(self, milliseconds: int) -> None:
         self._call("rd_kafka_mock_broker_set_rtt", _BROKER, milliseconds)

@@ -97,6 +97,21 @@ def kafka_sentinel_written(checkpoint: Path, batch: int, sentinel: int = -1) -> 
     return f"Wrote {sentinel} as the offset of {topic}-{partition} in offsets/{batch}."
 
 
+def watermark_raised(checkpoint: Path, batch: int, watermark_ms: int) -> str:
+    """As a row of the future leaves it."""
+    path = checkpoint / "commits" / str(batch)
+    version, _, fields = path.read_text().partition("\n")
+    told = json.loads(fields) | {"nextBatchWatermarkMs": watermark_ms}
+    rewrite(path, "\n".join([version, json.dumps(told, separators=(",", ":"))]).encode())
+    return f"Raised the watermark in commits/{batch} to {watermark_ms}."
+
+
+def word_replaced(checkpoint: Path, path: str, word: str, other: str) -> str:
+    """In a binary file another of the same length."""
+    rewrite(checkpoint / path, (checkpoint / path).read_bytes().replace(word.encode(), other.encode()))
+    return f"Replaced {word} with {other} in {path}."
+
+
 DAMAGES: dict[str, Callable[..., str]] = {
     function.__name__: function
     for function in (
@@ -113,6 +128,8 @@ DAMAGES: dict[str, Callable[..., str]] = {
         blank_line_added,
         partitions_changed,
         kafka_sentinel_written,
+        watermark_raised,
+        word_replaced,
     )
 }
 

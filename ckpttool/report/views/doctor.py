@@ -11,6 +11,7 @@ from ckpttool.checkup.checks import CheckOfLaw
 from ckpttool.checkup.checkup import CheckedFinding, Checkup, FailOn, Health
 from ckpttool.checkup.fixes import Fix
 from ckpttool.laws.base import Law
+from ckpttool.laws.runbooks import runbook_of
 from ckpttool.literals import shell_path
 from ckpttool.plan import WayOut
 from ckpttool.releases import spell_release
@@ -341,5 +342,8 @@ def says(law: Law) -> str:
 
 
 def entry_document(id: str, lines: Sequence[str]) -> Document:
-    """What docs/findings.md has of an id."""
-    return Document("doctor-entry", None, lambda: {"id": id, "text": "\n".join(lines)}, lambda: [list(lines)])
+    """What docs/findings.md has of an id, and the page that tells what to do."""
+    runbook = runbook_of(id)
+    page = ["", f"Runbook: {runbook}"] if runbook else []
+    fields = {"id": id, "text": "\n".join(lines), "runbook": runbook}
+    return Document("doctor-entry", None, lambda: fields, lambda: [[*lines, *page]])

@@ -11,6 +11,7 @@ from ckpttool.checkup.checks import LOOKS
 from ckpttool.checkup.checkup import Checkup
 from ckpttool.connectors.options import hide_secrets
 from ckpttool.laws.recognise import Cause
+from ckpttool.laws.runbooks import runbook_of
 from ckpttool.literals import shell_path
 from ckpttool.logs.driver_log import DriverLog
 from ckpttool.logs.thrown import ThrownChain
@@ -50,6 +51,12 @@ class ExplainedFailure(Struct, frozen=True):
         metadata = self.checkup.diagnosis.checkpoint.metadata if self.checkup else None
         return metadata.id == self.log.query.id if metadata and self.log.query else None
 
+    @property
+    def runbook(self) -> str | None:
+        """The page on the cause that the checkpoint has; else on the likeliest, where a text tells that much."""
+        cause = self.found or (self.causes[0] if self.is_recognised else None)
+        return runbook_of(cause.law.id) if cause else None
+
     def result_of(self, cause: Cause) -> str | None:
         """As the checkup has it, of the law itself. Where the law that stops a start now is none of the causes, also of
         what others are told as: several may be told as the same."""
@@ -87,6 +94,7 @@ def _fields(explained: ExplainedFailure, again: Sequence[str]) -> Fields:
         "cause": explained.found.law.id if explained.found else None,
         "recognised": explained.is_recognised,
         "do": _command(explained, again),
+        "runbook": explained.runbook,
         "offsets": _offsets(log),
         "same_query": explained.is_same_query,
         "verdict": checkup and checkup.verdict,
@@ -108,8 +116,14 @@ def _failure_fields(failure: ThrownChain) -> Fields:
 
 
 def _cause_fields(explained: ExplainedFailure, cause: Cause) -> Fields:
-    result = explained.result_of(cause)
-    return {"id": cause.law.id, "says": says(cause.law), "by": cause.by, "vague": cause.is_vague, "result": result}
+    return {
+        "id": cause.law.id,
+        "says": says(cause.law),
+        "by": cause.by,
+        "vague": cause.is_vague,
+        "result": explained.result_of(cause),
+        "runbook": runbook_of(cause.law.id),
+    }
 
 
 def _offsets(log: DriverLog) -> Fields | None:
@@ -182,6 +196,7 @@ def _what_it_is(explained: ExplainedFailure) -> Iterator[Line]:
         yield from prose("  It is    ", f"{says(found.law)} ({found.law.id}): the checkpoint has it")
     elif explained.causes:
         yield from prose("  It is    ", "none of its usual causes any more, as far as was looked: see below")
+    yield from _runbook(explained)
 
 
 def _without_a_look(explained: ExplainedFailure, again: Sequence[str]) -> Iterator[Line]:
@@ -200,7 +215,13 @@ def _without_a_look(explained: ExplainedFailure, again: Sequence[str]) -> Iterat
         yield "  Do this  ", Toned(command, "command")
         which = "which of them it is" if len(causes) > 1 else "whether it is that"
         yield f"           It tells {which}; nothing is changed."
+    yield from _runbook(explained)
     yield Toned(_RULE, "faint")
+
+
+def _runbook(explained: ExplainedFailure) -> Iterator[Line]:
+    if explained.runbook:
+        yield f"  Runbook  {explained.runbook}"
 
 
 def _causes(explained: ExplainedFailure, *, verbose: bool) -> Iterator[Line]:
