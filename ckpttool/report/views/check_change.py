@@ -9,7 +9,6 @@ from ckpttool.laws.changes.base import WORST_LAST, Altered
 from ckpttool.laws.changes.judge import law_of
 from ckpttool.laws.changes.planner import PlannerSays
 from ckpttool.laws.changes.ways import spelled_way
-from ckpttool.laws.given import Given, meant
 from ckpttool.plan.deploys import ANEW
 from ckpttool.plan.rewrites import KEEP
 from ckpttool.query.model import DescribedFrom, fields_of
@@ -19,7 +18,7 @@ from ckpttool.report.github import Annotation, Level
 from ckpttool.report.renderers import render
 from ckpttool.report.style import plain
 from ckpttool.report.views.findings import failure_fields, findings_fields
-from ckpttool.report.views.plan_recovery import option_fields, option_lines, restart_fields, spark_fields
+from ckpttool.report.views.plan_recovery import given_fields, option_fields, option_lines, restart_fields, spark_fields
 from ckpttool.words import shown
 
 _TONES: dict[str, Tone] = {"accepted": "good", "harmless": "good", "unknown": "notice"}
@@ -73,7 +72,7 @@ def _fields(checked: Checked, described: DescribedFrom | None, was: DescribedFro
         "verdict": checked.verdict,
         "restart": restart_fields(diagnosis.prediction) if diagnosis else None,
         "changes": [_change_fields(checked, change) for change in changes.found],
-        "given": [_given_fields(one) for one in checked.given],
+        "given": [{"what": one.kind, **given_fields(one)} for one in checked.given],
         "assumes": list(changes.assumes),
         "not_told": list(changes.not_told),
         "spark_planner": checked.planner and _planner_fields(checked.planner),
@@ -100,19 +99,6 @@ def _change_fields(checked: Checked, change: Altered) -> Fields:
         "rows": change.rows and fields_of(change.rows),
         "why": change.why,
         "ways_out": [] if change.answer == "harmless" else list(law_of(change).ways_out),
-    }
-
-
-def _given_fields(one: Given) -> Fields:
-    return {
-        "what": one.kind,
-        "source": one.source,
-        "key": one.key,
-        "value": one.value,
-        "answer": one.answer,
-        "effective": one.effective,
-        "by": one.by,
-        "meant": meant(one.kind, one.key) if one.answer == "unknown" else None,
     }
 
 

@@ -11,6 +11,7 @@ from ckpttool.errors import CkptError
 from ckpttool.formats import layout
 from ckpttool.laws.afterwards import Afterwards
 from ckpttool.laws.assumed import KAFKA_NOT_ASKED, STATE_NOT_READ
+from ckpttool.laws.given import Given, meant
 from ckpttool.laws.restart import Restart, SourceRange
 from ckpttool.laws.sinks.horizon import spell_from
 from ckpttool.plan import Plan, SetAside, Step, WayOut
@@ -58,10 +59,7 @@ def _fields(diagnosis: Diagnosis, plan: Plan) -> Fields:
         "afterwards": _afterwards_fields(diagnosis.afterwards),
         "sinks": [sink_fields(sink) for sink in diagnosis.sinks],
         "kafka": _kafka_fields(diagnosis),
-        "given": [
-            {"kind": one.kind, "key": one.key, "value": one.value, "answer": one.answer, "by": one.by}
-            for one in diagnosis.given
-        ],
+        "given": [{"kind": one.kind, **given_fields(one)} for one in diagnosis.given],
         "findings": findings_fields(diagnosis.findings),
         "options": [option_fields(option) for option in plan.options],
         "refused": [{"id": refusal.id, "why": refusal.why} for refusal in plan.refused],
@@ -113,6 +111,18 @@ def _kafka_fields(diagnosis: Diagnosis) -> list[Fields] | None:
     from ckpttool.report.views.kafka import view_fields
 
     return [view_fields(source) for source in diagnosis.views]
+
+
+def given_fields(one: Given) -> Fields:
+    return {
+        "source": one.source,
+        "key": one.key,
+        "value": one.value,
+        "answer": one.answer,
+        "effective": one.effective,
+        "by": one.by,
+        "meant": meant(one.kind, one.key) if one.answer == "unknown" else None,
+    }
 
 
 def restart_fields(restart: Restart) -> Fields:

@@ -135,9 +135,9 @@ def test_each_option_and_setting_is_answered(tmp_path: Path) -> None:
     _, fields = plan(root, "--spark-version", "3.5.7", *given)
     unknown = "no source and no sink that is known here has such an option"
     assert [tuple(one.values()) for one in fields["given"]] == [
-        ("conf", "spark.sql.shuffle.partitions", "400", "pinned", "offsets/2"),
-        ("option", "failOnDataLoss", "false", "taken", "the kafka source"),
-        ("option", "zzz", "***", "unknown", unknown),
+        ("conf", None, "spark.sql.shuffle.partitions", "400", "pinned", "200", "offsets/2", None),
+        ("option", None, "failOnDataLoss", "false", "taken", None, "the kafka source", None),
+        ("option", None, "zzz", "***", "unknown", None, unknown, None),
     ]
     text = run_ckpt("plan-recovery", str(root), "--spark-version", "3.5.7", *given).out
     assert "Given --option failOnDataLoss: taken (the kafka source)" in text
