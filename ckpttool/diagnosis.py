@@ -42,6 +42,7 @@ from ckpttool.scene.scene import PHASES, Doubt, Failure, NotLookedAt, Scene
 from ckpttool.scene.sinks import SinkEvidence, SinkVerdict
 
 if TYPE_CHECKING:
+    from ckpttool.causes.base import ToldCause
     from ckpttool.kafka.base import Reason, SourceView
     from ckpttool.laws.changes.judge import QueryChanges
     from ckpttool.laws.kafka.judge import KafkaVerdict
@@ -113,6 +114,13 @@ class Diagnosis(Struct, frozen=True, dict=True):
 
         deploy = deploy_of(self.scene)
         return judge_changes(deploy) if deploy else None
+
+    @cached_property
+    def causes(self) -> tuple[ToldCause, ...]:
+        """What happened, where findings come of one thing; the surest first."""
+        from ckpttool.causes.book import causes_of
+
+        return causes_of(self.scene, self.findings)
 
     @property
     def given(self) -> tuple[Given, ...]:

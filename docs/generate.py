@@ -1,5 +1,5 @@
 """Writes the generated blocks of the documents: every command's `--help` in docs/cli.md, screens in README.md, the
-layers in docs/architecture.md, the index of docs/findings.md.
+layers in docs/architecture.md, the index of docs/findings.md, the entries of docs/causes.md.
 
 `python docs/generate.py` writes, `python docs/generate.py --check` fails if a block is stale. A block stands between
 `<!-- help: ckpt inspect -->` and `<!-- /help -->`, or `<!-- screen: ckpt inspect … -->` and `<!-- /screen -->`;
@@ -23,6 +23,8 @@ import click
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # run as a script, this file sees docs/ only
 
+from ckpttool.causes.base import KnownCause  # noqa: E402
+from ckpttool.causes.book import CAUSES  # noqa: E402
 from ckpttool.cli import cli  # noqa: E402
 from ckpttool.formats.limits import TABLE  # noqa: E402
 from ckpttool.laws.book import OF_THE_PREDICTION, every  # noqa: E402
@@ -172,6 +174,23 @@ def _change(law: ChangeLaw) -> Iterator[str]:
     yield f"- Known by {law.evidence}."
 
 
+def with_causes(page: str) -> str:
+    """The page of causes: how each comes about, what shows it, what to do first, and what it explains."""
+    parts = [line for cause in CAUSES for line in _cause(cause)]
+    return re.sub(r"(<!-- causes -->\n).*?(<!-- /causes -->)", rf"\1{chr(10).join(parts)}\n\2", page, flags=re.DOTALL)
+
+
+def _cause(cause: KnownCause) -> Iterator[str]:
+    yield from ("", f"## {cause.id}", "", f"{cause.title[0].upper()}{cause.title[1:]}.", "", cause.story, "")
+    yield f"- Shown by: {cause.shown_by}."
+    yield f"- First: {cause.advice}. Look at: `{cause.command.replace('{path}', 'PATH')}`"
+    if cause.never:
+        yield f"- Never: {', '.join(f'`{way}`' for way in cause.never)}."
+    entries = (ROOT / "docs" / "findings.md").read_text("utf-8")
+    links = (f"[`{id_}`](findings.md#{id_.lower()})" for id_ in cause.explains if f"\n### `{id_}`\n" in entries)
+    yield f"- Explains: {', '.join(links)}."
+
+
 PAGES: dict[Path, Callable[[str], str]] = {
     CLI_PAGE: lambda page: with_limits(refreshed(page)),
     ROOT / "README.md": with_screens,
@@ -179,6 +198,7 @@ PAGES: dict[Path, Callable[[str], str]] = {
     ROOT / "docs" / "explain.md": with_screens,
     ROOT / "docs" / "architecture.md": with_layers,
     ROOT / "docs" / "changes.md": with_changes,
+    ROOT / "docs" / "causes.md": with_causes,
     ROOT / "docs" / "findings.md": lambda page: with_bugs(with_laws(page)),
 }
 

@@ -52,6 +52,7 @@ LAYERS = (
         pure=True,
     ),
     Layer(("laws",), "a scene in, answers out", pure=True),
+    Layer(("causes",), "findings in, what happened out", pure=True),
     Layer(("diagnosis",), "the answers of the laws, drawn together", pure=True),
     Layer(("plan",), "values", pure=True),
     Layer(tuple(f"checkup.{name}" for name in PURE_OF_CHECKUP), "values", pure=True),

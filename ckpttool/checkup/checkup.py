@@ -155,5 +155,5 @@ class Checkup(Struct, frozen=True, dict=True):
         return finding.severity == "error" or costs_rows(finding, self.laws.get(finding.id))
 
     def _is_left_open(self) -> bool:
-        """Whether a law could not answer of which an error may come."""
-        return any(id not in self.laws or "error" in self.laws[id].severities for id in self.failed)
+        """Whether a law could not answer of which an error may come; a cause only says what others come of."""
+        return any("error" in self.laws[id].severities for id in self.failed if id in self.laws)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from ckpttool.causes.base import ToldCause
 from ckpttool.diagnosis import Diagnosis, diagnose, with_health
 from ckpttool.laws.base import Profile
 from ckpttool.laws.metadata import UNFINISHED
@@ -33,12 +34,16 @@ def fixes_of(diagnosis: Diagnosis, plan: Plan, profile: Profile) -> dict[Finding
     """Of all findings but those that ask for nothing."""
     tried = _Tried(plan.options[:_AT_MOST], diagnosis, profile)
     refused = "; ".join(dict.fromkeys(refusal.why for refusal in plan.refused))
-    return {one: _fix(one, tried, refused) for one in diagnosis.findings if one.severity != "info"}
+    causes = {finding: cause for cause in diagnosis.causes for finding in cause.findings}
+    return {one: _fix(one, tried, refused, causes.get(one)) for one in diagnosis.findings if one.severity != "info"}
 
 
-def _fix(finding: Finding, tried: _Tried, refused: str) -> Fix:
-    if way := tried.way_after_which_is_gone(finding):
+def _fix(finding: Finding, tried: _Tried, refused: str, cause: ToldCause | None) -> Fix:
+    """Of what has a cause the ways out are those of the cause."""
+    if way := tried.way_after_which_is_gone(finding, cause.known.never if cause else ()):
         return Fix(way=way)
+    if cause:
+        return Fix(manual=cause.known.advice)
     if finding.next_step:
         return Fix(manual=finding.next_step)
     return Fix(why=refused or "no repair is known for this")
@@ -52,8 +57,8 @@ class _Tried:
         self._done: list[tuple[WayOut, set[tuple[str, str, str]]]] = []
         self._before, self._profile = before, profile
 
-    def way_after_which_is_gone(self, finding: Finding) -> WayOut | None:
-        return next((way for way, found in self._each() if _mark(finding) not in found), None)
+    def way_after_which_is_gone(self, finding: Finding, never: Sequence[str]) -> WayOut | None:
+        return next((way for way, found in self._each() if _mark(finding) not in found and way.id not in never), None)
 
     def _each(self) -> Iterator[tuple[WayOut, set[tuple[str, str, str]]]]:
         yield from self._done

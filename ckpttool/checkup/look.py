@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from ckpttool.api import Restarted, places_typed, plan_restart
+from ckpttool.causes.book import CAUSES
 from ckpttool.checkup.checks import checks_of
 from ckpttool.checkup.checkup import Checkup
 from ckpttool.checkup.fixes import fixes_of
 from ckpttool.diagnosis import Diagnosis, with_health, worst_first
 from ckpttool.errors import CkptError
-from ckpttool.laws.base import Profile, behind
+from ckpttool.laws.base import Profile, WithId, behind
 from ckpttool.laws.book import every
 from ckpttool.plan import Plan
 from ckpttool.reading.around import look_around
@@ -39,12 +40,13 @@ def check_up(
     failed: dict[str, str] = {}
     while True:
         try:
-            asked = replace(restarted, unasked=frozenset(failed))
-            found, plan = _look(url, asked, storage_options, store, now_ms, profile)
+            able = replace(restarted, unasked=frozenset(failed))
+            found, plan = _look(url, able, storage_options, store, now_ms, profile)
             checks, fixes = checks_of(found, failed), fixes_of(found, plan, profile)
             return Checkup(found, plan, profile, now_ms, checks, fixes, failed)
         except Exception as error:
-            those = frozenset() if isinstance(error, CkptError) else behind(error, every()) - failed.keys()
+            asked: tuple[WithId, ...] = (*every(), *CAUSES)
+            those = frozenset() if isinstance(error, CkptError) else behind(error, asked) - failed.keys()
             if not (those and forgiving):
                 raise
             failed |= dict.fromkeys(those, f"a bug in ckpt: {type(error).__name__}")

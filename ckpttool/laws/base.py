@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CodeType
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -100,11 +100,18 @@ def answering(laws: Iterable[AnyLaw], unasked: frozenset[str]) -> Iterator[AnyLa
     return (law for law in laws if law.id not in unasked)
 
 
-def behind(error: BaseException, laws: Iterable[Law]) -> frozenset[str]:
+class WithId(Protocol):
+    """A law, or a cause: a value with functions of its own."""
+
+    @property
+    def id(self) -> str: ...
+
+
+def behind(error: BaseException, laws: Iterable[WithId]) -> frozenset[str]:
     """The laws in whose functions something went wrong; where none of them has one of its own, all that its module
     has."""
     ran: set[CodeType] = set()
-    around: Iterable[Law] = ()
+    around: Iterable[WithId] = ()
     trace = error.__traceback__
     while trace is not None:
         ran.add(trace.tb_frame.f_code)
@@ -114,7 +121,7 @@ def behind(error: BaseException, laws: Iterable[Law]) -> frozenset[str]:
     return own or frozenset(law.id for law in around)
 
 
-def _codes(law: Law) -> Iterator[CodeType]:
+def _codes(law: Any) -> Iterator[CodeType]:
     parts: Iterator[Any] = (getattr(law, name) for name in law.__struct_fields__)
     yield from (part.__code__ for part in parts if hasattr(part, "__code__"))
 

@@ -89,13 +89,14 @@ def _two_writers(scene: Scene) -> Iterator[Finding]:
         if newest is not None:
             what = f"{counted(begun[newest], 'write')} of {log}/{newest} were begun and not ended"
             yield _told_of_two(f"{log}/{newest}", f"{what}: by two drivers, or by one that was killed there each time")
-    if late := next(_written_late(scene), None):
+    if late := next(written_late(scene), None):
         why = f"it was written after commits/{late + 1}: another driver was at work, or somebody has put it back"
         yield _told_of_two(layout.offsets(late), why)
 
 
-def _written_late(scene: Scene) -> Iterator[int]:
-    """Only times that are those of the batches themselves: copies have others."""
+def written_late(scene: Scene) -> Iterator[int]:
+    """Batches whose offsets are younger than the commit of the next one. Only by times that are those of the batches
+    themselves: copies have others."""
     timed = [one for one in scene.evidence.batches if one.logged_ms is not None and one.written_ms is not None]
     if scene.mode != "microbatch" or any(
         abs((one.written_ms or 0) - (one.logged_ms or 0)) > _COPIED_MS for one in timed

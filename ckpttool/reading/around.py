@@ -32,6 +32,7 @@ _FILES_COUNTED = 2_000  # of backups
 _FILES_LOOKED_AT = 10_000  # of an input
 _STORES_LOOKED_AT = 200
 _AT_ONCE_MS = 60_000  # in which a batch is logged that was planned
+_TIMES_LOOKED_AT = 20_000
 _LIFECYCLE, _VERSIONING, _TIME_LEFT = "bucket-lifecycle", "bucket-unversioned", "time-left-before-loss"
 _TOO_OLD = "source-files-too-old"
 
@@ -52,6 +53,7 @@ def look_around(
         owners=dict(_owners(store, scene)),
         barred=tuple(_barred(store, scene)) if at_length and is_local(store.url) else (),
         oldest=dict(_oldest(store, scene)),
+        written=dict(islice(_written(store, scene), _TIMES_LOOKED_AT)),
         backups=_backups(store),
         log_bytes=dict(_log_bytes(store, scene)),
         expiries=bucket.expiries,
@@ -120,6 +122,18 @@ def _oldest(store: Store, scene: Scene) -> Iterator[tuple[str, int]]:
         found = store.stat(path)
         if found and found.modified_ms is not None:
             yield path, found.modified_ms
+
+
+def _written(store: Store, scene: Scene) -> Iterator[tuple[str, int]]:
+    """Of directories that were listed when the checkpoint was loaded: that asks for nothing."""
+    logs, files = scene.checkpoint.source_logs, scene.needed_state
+    listed = [(layout.source(one.name), [*map(str, one.names.ids), *one.names.others]) for one in logs]
+    listed += [(one.path, sorted(one.names)) for one in (files.stores if files else ())]
+    for directory, names in listed:
+        for path in (f"{directory}/{name}" for name in names if not name.startswith(".") and "/" not in name):
+            found = store.stat(path)
+            if found and found.modified_ms is not None and not found.is_directory:
+                yield path, found.modified_ms
 
 
 def _log_bytes(store: Store, scene: Scene) -> Iterator[tuple[str, int]]:

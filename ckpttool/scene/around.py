@@ -55,7 +55,8 @@ class Barred(Struct, frozen=True):
 
 class Around(Struct, frozen=True):
     """`stale_checksums`: files that are not what Hadoop's checksum beside them was made of. `owners`: of each user one
-    of the files that are theirs. `oldest`: files that are written once, and when. `log_bytes`: of each source's log the
+    of the files that are theirs. `oldest`: files that are written once, and when. `written`: the files of sources and
+    of state that were listed, and when. `log_bytes`: of each source's log the
     newest compact file. `expiries`, `versioned`: of the bucket, None where there is none, or it does not tell. `times`:
     by source, when the records of Kafka were made. `unread_files`: what lies in a file source's directory and not in
     its log, and when it was written. `state_bytes`: of the oldest and of the newest whole copies of HDFS-backed state.
@@ -65,6 +66,7 @@ class Around(Struct, frozen=True):
     stale_checksums: tuple[str, ...] = ()
     owners: Mapping[int, str] = {}
     oldest: Mapping[str, int] = {}
+    written: Mapping[str, int] = {}
     backups: Backups | None = None
     log_bytes: Mapping[str, int] = {}
     expiries: tuple[Expiry, ...] = ()

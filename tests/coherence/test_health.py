@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from ckpttool import Scene, Start, diagnose, gather_evidence, load_checkpoint, open_store
+from ckpttool.diagnosis import with_health
 from ckpttool.laws.health import told_of_health
 from ckpttool.laws.sinks.history import LAWS as OF_HISTORY
 from ckpttool.reading.around import look_around
@@ -45,13 +46,15 @@ def looked_at(path: Path, spark: str) -> Scene:
 
 
 @pytest.mark.parametrize("spark", recorded_versions())
-def test_no_warning_where_nothing_is_wrong(spark: str, tmp_path: Path) -> None:
+def test_no_warning_and_no_cause_where_nothing_is_wrong(spark: str, tmp_path: Path) -> None:
     told: list[Any] = []
     count = 0
     for name, path in undamaged(spark, tmp_path):
         count += 1
         scene = looked_at(path, spark)
         told += [(name, one.id) for one in told_of_health(scene) if one.severity != "info"]
-        told += [(name, one.id) for one in diagnose(scene).findings if one.id in BESIDE_A_RESTART]
+        diagnosis = with_health(diagnose(scene), "full")
+        told += [(name, one.id) for one in diagnosis.findings if one.id in BESIDE_A_RESTART]
+        told += [(name, one.id) for one in diagnosis.causes]
     assert count > 20
     assert told == []

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
+from ckpttool.causes.base import ToldCause
 from ckpttool.checkup.checks import CheckOfLaw
 from ckpttool.checkup.checkup import CheckedFinding, Checkup, FailOn, Health
 from ckpttool.checkup.fixes import Fix
@@ -17,6 +18,7 @@ from ckpttool.plan import WayOut
 from ckpttool.releases import spell_release
 from ckpttool.report.document import Document, Fields, Line, Section, Table, Tone, Toned
 from ckpttool.report.junit import JunitCase, JunitSuite
+from ckpttool.report.views.causes import causes_fields, indented
 from ckpttool.report.views.findings import findings_fields
 from ckpttool.report.views.plan_recovery import restart_fields, sink_fields, spark_fields
 from ckpttool.scene.sinks import HARMFUL
@@ -69,6 +71,7 @@ def _fields(checkup: Checkup, again: Sequence[str], elapsed_ms: int) -> Fields:
         "restart": restart_fields(diagnosis.prediction),
         "sinks": [sink_fields(sink) for sink in diagnosis.sinks],
         "checks": [_check_fields(check) for check in checkup.checks],
+        "causes": causes_fields(diagnosis.causes),
         "findings": [_finding_fields(one, checkup, again) for one in checkup.findings],
         "suppressed": [
             {"id": one.finding.id, "path": one.finding.path, "by": one.known} for one in checkup.findings if one.known
@@ -226,10 +229,26 @@ def _findings(checkup: Checkup, *, verbose: bool) -> Iterator[Section]:
     if not shown:
         yield [Toned("No findings.", "good")]
     told: set[str] = set()  # ways out whose cost stands above
+    causes = checkup.diagnosis.causes
+    explained = {finding for cause in causes for finding in cause.findings}
+    for cause in causes:
+        below = [one for one in shown if one.finding in cause.findings]
+        if below:
+            yield [*_cause(cause), *(indented(line) for one in below for line in _finding(one, told))]
     for one in shown:
-        yield list(_finding(one, told))
+        if one.finding not in explained:
+            yield list(_finding(one, told))
     if left := len(checkup.findings) - len(shown):
         yield [f"… {left:,} more of {counted(len(checkup.findings), 'finding')}: --verbose, or --format json"]
+
+
+def _cause(cause: ToldCause) -> Iterator[Line]:
+    yield Toned("cause   ", "title"), f" {cause.id}  ({cause.sign.sure})"
+    yield from prose("         ", cause.known.title)
+    yield from prose("         shown by: ", cause.sign.told)
+    if cause.sign.would_tell:
+        yield from prose("         would tell: ", cause.sign.would_tell)
+    yield "         look at: ", Toned(cause.command, "command")
 
 
 def _finding(one: CheckedFinding, told: set[str]) -> Iterator[Line]:

@@ -1,0 +1,1 @@
+"""What happened, where several findings come of one thing."""

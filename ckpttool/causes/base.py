@@ -1,0 +1,78 @@
+"""What a cause is: something that happened to a checkpoint, known by what it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Literal
+
+from msgspec import Struct
+
+from ckpttool.literals import shell_path
+from ckpttool.model import Finding
+from ckpttool.scene.scene import Scene
+
+Sureness = Literal["certain", "likely", "possible"]  # the surest first
+SURENESS: tuple[Sureness, ...] = ("certain", "likely", "possible")
+
+
+class Symptoms(Struct, frozen=True, dict=True):
+    """What was seen, and all that was found wrong with it."""
+
+    scene: Scene
+    findings: tuple[Finding, ...]
+
+    def of(self, *ids: str) -> tuple[Finding, ...]:
+        return tuple(one for one in self.findings if one.id in ids)
+
+    @cached_property
+    def ids(self) -> frozenset[str]:
+        return frozenset(one.id for one in self.findings)
+
+
+class Sign(Struct, frozen=True):
+    """What shows that it happened. `told`: what was seen of it here. `explains`: the findings that come of it, where
+    those are not all that the cause may explain. `would_tell`: what would make it certain. `command`: what to look at
+    first, where that depends on what was seen."""
+
+    sure: Sureness
+    told: str
+    explains: tuple[Finding, ...] | None = None
+    would_tell: str | None = None
+    command: str | None = None
+
+
+class KnownCause(Struct, frozen=True):
+    """One thing that happens to checkpoints.
+
+    `story`: how it comes to that. `shown_by`: what it is recognised by. `explains`: the ids of findings that may come
+    of it; it is told only above such ones. `look`: whether it happened. `advice`: what to do first, in words, and
+    `command`: the same as a command, in which `{path}` is the checkpoint. `never`: ways out that are not needed, and
+    cost more than what happened."""
+
+    id: str
+    title: str
+    story: str
+    shown_by: str
+    explains: tuple[str, ...]
+    look: Callable[[Symptoms], Sign | None]
+    advice: str
+    command: str
+    never: tuple[str, ...] = ()
+
+
+class ToldCause(Struct, frozen=True):
+    """A cause that was recognised. `findings`: those that come of it; of which no other cause is told."""
+
+    known: KnownCause
+    sign: Sign
+    findings: tuple[Finding, ...]
+    path: str
+
+    @property
+    def id(self) -> str:
+        return self.known.id
+
+    @property
+    def command(self) -> str:
+        return (self.sign.command or self.known.command).replace("{path}", shell_path(self.path))
