@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ckpttool.causes.base import KnownCause, Sign, Symptoms
+from ckpttool.causes.base import AT_ONCE_MS, KnownCause, Sign, Symptoms
 from ckpttool.formats import layout
 from ckpttool.formats.state.names import parse_state_versions
 from ckpttool.formats.times import encode_time
@@ -32,7 +32,8 @@ _GONE = (
     "looks-alive",
 )
 _FOLLOWS = ("bucket-lifecycle", "state-one-copy-only", "looks-alive")  # told beside, and nothing is gone by them
-_COPIED_MS = 60_000
+_INSIDE = "checkpoint-inside-table"
+_ALL_GONE = ("checkpoint-absent", "checkpoint-deleted-sink-kept", "half-reset", "offset-log-lost", "location-not-empty")
 _PARTS = 2  # of the checkpoint, that have lost something: one alone has many causes
 
 
@@ -41,7 +42,7 @@ def _deleted_by_age(symptoms: Symptoms) -> Sign | None:
     scene = symptoms.scene
     oldest = _oldest_left(scene)
     gone = [one for one in symptoms.of(*_GONE) if one.id not in _FOLLOWS]
-    if oldest is None or not gone:
+    if oldest is None or not gone or symptoms.of(_INSIDE):
         return None
     path, since = oldest
     written = {one: _written_before(scene, one, since) for one in gone}
@@ -61,6 +62,18 @@ def _deleted_by_age(symptoms: Symptoms) -> Sign | None:
     return Sign("likely", told, explains, "the rules by which files are removed there", _rules_of(scene))
 
 
+def _cleaned_up(symptoms: Symptoms) -> Sign | None:
+    """It lies where a table's clean-up comes by, and files are gone: the old ones, or all of them."""
+    inside = symptoms.of(_INSIDE)
+    gone = symptoms.of(*_ALL_GONE, *(id for id in _GONE if id not in _FOLLOWS))
+    if not inside or not gone:
+        return None
+    told = f"{inside[0].message}; {listed(sorted(one.path for one in gone))}: gone"
+    parts = {one.path.split("/")[0] for one in gone}
+    tells = "VACUUM END in the table's history (DESCRIBE HISTORY), or the job that removes orphan files"
+    return Sign("likely" if len(parts) >= _PARTS or symptoms.of(*_ALL_GONE) else "possible", told, None, tells)
+
+
 def _oldest_left(scene: Scene) -> tuple[str, int] | None:
     """None where times are those of a copy."""
     around = scene.around
@@ -68,7 +81,7 @@ def _oldest_left(scene: Scene) -> tuple[str, int] | None:
     if (
         around is None
         or not timed
-        or any(abs((one.written_ms or 0) - (one.logged_ms or 0)) > _COPIED_MS for one in timed)
+        or any(abs((one.written_ms or 0) - (one.logged_ms or 0)) > AT_ONCE_MS for one in timed)
     ):
         return None
     times = {**scene.checkpoint.modified_ms, **around.written, **around.oldest}
@@ -141,6 +154,19 @@ CAUSES = (
         _deleted_by_age,
         "take this checkpoint out of the rule; then restore what is gone from older versions or a backup",
         "ckpt doctor {path} --profile full",
+        never=("start-over",),
+    ),
+    KnownCause(
+        "cleaned-up",
+        "the clean-up of the table has reached the checkpoint, which lies in its directory",
+        "VACUUM, remove_orphan_files and their like remove what the table does not know of: a checkpoint below its"
+        " directory is such, unless its name begins with `_` or `.`. The old files go first, or all, and the next start"
+        " fails or reads everything once more.",
+        "a checkpoint inside a table's directory of which files are missing",
+        (_INSIDE, *_ALL_GONE, *(id for id in _GONE if id != "bucket-lifecycle")),
+        _cleaned_up,
+        "stop the clean-up; restore the checkpoint, from older versions or a backup, to a place outside the table",
+        "ckpt plan-recovery {path}",
         never=("start-over",),
     ),
 )

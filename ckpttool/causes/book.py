@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ckpttool.causes import age, deploys, event_time, writers
+from ckpttool.causes import age, deploys, event_time, places, writers
 from ckpttool.causes.base import SURENESS, KnownCause, Sign, Symptoms, ToldCause
 from ckpttool.model import Finding
 from ckpttool.scene.scene import Scene
@@ -16,6 +16,7 @@ CAUSES: tuple[KnownCause, ...] = (
     *age.CAUSES,
     *deploys.CAUSES,
     *writers.CAUSES,
+    *places.CAUSES,
     *event_time.CAUSES,
 )
 

@@ -63,7 +63,12 @@ def _load_file_ledger(place: Store, path: str) -> Iterator[SinkLedger]:
 
 def _load_delta_ledger(place: Store, path: str, query_id: str | None) -> Iterator[SinkLedger]:
     names = list_or_nothing(place, DELTA_LOG)
-    if not names or query_id is None:
+    if not names:
+        return
+    if query_id is None:
+        yield SinkLedger(
+            "delta", path, None, keyed=True, note="whether it knows the query cannot be told without its id"
+        )
         return
     from ckpttool.formats.delta_log import parse_delta_log_names
     from ckpttool.reading.sinks.delta import find_transaction

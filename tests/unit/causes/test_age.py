@@ -69,3 +69,22 @@ def test_a_rule_of_the_bucket_makes_it_certain(tmp_path: Path) -> None:
     (cause,) = causes_of(replace(scene, around=replace(scene.around, expiries=(rule,))), found.findings)
     assert (cause.id, cause.sign.sure) == (AGE, "certain")
     assert "tmp-30d" in cause.sign.told
+
+
+@pytest.mark.parametrize("spark", ["3.5.7", "4.2.0"])
+def test_the_clean_up_of_the_table_that_it_lies_in(tmp_path: Path, spark: str) -> None:
+    table = tmp_path / "table"
+    place = aged(f"{spark}-file-to-parquet-sound", table)
+    (table / "_delta_log").mkdir()
+    (table / "_delta_log" / f"{0:020}.json").write_text('{"protocol":{"minReaderVersion":1,"minWriterVersion":2}}\n')
+    causes = told(place)
+    assert AGE not in causes
+    assert causes["cleaned-up"].sign.sure == "likely"
+    assert {"checkpoint-inside-table", "metadata-missing"} <= explained(causes["cleaned-up"])
+
+
+def test_a_whole_checkpoint_in_a_table_was_not_reached(tmp_path: Path) -> None:
+    place = place_sample("4.2.0-file-to-parquet-sound", tmp_path / "table")
+    (tmp_path / "table" / "_delta_log").mkdir()
+    (tmp_path / "table" / "_delta_log" / f"{0:020}.json").write_text("{}\n")
+    assert "cleaned-up" not in told(place)
