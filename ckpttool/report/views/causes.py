@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ckpttool.causes.base import ToldCause
-from ckpttool.report.document import Fields, Line
-
-_DEEPER = "  "
+from ckpttool.report.document import Fields
 
 
 def causes_fields(causes: Iterable[ToldCause]) -> list[Fields]:
@@ -25,8 +23,3 @@ def causes_fields(causes: Iterable[ToldCause]) -> list[Fields]:
         }
         for one in causes
     ]
-
-
-def indented(line: Line) -> Line:
-    """Below its cause."""
-    return (_DEEPER, *line) if isinstance(line, tuple) else (_DEEPER, line)

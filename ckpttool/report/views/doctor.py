@@ -18,7 +18,7 @@ from ckpttool.plan import WayOut
 from ckpttool.releases import spell_release
 from ckpttool.report.document import Document, Fields, Line, Section, Table, Tone, Toned
 from ckpttool.report.junit import JunitCase, JunitSuite
-from ckpttool.report.views.causes import causes_fields, indented
+from ckpttool.report.views.causes import causes_fields
 from ckpttool.report.views.findings import findings_fields
 from ckpttool.report.views.plan_recovery import restart_fields, sink_fields, spark_fields
 from ckpttool.scene.sinks import HARMFUL
@@ -234,7 +234,7 @@ def _findings(checkup: Checkup, *, verbose: bool) -> Iterator[Section]:
     for cause in causes:
         below = [one for one in shown if one.finding in cause.findings]
         if below:
-            yield [*_cause(cause), *(indented(line) for one in below for line in _finding(one, told))]
+            yield [*_cause(cause), *(line for one in below for line in _finding(one, told, "  "))]
     for one in shown:
         if one.finding not in explained:
             yield list(_finding(one, told))
@@ -251,20 +251,21 @@ def _cause(cause: ToldCause) -> Iterator[Line]:
     yield "         look at: ", Toned(cause.command, "command")
 
 
-def _finding(one: CheckedFinding, told: set[str]) -> Iterator[Line]:
+def _finding(one: CheckedFinding, told: set[str], margin: str = "") -> Iterator[Line]:
+    """`margin`: below its cause it stands deeper."""
     finding = one.finding
     known = f"  (known: {one.known})" if one.known else ""
     severity = Toned(f"{finding.severity:<8}", "faint" if one.known else _SEVERITIES[finding.severity])
-    yield severity, f" {finding.id}  {finding.path}{known}"
-    yield from prose("         ", finding.message)
+    yield margin, severity, f" {finding.id}  {finding.path}{known}"
+    yield from prose(f"{margin}         ", finding.message)
     if one.fix and not one.known:
         if one.fix.way:
-            yield "         fix: ", Toned(f"ckpt apply … --take {one.fix.way.id}", "command")
+            yield f"{margin}         fix: ", Toned(f"ckpt apply … --take {one.fix.way.id}", "command")
             if one.fix.way.id not in told:
-                yield from prose("              ", _cost(one.fix))
+                yield from prose(f"{margin}              ", _cost(one.fix))
             told.add(one.fix.way.id)
         else:
-            yield from prose("         fix: ", one.fix.manual or f"none: {one.fix.why}")
+            yield from prose(f"{margin}         fix: ", one.fix.manual or f"none: {one.fix.why}")
 
 
 def _not_looked_at(checkup: Checkup) -> Iterator[Line]:

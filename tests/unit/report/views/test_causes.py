@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ckpttool.report.document import Toned
-from ckpttool.report.views.causes import causes_fields, indented
+from ckpttool.report.views.causes import causes_fields
 from tests.conftest import run_ckpt
 from tests.samples.place import place_sample
 from tests.unit.causes.happenings import ms, remove_older_than
@@ -26,12 +25,7 @@ def test_json_names_the_findings_that_a_cause_explains(tmp_path: Path) -> None:
 
 
 def test_what_is_below_a_cause_stands_deeper(tmp_path: Path) -> None:
-    lines = run_ckpt("doctor", str(aged(tmp_path))).stdout.splitlines()
+    lines = run_ckpt("doctor", str(aged(tmp_path))).out.splitlines()
     at = lines.index("cause    deleted-by-age  (likely)")
     assert any(line.startswith("  error    metadata-missing") for line in lines[at:])
     assert any(line.startswith("warning  temporary-location") for line in lines[at:])
-
-
-def test_a_line_keeps_its_tones_below_a_cause() -> None:
-    assert indented("x") == ("  ", "x")
-    assert indented((Toned("x", "error"), "y")) == ("  ", Toned("x", "error"), "y")
