@@ -34,7 +34,8 @@ def fixes_of(diagnosis: Diagnosis, plan: Plan, profile: Profile) -> dict[Finding
     """Of all findings but those that ask for nothing."""
     tried = _Tried(plan.options[:_AT_MOST], diagnosis, profile)
     refused = "; ".join(dict.fromkeys(refusal.why for refusal in plan.refused))
-    causes = {finding: cause for cause in diagnosis.causes for finding in cause.findings}
+    sure = [cause for cause in diagnosis.causes if cause.sign.sure != "possible"]
+    causes = {finding: cause for cause in sure for finding in cause.findings}
     return {one: _fix(one, tried, refused, causes.get(one)) for one in diagnosis.findings if one.severity != "info"}
 
 

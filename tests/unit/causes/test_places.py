@@ -9,6 +9,7 @@ import pytest
 
 from tests.samples.place import place_sample
 from tests.unit.causes.happenings import DAY_MS, copied_anew, explained, ms, told
+from tests.unit.checkup.checkups import checked
 
 
 def newest(directory: Path) -> Path:
@@ -93,3 +94,11 @@ def test_the_newest_files_have_no_byte(tmp_path: Path, spark: str) -> None:
 def test_a_file_that_is_cut_is_not_of_a_full_disk(tmp_path: Path) -> None:
     place = place_sample("4.2.0-file-to-parquet-offset-file-cut", tmp_path)
     assert "disk-full" not in told(place)
+
+
+@pytest.mark.parametrize("name", ["3.5.7-windowed-agg-hdfs-state-directory-missing"])
+def test_what_is_only_possible_takes_no_way_out_away(tmp_path: Path, name: str) -> None:
+    checkup = checked(place_sample(name, tmp_path))
+    (cause,) = checkup.diagnosis.causes
+    assert (cause.id, cause.sign.sure) == ("state-elsewhere", "possible")
+    assert any(one.fix and one.fix.way and one.fix.way.id in cause.known.never for one in checkup.findings)
