@@ -395,6 +395,9 @@ def stores_of(kind: str, node: Any) -> list[Json]:
         return [store("default", keys, [column("expiresAtMicros", "long", nullable=False)])]
     if kind == "StreamingGlobalLimitExec":
         return [store("default", [column("key", "void")], [column("value", "long")])]
+    if kind in ("FlatMapGroupsInPandasWithStateExec", "FlatMapGroupsWithStateExec"):
+        keys = [field_of(one) for one in listed(node.groupingAttributes())]
+        return [store("default", keys, json.loads(node.stateManager().stateSchema().json())["fields"])]
     if kind == "StreamingSymmetricHashJoinExec":
         return [one for side in ("left", "right") for one in side_of(node, side, store, column)]
     return []

@@ -295,16 +295,17 @@ def _schema(deploy: Deploy, new: DescribedSource) -> Iterator[Altered | Assumpti
 def _retyped(new: DescribedSource, before: Any, after: Any) -> Altered:
     where = Spot(source=new.index, field=str(after["name"]))
     told = (spelled(before), spelled(after))
-    wider = after["type"] == "string" or (
-        before["type"] in _NUMBERS
-        and after["type"] in _NUMBERS
-        and _NUMBERS.index(before["type"]) < _NUMBERS.index(after["type"])
-    )
+    both = [one["type"] for one in (before, after)]
+    numbers = [_NUMBERS.index(one) for one in both if one in _NUMBERS]
+    wider = after["type"] == "string" or (len(numbers) == 2 and numbers[0] < numbers[1])
     if wider and new.format not in _BINARY:
         why = "what is read fits into it"
         return Altered("source-schema-changed", where, *told, "was", "harmless", why)
     if new.format in _BINARY:
         why = f"whether {new.format} files are read with this type depends on what wrote them"
+        return Altered("source-schema-changed", where, *told, "was", "unknown", why)
+    if len(numbers) == 2:
+        why = "a number that does not fit into it comes as null, and no file of the checkpoint tells of one"
         return Altered("source-schema-changed", where, *told, "was", "unknown", why)
     why = "what is of the other type comes as null"
     return Altered("source-schema-changed", where, *told, "was", "rows_differ", why, rows=RowsMeant(why))

@@ -62,7 +62,7 @@ def _of_operator(deploy: Deploy, held: QueryOperator, new: QueryOperator) -> Ite
 
 
 def _not_described(deploy: Deploy, new: QueryOperator) -> Iterator[Altered]:
-    """Before 4.0 the state of functions of one's own is in no plan."""
+    """A text tells no schema, nor does a description of a plan that was not known when it was made."""
     if deploy.was is not None and deploy.was.plan_sha256 == deploy.new.plan_sha256 is not None:
         return
     why = f"state/{new.id} has a schema, and the description tells none of {new.name}"
@@ -134,13 +134,15 @@ def _may_be_hidden(deploy: Deploy, new: QueryOperator, pair: StorePair, one: Unl
     joined = new.meaning.join_type if new.meaning else None
     if joined in _NEVER_FILTERED and pair.name.startswith(_NEVER_FILTERED[joined]):
         return False  # nothing is taken from a side of which all rows are kept
-    return is_join and one.before is not None and one.before == f"{one.after} not null"
+    before, after = (str(text).partition(" ")[2] for text in (one.before, one.after))
+    return is_join and None not in (one.before, one.after) and before == f"{after} not null"
 
 
 def _hidden(
     deploy: Deploy, new: QueryOperator, pair: StorePair, where: Spot, one: Unlike
 ) -> Altered | Assumption | None:
-    """The description of the query that wrote it shows whether such a column is told, and the same plan plans alike."""
+    """The description of the query that wrote it shows whether such a column is told, and the same plan plans alike. A
+    filter stays above a watermark, and so what is told of a plan with one says nothing of a plan without."""
     old = deploy.old_operator(new.id)
     if deploy.was is None or old is None:
         return Assumption(f"operator {new.id}: {one.after} of {pair.name} is never null, as before")
@@ -153,7 +155,8 @@ def _hidden(
         for column in columns(same.new and same.new.value_schema)
     ]
     place = int((where.field or "").rpartition(".")[2])
-    if place < len(told) and not may_be_null(told[place]):
+    is_told = bool(deploy.was.watermarks) == bool(deploy.new.watermarks)
+    if is_told and place < len(told) and not may_be_null(told[place]):
         why = "it may be null now, and never was in the rows that are stored"
         failure = schema_refused(deploy, pair)
         return Altered("state-value-changed", where, one.before, one.after, "checkpoint", "refused", why, failure)

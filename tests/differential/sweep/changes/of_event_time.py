@@ -32,6 +32,7 @@ TWICE = "what was written before comes once more"
 GROWS = "nothing removes state any more"
 EVICTED = "windows that were removed from the state are missing"
 SHIFTED = "the watermark jumps, and closes windows that were open"
+FORGOTTEN = "what was removed from the state comes again"
 MIXED = "what is stored was kept by the old rule"
 
 
@@ -122,7 +123,7 @@ def _unique() -> Iterator[Change]:
     within, by_id = WITHIN.to, WITHIN.query
     yield within("column-added", by_id.but(dedup=("id", "k")), "dedup-columns-changed")
     yield within("delay-longer", by_id.but(watermark=HOUR), "watermark-delay-changed", kept=GOES_BY)
-    yield within("to-dedup", by_id.but(within=False), "operator-replaced")
+    yield within("to-dedup", by_id.but(within=False), "operator-replaced", lost=FORGOTTEN)
     yield within("removed", by_id.but(dedup=(), within=False), "operator-removed", lost=UNWRITTEN)
 
 

@@ -28,6 +28,7 @@ DEDUP = Base("dedup", UNIQUE)
 SEVEN = Asked(limit=7, select=("id", "k"))
 LIMIT = Base("limit", SEVEN)
 
+SEEN = "what was counted, and never let through, counts as seen"
 OLD_STAYS = "what was counted before stays counted"
 UNBOUNDED = "the count of rows that came through before goes on"
 
@@ -96,7 +97,7 @@ def _operators() -> Iterator[Change]:
     to, query = COUNT.to, COUNTED
     plain = query.but(keys=(), values=(), mode="append", select=("id", "k", "v"))
     yield to("to-stateless", plain, "operator-removed", lost=UNWRITTEN)
-    yield to("to-dedup", plain.but(dedup=("k",)), "operator-replaced")
+    yield to("to-dedup", plain.but(dedup=("k",)), "operator-replaced", lost=SEEN)
     yield to("to-limit", plain.but(limit=9), "operator-replaced")
     watermark = {"watermark": ("ts", "5 seconds")}
     windowed = query.but(keys=("window(ts, '10 seconds')", "k"), **watermark)
@@ -133,7 +134,7 @@ def _rocksdb() -> Iterator[Change]:
     yield to("value-other-column", query.but(values=(N, "sum(id) AS s")), "state-meaning-changed")
     plain = query.but(keys=(), values=(), mode="append", select=("id", "k", "v"))
     yield to("to-stateless", plain, "operator-removed", lost=UNWRITTEN)
-    yield to("to-dedup", plain.but(dedup=("k",)), "operator-replaced")
+    yield to("to-dedup", plain.but(dedup=("k",)), "operator-replaced", lost=SEEN)
     yield to("to-hdfs", query, conf={f"{STORE}providerClass": HDFS})
     yield to("with-changelog", query, conf={CHANGELOG: "true"}, since="3.5")
     retyped = query.but(values=(N, "sum(cast(v AS double)) AS s"))

@@ -95,6 +95,7 @@ def test_a_provider_s_class_is_of_its_kind() -> None:
     [
         ({"schema": struct("k string", "v double")}, "harmless"),
         ({"schema": struct("k integer", "v long")}, "rows_differ"),
+        ({"schema": struct("k string", "v integer")}, "unknown"),
         ({"schema": struct("k string", "v string")}, "harmless"),
         ({"format": "csv"}, "rows_differ"),
         ({"format": "parquet"}, "refused_later"),

@@ -10,8 +10,21 @@ from msgspec.structs import replace
 from ckpttool.laws.changes.base import Deploy
 from ckpttool.laws.changes.judge import judge_changes
 from ckpttool.model import Json
-from ckpttool.query.model import Meaning, Query, QueryOperator, StateVariable
-from tests.unit.laws.changes.queries import COUNT, NEW, OLD, QUERY, but, counting, held, judged, only, store, struct
+from ckpttool.query.model import Meaning, Query, QueryOperator, QueryWatermark, StateVariable
+from tests.unit.laws.changes.queries import (
+    COUNT,
+    NEW,
+    OLD,
+    QUERY,
+    WATERMARK,
+    but,
+    counting,
+    held,
+    judged,
+    only,
+    store,
+    struct,
+)
 
 KEY, VALUE = struct("k string"), struct("count long!", "sum long")
 
@@ -57,6 +70,22 @@ def test_before_4_0_a_description_does_not_tell_which_columns_of_a_join_are_neve
     )
     (change,) = only(judged(new, wrote, NEW), "state-value-changed")
     assert change.answer == "refused"
+
+
+def test_what_a_plan_below_a_watermark_tells_says_nothing_of_one_without() -> None:
+    def joining(column: str, *watermarks: QueryWatermark) -> Query:
+        stores = (store(KEY, struct(column), "left-keyWithIndexToValue"),)
+        join = replace(COUNT, name="symmetricHashJoin", stores=stores)
+        return but(operators=(join,), watermarks=watermarks, plan_sha256=column)
+
+    wrote = joining("ts timestamp!", WATERMARK)
+    (filtered,) = only(judged(joining("ts timestamp", WATERMARK), wrote, OLD), "state-value-changed")
+    assert filtered.answer == "refused"
+    changes = judged(joining("ts timestamp"), wrote, OLD)
+    assert [one.answer for one in changes.found if one.id == "state-value-changed"] == ["unknown"]
+    renamed = judged(joining("at timestamp", WATERMARK), wrote, OLD, with_was=False)
+    assert only(renamed) == []
+    assert "operator 0: at timestamp of left-keyWithIndexToValue is never null, as before" in renamed.assumes
 
 
 def test_columns_that_change_places_are_taken_for_each_other() -> None:
