@@ -69,15 +69,23 @@ def check_watermark(scene: Scene) -> Iterator[Finding]:
                 next_step="an offline rewind or a hand edit: late rows are accepted again",
             )
     newest = scene.evidence.newest
-    if newest and newest.watermark_ms and newest.planned_ms and newest.watermark_ms > newest.planned_ms + DAY_MS:
-        yield Finding(
-            id="watermark-in-the-future",
-            severity="warning",
-            path=layout.offsets(newest.id),
-            message="the watermark is more than a day ahead of the batch: one future row makes the others late",
-            expected="a watermark behind the clock",
-            next_step="filter such rows before withWatermark; within this checkpoint it never moves back",
-        )
+    if newest is None or not newest.planned_ms:
+        return
+    handed_on = newest.commit.next_watermark_ms if newest.commit else None
+    for path, watermark_ms in (
+        (layout.offsets(newest.id), newest.watermark_ms),
+        (layout.commits(newest.id), handed_on),
+    ):
+        if watermark_ms and watermark_ms > newest.planned_ms + DAY_MS:
+            yield Finding(
+                id="watermark-in-the-future",
+                severity="warning",
+                path=path,
+                message="the watermark is more than a day ahead of the batch: one future row makes the others late",
+                expected="a watermark behind the clock",
+                next_step="filter such rows before withWatermark; ckpt plan watermark puts it back",
+            )
+            return
 
 
 def check_mode(scene: Scene) -> Iterator[Finding]:

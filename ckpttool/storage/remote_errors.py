@@ -84,6 +84,11 @@ def opening_error(error: Exception, protocol: str, shown: str) -> CkptError:
             f"{str(error).rpartition(' ')[2]}:// is not a file system that fsspec knows",
             "use a path, or s3://, abfs://, gs://, hdfs://, http://, zip://, memory://",
         )
+    if isinstance(error, TypeError) and (lacking := re.findall(r"'(\w+)'", str(error).partition("missing")[2])):
+        return Refused(
+            f"{protocol}:// needs options that were not given: {', '.join(lacking)}",
+            f"give them: --storage-option {lacking[0]}=…; secrets in --storage-options-file, which others cannot read",
+        )
     if isinstance(error, BadZipFile):
         return NotACheckpoint(f"{shown} is not a zip file", "give it as zip://CHECKPOINT::/path/to/the.zip")
     opened = remote_error(error, shown)

@@ -168,7 +168,8 @@ def _another_table(table: SourceTable) -> Trouble | None:
     if not read:
         return None
     why = f"the table has the id {table.table_id}; the checkpoint has read {read[0]}"
-    return table.raises(table.asked_when, errors.OTHER_TABLE, "delta-source-table-id-changed", why, _ANEW)
+    step = "give the path of the table that was read; to go on in this one: ckpt plan offsets --set N=version:V@TABLE"
+    return table.raises(table.asked_when, errors.OTHER_TABLE, "delta-source-table-id-changed", why, step)
 
 
 # -- before commits are read ------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ def _deleted(source: Source) -> Iterator[Trouble]:
         grouped = source.start.option("kafka.group.id") is not None and not source.scene.is_realtime
         condition = "PARTITIONS_DELETED_AND_GROUP_ID_CONFIG_PRESENT" if grouped else "PARTITIONS_DELETED"
         raised = loss(source.scene.release, condition, "have been deleted.", "are gone.")
-        step = "if that was meant, take the partitions out of the newest committed offsets file; else bring them back"
+        step = "if that was meant, ckpt plan offsets --drop-topic takes a topic out of them; else bring them back"
         yield source.raises(PLAN, raised, "partitions-gone", why, step, fails=source.fails_on_loss and not idles)
 
 

@@ -70,9 +70,7 @@ def _topic_unknown(source: Source) -> Iterator[Trouble]:
     if lacking := source.unknown_topics:
         why = f"the broker has no topic {listed(lacking)}"
         why += "" if source.view.subscription.is_given else ", if subscribed by name"
-        next_step = (
-            "bring the topic back, or take it out of the subscription and out of the newest committed offsets file"
-        )
+        next_step = "bring the topic back; or leave it out of the subscription, and ckpt plan offsets --drop-topic"
         step = PREFETCH if source.fetches_first else PLAN if source.view.is_replay else ASK
         yield source.raises(step, _TOPIC_UNKNOWN, "partitions-gone", why, next_step)
 

@@ -33,6 +33,8 @@ class Gc(Wish, frozen=True, tag="gc"):
         if len(found) > _AT_MOST:
             return Refusal(_ID, f"there are {counted(len(found), 'leftover')}, more than are set aside at once")
         old = [path for path in found if path in ages and ages[path] < newest]
+        if not old:
+            return Refusal(_ID, f"nothing that was left is older than {_newest_commit(scene)}")
         steps = (step for path in old for step in set_aside_alone(scene.root, path, _why(path)))
         return Repair(
             _ID, f"Set aside {counted(len(old), 'leftover')} older than {_newest_commit(scene)}", tuple(steps)

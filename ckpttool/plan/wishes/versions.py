@@ -57,7 +57,7 @@ def set_versions(scene: Scene, id: str, moves: tuple[VersionMove, ...], state_co
             return Refusal(id, why)
         offset: DeltaOffset = table.range.end
         lines[source.index] = _line(move, table)
-        cost += _cost(move, offset)
+        cost += _cost(move, table)
         told.append(f"source {move.source} from version {offset.version:,} to {move.version:,}")
     for batch in (scene.previous, scene.planned):
         entry = scene.entry(batch)
@@ -123,10 +123,11 @@ def _line(move: VersionMove, table: DeltaInput) -> str:
     return json.dumps(fields, separators=(",", ":"))
 
 
-def _cost(move: VersionMove, stood: DeltaOffset) -> Cost:
-    """How many rows a version has its log need not say. Of another table nobody has read any."""
-    if move.table is not None:
-        return Cost(0, None, 0)
+def _cost(move: VersionMove, table: DeltaInput) -> Cost:
+    """How many rows a version has its log need not say; nor whether another table has those of the one before."""
+    stood: DeltaOffset = table.range.end
+    if table.metadata is None or table.metadata.table_id != stood.table_id:
+        return Cost(None, None, None)
     if (move.version, NEXT_VERSION, False) == (stood.version, stood.index, stood.is_initial_snapshot):
         return FREE
     if move.version > stood.version:

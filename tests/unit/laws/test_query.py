@@ -19,6 +19,12 @@ def test_a_watermark_from_the_future(tmp_path: Path) -> None:
     assert "watermark-in-the-future" in findings(tmp_path)
 
 
+def test_a_watermark_from_the_future_that_only_the_commit_hands_on(tmp_path: Path) -> None:
+    build(tmp_path, "k0-1 c | k1-2 c")
+    (tmp_path / "commits" / "1").write_text(f'v1\n{{"nextBatchWatermarkMs":{EPOCH_MS + 10 * 86_400_000}}}')
+    assert "watermark-in-the-future" in findings(tmp_path)
+
+
 def test_a_path_that_was_escaped_more_than_once(tmp_path: Path) -> None:
     assert "legacy-escaped-checkpoint-path" in findings(build(tmp_path / "chk%252520x", SOUND))
 

@@ -22,6 +22,13 @@ def test_an_unknown_scheme_is_refused() -> None:
     assert "ftps4://" in run_ckpt("inspect", "ftps4://x::/tmp/y").err
 
 
+def test_a_file_system_that_wants_options_names_them() -> None:
+    pytest.importorskip("requests")
+    outcome = run_ckpt("inspect", "dbfs:/ckpt/orders")
+    assert outcome.code == 6
+    assert "dbfs:// needs options that were not given: instance, token" in outcome.err
+
+
 @pytest.fixture
 def no_extras(monkeypatch: pytest.MonkeyPatch) -> None:
     for package in ("s3fs", "adlfs", "gcsfs"):

@@ -59,7 +59,7 @@ def test_of_too_many_none_is_dated_and_none_goes(tmp_path: Path, monkeypatch: py
 
 
 def test_nothing_is_left(tmp_path: Path) -> None:
-    assert "stands there already" in why(plan_for(build(tmp_path, STORY), Gc()))
+    assert "nothing that was left is older than commits/" in why(plan_for(build(tmp_path, STORY), Gc()))
 
 
 @pytest.mark.parametrize("story", ["f0", ""])

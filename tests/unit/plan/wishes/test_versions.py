@@ -111,6 +111,19 @@ def test_the_table_has_to_be_looked_at_and_has_to_be_the_one(root: Path) -> None
     assert f'"id":"{json.loads(text.splitlines()[2])["reservoirId"]}"' in log
 
 
+def test_another_table_may_have_the_rows_of_the_one_before(root: Path) -> None:
+    shutil.rmtree(root / "source")
+    shutil.copytree(root / "table", root / "source")
+    option = planned(root, f"0=version:2@{root / 'source'}").options[0]
+    assert {one.id for one in option.conditions} == {"rows-lost", "rows-twice"}
+
+
+def test_the_table_that_was_read_is_no_other_one_for_being_named(root: Path) -> None:
+    named, unnamed = (planned(root, f"0=version:2{at}").options[0] for at in (f"@{root / 'source'}", ""))
+    assert [one.id for one in named.conditions] == [one.id for one in unnamed.conditions] == ["rows-twice"]
+    assert (named.rows_lost, named.rows_duplicated) == (unnamed.rows_lost, unnamed.rows_duplicated) == (0, None)
+
+
 def test_schemas_would_have_to_go_back_too(root: Path) -> None:
     options = {"path": str(root / "source"), "schemaTrackingLocation": str(root / "checkpoint")}
     assert "a log of schemas" in planned(root, "0=version:2", options=options).refused[0].why
