@@ -20,6 +20,7 @@ from ckpttool.report.views.batches import (
     spell_reached,
     spell_step,
 )
+from ckpttool.report.views.causes import causes_fields
 from ckpttool.report.views.findings import findings_fields
 from ckpttool.words import counted, enumerated
 
@@ -78,6 +79,7 @@ def inspection_data(inspection: Diagnosis) -> Fields:
         ],
         "sinks": [_ledger_fields(ledger) for ledger in checkpoint.ledgers],
         "dstreams": to_builtins(checkpoint.dstreams),
+        "causes": causes_fields(inspection.causes),
         "findings": findings_fields(inspection.findings),
     }
 

@@ -20,6 +20,7 @@ from ckpttool.releases import NEWEST, Release, spell_release
 from ckpttool.report.document import Document, Fields, Findings, Line, Section, Table, Tone, Toned
 from ckpttool.report.layout import spell_time
 from ckpttool.report.views.batches import spell_step
+from ckpttool.report.views.causes import causes_fields
 from ckpttool.report.views.findings import failure_fields, findings_fields
 from ckpttool.scene.horizon import Horizon
 from ckpttool.scene.sinks import SinkVerdict
@@ -60,6 +61,7 @@ def _fields(diagnosis: Diagnosis, plan: Plan) -> Fields:
         "sinks": [sink_fields(sink) for sink in diagnosis.sinks],
         "kafka": _kafka_fields(diagnosis),
         "given": [{"kind": one.kind, **given_fields(one)} for one in diagnosis.given],
+        "causes": causes_fields(diagnosis.causes),
         "findings": findings_fields(diagnosis.findings),
         "options": [option_fields(option) for option in plan.options],
         "refused": [{"id": refusal.id, "why": refusal.why} for refusal in plan.refused],
