@@ -16,6 +16,7 @@ from ckpttool.formats.limits import PIECE_BYTES
 from ckpttool.laws.changes.base import Altered, Deploy
 from ckpttool.laws.changes.judge import QueryChanges, Verdict, judge_changes, verdict_on
 from ckpttool.laws.changes.planner import PlannerSays, disagreement
+from ckpttool.laws.changes.told import OPERATOR_CHANGED
 from ckpttool.laws.given import Given, answers_of_query
 from ckpttool.laws.restart import Restart
 from ckpttool.model import Checkpoint, Finding
@@ -61,7 +62,8 @@ class Checked(Struct, frozen=True):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        found = tuple(self.diagnosis.findings) if self.diagnosis else ()
+        told = self.diagnosis.findings if self.diagnosis else ()
+        found = tuple(one for one in told if one.id != OPERATOR_CHANGED.id)  # the changes tell that
         other = disagreement(self.judged, self.planner) if self.planner else None
         return (*found, other) if other else found
 

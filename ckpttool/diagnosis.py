@@ -135,6 +135,8 @@ class Diagnosis(Struct, frozen=True, dict=True):
 
         unasked = {law.id for law in health.LAWS if self.of_health not in ("full", law.least)}
         unseen = {one.part: one for one in (*self.scene.not_looked_at, *_BEYOND)}
+        if self.scene.query is None:
+            unseen["query"] = NotLookedAt("query", "the query that is to be started")
         if self.scene.around is None:
             unseen["around"] = NotLookedAt("around", "what lies around its files")
         if not self.evidence.is_read_back:

@@ -20,6 +20,7 @@ LOOKS: Mapping[Part, str] = {
     "sinks": "--sink URL",
     "brokers": "--bootstrap-server HOST:PORT",
     "inputs": "--option path=URL",
+    "query": "--query FILE",
     "fleet": "ckpt scan --doctor",
 }
 _AT_LENGTH = "--profile full"

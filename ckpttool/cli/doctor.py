@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ckpttool.cli.evidence import evidence_options, given_again, restarted_by
-from ckpttool.cli.options import listing_option, storage_options, time_option
+from ckpttool.cli.options import listing_option, open_given, storage_options, time_option
 from ckpttool.cli.output import Output, output_options
 from ckpttool.errors import CkptError, MalformedFile, NotFound
 
 if TYPE_CHECKING:
     from ckpttool.checkup.checkup import Checkup
     from ckpttool.checkup.known import IgnoredFinding, KnownFindings
+    from ckpttool.query.model import Query
 
 _LARGEST_BASELINE = 64 * 2**20
 _PROFILE = click.option(
@@ -43,6 +44,12 @@ Examples:
     default="error",
     show_default=True,
     help="From which severity on the exit status is 1; never: neither 1 nor 3.",
+)
+@click.option(
+    "--query",
+    "new",
+    metavar="FILE[::QUERY]",
+    help="The query that is to be started, as ckpt query describe --format json tells it.",
 )
 @click.option("--only", multiple=True, metavar="ID", help="Show these checks alone; all are asked.")
 @click.option("--ignore", multiple=True, metavar="ID[@PATH]", help="A finding that is known, and does not count.")
@@ -106,16 +113,38 @@ def entry_of(id: str) -> list[str]:
 
 
 def _check_up(path: str, given: dict[str, Any], storage: dict[str, str], output: Output, *, debug: bool) -> Checkup:
+    from msgspec.structs import replace
+
     from ckpttool.checkup.look import check_up
     from ckpttool.report.views.doctor import unknown_checkup
 
     restarted = restarted_by(given, full_listing=given["listing"] == "full")
+    if given["new"]:
+        restarted = replace(restarted, query=_query(given["new"], path))
     now_ms = time.time_ns() // 1_000_000 if given["now"] is None else given["now"]
     try:
         return check_up(path, restarted, storage, now_ms=now_ms, profile=given["profile"], forgiving=not debug)
     except CkptError as error:
         output.refuse("doctor", path, error, unknown_checkup())
         raise
+
+
+def _query(source: str, path: str) -> Query:
+    from ckpttool.query.model import named
+    from ckpttool.query.saved import meant_for, parse_description, split_pick
+    from ckpttool.words import enumerated, shown
+
+    place, pick = split_pick(source)
+    try:
+        with open_given(place) as file:
+            queries = parse_description(file.buffer.read(_LARGEST_BASELINE)).queries
+    except OSError as error:
+        raise click.BadParameter(f"{place}: {error.strerror}", param_hint="--query") from None
+    query = meant_for(queries, pick, path)
+    if query is None:
+        names = enumerated(map(shown, named(queries)))
+        raise click.UsageError(f"{place} has several queries: pick one with {place}::NAME of {names}")
+    return query
 
 
 def _with_what_is_known(checkup: Checkup, given: dict[str, Any]) -> Checkup:

@@ -49,14 +49,15 @@ Examples:
 def explain(what: str, output: Output, storage: dict[str, str], **given: Any) -> int:
     """Say what an error means: in a driver's log, an event log, a pasted exception.
 
-    FILE may be compressed with gzip, of any size; - is standard input. Told are the error, its usual causes in the
+    FILE may be compressed with gzip, of any size, or an event log as Spark compresses it, or the directory of one that
+    is rolled over; - is standard input. Told are the error, its usual causes in the
     order of likelihood, and what tells them apart. A checkpoint decides which one it is: the one given, or a local one
     that the text names. Secrets in the text are not repeated. ID is a finding or a law: what it means.
     Exit status 0: the error is recognised, or there is none. 3: it is not. With a checkpoint: as ckpt doctor.
     """
     if what != "-" and not os.path.exists(what):
         return _entry(what, output)
-    if os.path.isdir(what):
+    if os.path.isdir(what) and not _parts(what):
         raise NotFound(f"{what} is a directory, and no log", "ckpt doctor PATH looks at a checkpoint")
     log = _read(what)
     explained = _recognise(log)
@@ -88,13 +89,23 @@ def _entry(id: str, output: Output) -> int:
 
 
 def _read(place: str) -> DriverLog:
+    from ckpttool import jail
     from ckpttool.errors import Unavailable
+    from ckpttool.formats.state.native import hand_over
     from ckpttool.logs.driver_log import read_log
 
+    hand_over(jail.unpack)  # a log may be anybody's
     try:
-        return read_log(_pieces(place))
+        return read_log(*map(_pieces, _parts(place) if os.path.isdir(place) else [place]))
     except OSError as error:
         raise Unavailable(f"{place} cannot be read: {error.strerror}") from None
+
+
+def _parts(directory: str) -> list[str]:
+    """Of an event log that is rolled over, as Spark 4 does it by itself: `events_<number>_<application>[.<codec>]`."""
+    numbered = [(name.split("_"), name) for name in os.listdir(directory) if name.startswith("events_")]
+    found = sorted((int(parts[1]), name) for parts, name in numbered if len(parts) > 2 and parts[1].isdecimal())
+    return [os.path.join(directory, name) for _, name in found]
 
 
 def _pieces(place: str) -> Iterator[bytes]:

@@ -110,6 +110,8 @@ BEGUN = (
             "Did not find value which can be converted into long",
             "Do not know how to convert…into long",
             "FileStreamSourceOffset",
+            "No usable value for logOffset…into long",
+            "No usable value for logOffset…FileStreamSource.getBatch…runBatch",
             "JsonEOFException",
             "JsonParseException",
         ),

@@ -129,10 +129,19 @@ def told_by_files(scene: Scene) -> Iterator[Finding]:
 def every() -> tuple[Law, ...]:
     """All laws, by id: also those of parts that ordinary commands do not look at, and so do not import."""
     from ckpttool.laws import health
+    from ckpttool.laws.changes import told as of_changes
     from ckpttool.laws.inputs import judge as in_inputs
     from ckpttool.laws.kafka import judge as in_kafka
     from ckpttool.laws.sinks import verdict as at_sinks
 
     of_files = dict.fromkeys((*TELLING, *START, *before_batches(NEWEST), *BATCH))  # some both stop and are told
-    judged = (*state.OF_ROWS, *in_inputs.LAWS, *at_sinks.LAWS, *in_kafka.LAWS, *health.LAWS, *query.OF_A_FLEET)
+    judged = (
+        *state.OF_ROWS,
+        *in_inputs.LAWS,
+        *at_sinks.LAWS,
+        *in_kafka.LAWS,
+        *of_changes.LAWS,
+        *health.LAWS,
+        *query.OF_A_FLEET,
+    )
     return tuple(sorted((*of_files, *judged, *OF_THE_PREDICTION), key=lambda law: law.id.lower()))

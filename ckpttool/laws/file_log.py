@@ -130,7 +130,6 @@ MADE = (
             "JsonEOFException",
             "JsonParseException",
         ),
-        often=3,
     ),
 )
 
@@ -257,6 +256,7 @@ POSITIONS = (
             "Did not find value which can be converted into long",
             "Do not know how to convert…into long",
             "FileStreamSourceOffset",
+            "No usable value for logOffset…into long",
             "JsonEOFException",
             "JsonParseException",
         ),

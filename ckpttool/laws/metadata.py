@@ -129,6 +129,7 @@ LAWS = (
             "Did not find value which can be converted into java.lang.String",
             'Cannot invoke "String.length()" because "name" is null',
             "StreamMetadata",
+            "Unexpected end-of-input…StreamMetadata",
             "UUID string too large",
             "MappingException",
             "MalformedInputException",

@@ -26,7 +26,12 @@ class Cause(Struct, frozen=True):
     @property
     def is_vague(self) -> bool:
         """Only what Java calls it: other programs fail with that too."""
-        return re.fullmatch(r"(?:java\.[a-z]+\.)?\w+(?:Exception|Error)|.*(?:failed|input string)", self.by) is not None
+        return (
+            re.fullmatch(
+                r"(?:java\.[a-z]+\.)?\w+(?:Exception|Error)|.*(?:failed|input string|Unexpected end-of-input)", self.by
+            )
+            is not None
+        )
 
     @property
     def weight(self) -> tuple[bool, int, int]:

@@ -306,6 +306,7 @@ DIRECTORIES = (
         "state has other partitions than are pinned",
         look=check_partitions,
         errors=("Error reading delta file", "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS"),
+        often=1,
     ),
 )
 
@@ -336,7 +337,11 @@ _NEVER_COMMITTED = Law(
     look=check_never_committed,
     severities=("error", "warning"),
     needs="state",
-    errors=("STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",),
+    errors=(
+        "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",
+        "Error reading delta file…/1.delta",
+        "Error reading streaming state file…/1.changelog",
+    ),
     often=3,
 )
 LOADED = (

@@ -182,6 +182,7 @@ def what_is_raised(fault: Fault, path: str, release: Release, met: str | None = 
 
 PRINTED_OF_ROWS = ("STREAM_STREAM_JOIN_INCONSISTENT_STATE", "block checksum mismatch", "Bad table magic number")
 PRINTED_OF_MISSING = (
+    "Error reading delta file…does not exist",
     "/state/…does not exist",
     "/state/…(No such file",
     "Error reading delta file",

@@ -55,11 +55,12 @@ class DriverLog(Struct, frozen=True):
     cut: str | None = None
 
 
-def read_log(pieces: Iterable[bytes]) -> DriverLog:
-    """In memory that does not grow with the log."""
+def read_log(*files: Iterable[bytes]) -> DriverLog:
+    """In memory that does not grow with the log. `files`: the pieces of each, where it was rolled over."""
     so_far, reader = ReadSoFar(), _Reader()
-    for line in lines_of(pieces, so_far):
-        reader.feed(line)
+    for pieces in files:
+        for line in lines_of(pieces, so_far):
+            reader.feed(line)
     return reader.end(so_far)
 
 

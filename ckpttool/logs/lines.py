@@ -8,6 +8,10 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from ckpttool.errors import CkptError
+from ckpttool.formats.limits import PIECE_BYTES
+from ckpttool.formats.state.compression import decompress, sniff_compression
+
 LONGEST = 2**20  # characters of a line that are kept: a progress of 1,000 sources has 500,000
 _GZIP = b"\x1f\x8b"
 _UNPACKED = 2**20  # bytes that a decompressor may give at a time
@@ -49,11 +53,31 @@ def _texts(pieces: Iterable[bytes], so_far: ReadSoFar) -> Iterator[str]:
 def _unpacked(pieces: Iterable[bytes], so_far: ReadSoFar) -> Iterator[bytes]:
     waiting = iter(pieces)
     first = next(waiting, b"")
+    if sniff_compression(first):
+        yield from _of_an_event_log(first, waiting, so_far)
+        return
     if not first.startswith(_GZIP):
         yield first
         yield from waiting
         return
     yield from _members(first, waiting, so_far)
+
+
+def _of_an_event_log(first: bytes, waiting: Iterator[bytes], so_far: ReadSoFar) -> Iterator[bytes]:
+    """Spark has them compressed by the codecs that it has for state: by zstd, unless somebody has set another one. Its
+    end is often missing, since the driver died: what is there is read."""
+    packed = bytearray(first)
+    for piece in waiting:
+        packed += piece
+        if len(packed) > PIECE_BYTES:
+            so_far.cut = f"of {PIECE_BYTES // 2**20} MiB and more, compressed, the beginning was read"
+            break
+    codec = sniff_compression(first)
+    try:
+        if codec:
+            yield from decompress(bytes(packed), codec)
+    except CkptError as error:
+        so_far.cut = so_far.cut or error.message
 
 
 def _members(first: bytes, waiting: Iterator[bytes], so_far: ReadSoFar) -> Iterator[bytes]:

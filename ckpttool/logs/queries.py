@@ -26,7 +26,7 @@ _RELEASE = re.compile(
 _BATCH = re.compile(r"(?:Resuming at batch|[Oo]ffsets for batch|Starting new batch|batchId =?) ?(?P<batch>\d{1,18})\b")
 _INSIDE = re.compile(
     r"(?<![\w/:.+-])(?P<path>(?:[a-z][\w+.-]{1,20}:/{1,3}|/)[^\s'\"<>\[\](){},;]{0,1000}?)"
-    r"/(?:(?:offsets|commits|metadata)\b|sources/\d|state/\d)"
+    r"/(?:(?:offsets|commits|metadata)(?![\w-]|\.\w)|sources/\d|state/\d)"
 )
 _LOCATED = re.compile(r"[Cc]heckpoint location (?P<path>\S{1,2000}) is in an inconsistent state")
 

@@ -34,8 +34,8 @@ SOCKET = "socket"
 RATE = "rate"
 SUBSCRIPTIONS = ("assign", "subscribe", "subscribePattern")
 # What a scene may hold, or nobody has looked at. `state`: names and sizes of its files, `rows`: what is inside them.
-# `fleet`: the checkpoints around, `around`: what else there is.
-Part = Literal["logs", "batches", "clock", "state", "rows", "sinks", "inputs", "brokers", "fleet", "around"]
+# `query`: what is started. `fleet`: the checkpoints around, `around`: what else there is.
+Part = Literal["logs", "batches", "clock", "state", "rows", "sinks", "inputs", "brokers", "query", "fleet", "around"]
 
 PHASES: tuple[Phase, ...] = ("start", "init", "batch")  # in the order of time
 

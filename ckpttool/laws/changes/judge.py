@@ -8,9 +8,11 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ckpttool.laws.base import Law
 from ckpttool.laws.changes import event_time, operators, output, sources, state
 from ckpttool.laws.changes.base import WORST_LAST, Altered, Assumption, ChangeLaw, Deploy, Look
 from ckpttool.laws.changes.output import refusal_of_start
+from ckpttool.laws.changes.told import OPERATOR_CHANGED
 from ckpttool.laws.file_place import OUT_OF_PLACE
 from ckpttool.laws.restart import Restart, stopped
 from ckpttool.query.from_checkpoint import query_of
@@ -50,6 +52,13 @@ class QueryChanges(Struct, frozen=True):
         return "refused" if self.refusal else _VERDICTS[WORST_LAST[worst]]
 
     @property
+    def refused_by(self) -> Law | None:
+        """Whose failure it is, where the book has a law for it."""
+        of_state = {law.id for law in (*operators.LAWS, *state.LAWS)}
+        refused = any(one.spark is self.refusal and one.id in of_state for one in self.found)
+        return OPERATOR_CHANGED if self.refusal and refused else None
+
+    @property
     def not_told(self) -> tuple[str, ...]:
         return self.deploy.new.not_told
 
@@ -80,13 +89,14 @@ def as_changed(scene: Scene, restart: Restart) -> Restart:
     """The restart, if Spark refuses the changed query before it comes to whatever else stops it. How many sources there
     are is compared before any of them is asked for a range."""
     deploy = deploy_of(scene)
-    refusal = judge_changes(deploy).refusal if deploy else None
-    if refusal is None:
+    changes = judge_changes(deploy) if deploy else None
+    if changes is None or changes.refusal is None:
         return restart
+    refusal, law = changes.refusal, changes.refused_by
     if restart.error and restart.law and restart.error.phase == refusal.phase == "init":
         return stopped(restart, refusal) if restart.law.id == OUT_OF_PLACE else restart
     is_later = restart.error is not None and PHASES.index(restart.error.phase) < PHASES.index(refusal.phase)
-    return restart if is_later else stopped(restart, refusal)
+    return restart if is_later else stopped(restart, refusal, law)
 
 
 def _looked(deploy: Deploy) -> Iterator[Altered | Assumption]:

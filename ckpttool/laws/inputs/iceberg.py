@@ -417,7 +417,10 @@ LAWS = (
         _DATA,
         "data files that an Iceberg source has yet to read are gone",
         severities=("error", "warning"),
-        errors=("FileNotFoundException: File…/data/…does not exist",),
+        errors=(
+            "FileNotFoundException: File…/data/….parquet does not exist",
+            "/data/…does not exist",
+        ),
     ),
     _law(
         _POSITION,

@@ -115,7 +115,12 @@ LAWS = (
         "entries of the file sink's log are missing",
         severities=("error", "warning"),
         of_others=_broken,
-        errors=("BATCH_METADATA_NOT_FOUND", "/_spark_metadata/…doesn't exist"),
+        errors=(
+            "BATCH_METADATA_NOT_FOUND",
+            "BATCH_METADATA_NOT_FOUND] Unable to find batch…/_spark_metadata/",
+            "Unable to find batch…/_spark_metadata/",
+            "/_spark_metadata/…doesn't exist",
+        ),
         often=3,
     ),
 )
