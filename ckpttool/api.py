@@ -163,7 +163,7 @@ def _plan(
     scene = replace(scene, unasked=restarted.unasked)
     scene = replace(scene, states=look_at_states(store, scene, mode, restarted.wish))
     scene = replace(scene, windows=look_at_windows(store, scene, mode))
-    scene = _wished(store, scene, restarted.wish, doors.options)
+    scene = with_what_is_wished(store, scene, restarted.wish, doors.options)
     scene = replace(scene, inputs=load_inputs(scene, doors), kafka=_ask_kafka(scene, restarted.brokers))
     diagnosis = diagnose(scene, chosen)
     # What could not be listed looks as if files were missing: nothing is planned on that.
@@ -199,7 +199,9 @@ def _reads_otherwise(before: Scene, after: Scene) -> bool:
     return newest != (after.batch(after.planned), after.batch(after.previous), after.is_replay)
 
 
-def _wished(store: Store, scene: Scene, wish: Wish | None, options: Mapping[str, str] | None) -> Scene:
+def with_what_is_wished(
+    store: Store, scene: Scene, wish: Wish | None, options: Mapping[str, str] | None = None
+) -> Scene:
     """With what only the wish asks for. What cannot be read is not there, as with everything that nobody opens."""
     if wish is None:
         return scene

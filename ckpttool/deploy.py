@@ -16,7 +16,7 @@ from ckpttool.formats.limits import PIECE_BYTES
 from ckpttool.laws.changes.base import Altered, Deploy
 from ckpttool.laws.changes.judge import QueryChanges, Verdict, judge_changes, verdict_on
 from ckpttool.laws.changes.planner import PlannerSays, disagreement
-from ckpttool.laws.changes.told import OPERATOR_CHANGED
+from ckpttool.laws.changes.told import LAWS as OF_CHANGES
 from ckpttool.laws.given import Given, answers_of_query
 from ckpttool.laws.restart import Restart
 from ckpttool.model import Checkpoint, Finding
@@ -31,6 +31,8 @@ from ckpttool.storage.store import Store
 
 # What an answer ends with, where several count: the one that comes first.
 _FIRST = (2, 6, 1, 5, 3, 0)
+
+TOLD = {law.id for law in OF_CHANGES}
 
 
 class Checked(Struct, frozen=True):
@@ -63,7 +65,7 @@ class Checked(Struct, frozen=True):
     @property
     def findings(self) -> tuple[Finding, ...]:
         told = self.diagnosis.findings if self.diagnosis else ()
-        found = tuple(one for one in told if one.id != OPERATOR_CHANGED.id)  # the changes tell that
+        found = tuple(one for one in told if one.id not in TOLD)  # the changes tell that
         other = disagreement(self.judged, self.planner) if self.planner else None
         return (*found, other) if other else found
 

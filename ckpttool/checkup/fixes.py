@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -11,16 +11,18 @@ from ckpttool.diagnosis import Diagnosis, diagnose, with_health
 from ckpttool.laws.base import Profile
 from ckpttool.laws.metadata import UNFINISHED
 from ckpttool.model import Finding
-from ckpttool.plan import Plan, WayOut
+from ckpttool.plan import Plan, WayOut, Wish
 from ckpttool.plan.conditions import UNDO_BY_HAND
+from ckpttool.plan.wishes.base import verb_of
 
 _AT_MOST = 20  # ways out that are tried
 
 
 class Fix(Struct, frozen=True):
-    """A way out, or what to do by hand, or why there is nothing."""
+    """A way out, or what to do by hand, or why there is nothing. `wish`: the way is that of `ckpt plan` with this."""
 
     way: WayOut | None = None
+    wish: str | None = None
     manual: str | None = None
     why: str | None = None
 
@@ -30,13 +32,23 @@ class Fix(Struct, frozen=True):
         return self.way is not None and all(one.id != UNDO_BY_HAND for one in self.way.conditions)
 
 
-def fixes_of(diagnosis: Diagnosis, plan: Plan, profile: Profile) -> dict[Finding, Fix]:
-    """Of all findings but those that ask for nothing."""
+def fixes_of(
+    diagnosis: Diagnosis, plan: Plan, profile: Profile, wished: Mapping[str, Plan] | None = None
+) -> dict[Finding, Fix]:
+    """Of all findings but those that ask for nothing. `wished`: by finding, what somebody may wish for who has it."""
     tried = _Tried(plan.options[:_AT_MOST], diagnosis, profile)
     refused = "; ".join(dict.fromkeys(refusal.why for refusal in plan.refused))
+    wishes = {id: (_Tried(one.options, diagnosis, profile), one.wish) for id, one in (wished or {}).items()}
     sure = [cause for cause in diagnosis.causes if cause.sign.sure != "possible"]
     causes = {finding: cause for cause in sure for finding in cause.findings}
-    return {one: _fix(one, tried, refused, causes.get(one)) for one in diagnosis.findings if one.severity != "info"}
+    asking = [one for one in diagnosis.findings if one.severity != "info"]
+    return {one: _by_wish(one, wishes) or _fix(one, tried, refused, causes.get(one)) for one in asking}
+
+
+def _by_wish(finding: Finding, wishes: Mapping[str, tuple[_Tried, Wish | None]]) -> Fix | None:
+    tried, wish = wishes.get(finding.id, (None, None))
+    way = tried.way_after_which_is_gone(finding, ()) if tried else None
+    return Fix(way, wish=verb_of(wish)) if way and wish else None
 
 
 def _fix(finding: Finding, tried: _Tried, refused: str, cause: ToldCause | None) -> Fix:

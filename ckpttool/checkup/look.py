@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from ckpttool.api import Restarted, places_typed, plan_restart
+from ckpttool.api import Restarted, places_typed, plan_restart, with_what_is_wished
 from ckpttool.causes.book import CAUSES
 from ckpttool.checkup.checks import checks_of
 from ckpttool.checkup.checkup import Checkup
@@ -42,7 +42,7 @@ def check_up(
         try:
             able = replace(restarted, unasked=frozenset(failed))
             found, plan = _look(url, able, storage_options, store, now_ms, profile)
-            checks, fixes = checks_of(found, failed), fixes_of(found, plan, profile)
+            checks, fixes = checks_of(found, failed), fixes_of(found, plan, profile, _wished(found, store))
             return Checkup(found, plan, profile, now_ms, checks, fixes, failed)
         except Exception as error:
             asked: tuple[WithId, ...] = (*every(), *CAUSES)
@@ -67,6 +67,22 @@ def _look(
     if profile == "full":
         diagnosis = _with_rows_read(diagnosis, store)
     return with_health(diagnosis, profile), plan
+
+
+def _wished(diagnosis: Diagnosis, store: Store) -> dict[str, Plan]:
+    """What a wish makes of findings that lose nothing by it: it is planned only where one is told."""
+    asking = {one.id for one in diagnosis.findings if one.severity != "info"}
+    if asking.isdisjoint(("rename-lost", "orphan-crc")):
+        return {}
+    from ckpttool.plan import plan_recovery
+    from ckpttool.plan.wishes import Gc, RenameFound
+
+    plans = {}
+    for id, wish in (("rename-lost", RenameFound()), ("orphan-crc", Gc())):
+        if id in asking:
+            scene = with_what_is_wished(store, diagnosis.scene, wish)
+            plans[id] = plan_recovery(scene, diagnosis.prediction, wish)
+    return plans
 
 
 def _with_rows_read(diagnosis: Diagnosis, store: Store) -> Diagnosis:

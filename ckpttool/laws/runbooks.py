@@ -58,6 +58,7 @@ RUNBOOKS: Mapping[str, tuple[str, ...]] = {
         "outcome-depends-on-version",
     ),
     "plan-changed": (
+        "operator-changed",
         "operator-never-committed",
         "operator-directory-missing",
         "operator-metadata-corrupt",
@@ -72,6 +73,7 @@ RUNBOOKS: Mapping[str, tuple[str, ...]] = {
         "state-schema-younger-than-commit",
     ),
     "state-schema-changed": (
+        "operator-schema-changed",
         "pinned-for-state",
         "partition-count-mismatch",
         "unfinished-repartition",

@@ -12,7 +12,7 @@ from ckpttool.laws.base import Law
 from ckpttool.laws.changes import event_time, operators, output, sources, state
 from ckpttool.laws.changes.base import WORST_LAST, Altered, Assumption, ChangeLaw, Deploy, Look
 from ckpttool.laws.changes.output import refusal_of_start
-from ckpttool.laws.changes.told import OPERATOR_CHANGED
+from ckpttool.laws.changes.told import OPERATOR_CHANGED, SCHEMA_CHANGED
 from ckpttool.laws.file_place import OUT_OF_PLACE
 from ckpttool.laws.restart import Restart, stopped
 from ckpttool.query.from_checkpoint import query_of
@@ -54,9 +54,9 @@ class QueryChanges(Struct, frozen=True):
     @property
     def refused_by(self) -> Law | None:
         """Whose failure it is, where the book has a law for it."""
-        of_state = {law.id for law in (*operators.LAWS, *state.LAWS)}
-        refused = any(one.spark is self.refusal and one.id in of_state for one in self.found)
-        return OPERATOR_CHANGED if self.refusal and refused else None
+        refused = {one.id for one in self.found if one.spark is not None and one.spark is self.refusal}
+        told = ((OPERATOR_CHANGED, operators.LAWS), (SCHEMA_CHANGED, state.LAWS))
+        return next((law for law, laws in told if any(one.id in refused for one in laws)), None)
 
     @property
     def not_told(self) -> tuple[str, ...]:

@@ -114,7 +114,7 @@ def _fix_fields(fix: Fix, checkup: Checkup, again: Sequence[str]) -> Fields | No
     if fix.way is None:
         return {"manual": fix.manual} if fix.manual else None
     return {
-        "command": _command(fix.way, checkup, again),
+        "command": _command(fix, fix.way, checkup, again),
         "option": fix.way.id,
         "guarantee": fix.way.guarantee,
         "rows_lost": fix.way.rows_lost,
@@ -123,7 +123,10 @@ def _fix_fields(fix: Fix, checkup: Checkup, again: Sequence[str]) -> Fields | No
     }
 
 
-def _command(way: WayOut, checkup: Checkup, again: Sequence[str]) -> str:
+def _command(fix: Fix, way: WayOut, checkup: Checkup, again: Sequence[str]) -> str:
+    if fix.wish:
+        words = ["ckpt plan", fix.wish, shell_path(checkup.diagnosis.checkpoint.url), *again, f"--out {fix.wish}.json"]
+        return f"{' '.join(words)} && ckpt apply {fix.wish}.json"
     if way.after is checkup.diagnosis.scene:  # a plan that was begun: it is taken by its own command
         return way.steps[0].shell
     return " ".join(["ckpt apply", shell_path(checkup.diagnosis.checkpoint.url), f"--take {way.id}", *again])
@@ -200,7 +203,7 @@ def _do_this(fix: Fix, checkup: Checkup, again: Sequence[str]) -> Iterator[Line]
     if fix.way is None:
         yield from prose("  Do this  ", fix.manual or f"nothing mends it: {fix.why}")
         return
-    yield "  Do this  ", Toned(_command(fix.way, checkup, again), "command")
+    yield "  Do this  ", Toned(_command(fix, fix.way, checkup, again), "command")
     yield from prose("  It costs ", _cost(fix))
 
 
@@ -343,7 +346,7 @@ def _fails(one: CheckedFinding, fail_on: FailOn) -> bool:
 def _lines_of(one: CheckedFinding, checkup: Checkup, again: Sequence[str]) -> Iterator[str]:
     yield f"{one.finding.path}: {one.finding.message}"
     if one.fix:
-        yield f"fix: {_command(one.fix.way, checkup, again) if one.fix.way else one.fix.manual or one.fix.why}"
+        yield f"fix: {_command(one.fix, one.fix.way, checkup, again) if one.fix.way else one.fix.manual or one.fix.why}"
 
 
 def laws_document(laws: Sequence[Law]) -> Document:

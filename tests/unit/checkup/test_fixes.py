@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from ckpttool.checkup.fixes import Fix, fixes_of
 from ckpttool.plan import Plan
 from ckpttool.plan.conditions import UNDO_BY_HAND, Condition
 from tests.builders import build
+from tests.conftest import run_ckpt
 from tests.samples.place import about, sample_names
 from tests.unit.checkup.checkups import checked
 
@@ -54,3 +56,40 @@ def test_only_what_undo_takes_back_is_reversible(tmp_path: Path) -> None:
     assert fix.is_reversible  # stopping the query, which a person does, is no part of what is taken back
     by_hand = Condition(UNDO_BY_HAND, "what a person does is taken back by a person")
     assert not Fix(way=replace(fix.way, conditions=(by_hand,))).is_reversible
+
+
+def lost_rename(root: Path) -> Path:
+    """The offsets of the last batch were written whole, and the rename never came about."""
+    build(root, "k0-10 c | k10-20 c | k20-30 c")
+    (root / "offsets/2").rename(root / "offsets/.2.8d0a1c53-5d3c-4b8e-9f6e-0d9a64c1f1a2.tmp")
+    return root
+
+
+def test_what_somebody_may_wish_for_is_tried_as_well(tmp_path: Path) -> None:
+    root = lost_rename(tmp_path)
+    fix = {one.finding.id: one.fix for one in checked(root).findings}["rename-lost"]
+    assert fix
+    assert fix.wish == "rename-found"
+    assert fix.way
+    assert fix.way.rows_lost == 0
+    assert "rename-lost" not in {one.id for one in diagnose(fix.way.after).findings}
+
+
+def test_a_wish_that_would_not_help_is_no_fix(tmp_path: Path) -> None:
+    root = lost_rename(tmp_path)
+    (found,) = (root / "offsets").glob("*.tmp")
+    found.write_text(found.read_text()[:20])
+    fix = {one.finding.id: one.fix for one in checked(root).findings}.get("rename-lost")
+    assert fix is None or fix.wish is None
+
+
+def test_the_command_of_a_wish_mends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    root = str(lost_rename(tmp_path / "q"))
+    told = json.loads(run_ckpt("doctor", root, "--sink", "noop", "--format", "json").out)["findings"]
+    command = next(one["fix"]["command"] for one in told if one["id"] == "rename-lost")
+    for part in command.split(" && "):
+        more = ["--yes", "--settle", "0s", "--accept", "query-stopped"] if part.startswith("ckpt apply") else []
+        outcome = run_ckpt(*part.split()[1:], *more)
+        assert outcome.code == 0, outcome.err
+    assert "rename-lost" not in {one.finding.id for one in checked(Path(root)).findings}

@@ -43,9 +43,9 @@ LAWS = {
     "sink-log-gone": "spark-metadata-missing-or-moved",
     "location-not-empty": "location-not-empty",
     "two-at-once": "commit-write|two-writers",
-    "key-changed": "operator-changed",
-    "value-changed": "operator-changed",
-    "operator-changed": "operator-changed",
+    "key-changed": "operator-schema-changed",
+    "value-changed": "operator-schema-changed",
+    "operator-changed": "operator-changed|operator-schema-changed",
     "operator-added": "operator-changed|operator-never-committed",  # up to 3.5 it is looked for like any other
     "source-added": "source-count-changed",
     "memory-sink": "memory-sink",
