@@ -95,6 +95,7 @@ def _is_given(start: Start, key: str, value: str) -> bool:
 
 _STREAMING = "spark.sql.streaming"
 _STATE_PARTITIONS = f"{_STREAMING}.internal.stateStore.partitions"
+_PROVIDER = f"{_STREAMING}.stateStore.providerClass"
 _OFFSETS_VERSION = f"{_STREAMING}.offsetLog.formatVersion"
 _COMMITS_VERSION = f"{_STREAMING}.stateStore.checkpointFormatVersion"
 # OffsetSeqMetadata.relevantSQLConfDefaultValues: what is forced on the session where the offsets pin nothing.
@@ -139,7 +140,7 @@ def _of_setting(scene: Scene, key: str, value: str) -> Given:
 
     if overruled := _pinned(scene, key):
         path, forced = overruled
-        return Given("conf", key, value, "pinned", path, _told_pinned(key, value, path, forced), forced)
+        return Given("conf", key, value, "pinned", path, _told_pinned(scene, key, value, path, forced), forced)
     if why := _switched_off(scene, key):
         told = _told("conf-pinned", "warning", f"{key} = {shown(value)} was given, and {why}", "leave it out")
         changes = value.strip().lower() == "true"
@@ -188,7 +189,7 @@ def _pins(release: Release, key: str) -> bool:
     return first is not None and release >= first
 
 
-def _told_pinned(key: str, value: str, path: str, forced: str) -> Finding | None:
+def _told_pinned(scene: Scene, key: str, value: str, path: str, forced: str) -> Finding | None:
     if value.strip().lower() == forced.strip().lower():
         return None
     return Finding(
@@ -196,8 +197,20 @@ def _told_pinned(key: str, value: str, path: str, forced: str) -> Finding | None
         severity="warning",
         path=path,
         message=f"{key} = {shown(value)} was given, and this file overrules it: {shown(forced)} stays",
-        next_step="leave it out; a new checkpoint takes another value",
+        next_step=f"leave it out; {_moved_by_spark(scene, key) or 'a new checkpoint takes another value'}",
     )
+
+
+def _moved_by_spark(scene: Scene, key: str) -> str | None:
+    """State can be given other partitions where RocksDB keeps it. Of another provider Spark plans the batch before it
+    refuses, and every start after that is refused as well."""
+    newest = scene.entry(scene.planned)
+    pinned = newest.metadata.conf if newest and newest.metadata else {}
+    if key != PARTITIONS or not scene.is_stateful or scene.release < since.REPARTITION:
+        return None
+    if not pinned.get(_PROVIDER, "").endswith(".RocksDBStateStoreProvider"):
+        return None
+    return "StreamingCheckpointManager.repartition of Spark moves the state of a stopped query to another number"
 
 
 def _switched_off(scene: Scene, key: str) -> str | None:

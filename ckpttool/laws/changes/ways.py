@@ -16,7 +16,8 @@ WAYS_OUT: Mapping[str, str] = {
     "flush-first": "have the old code write its open windows in a batch that reads nothing, and change the query then: "
     "ckpt plan watermark PATH --set T --close",
     "new-query-beside": "leave this query as it is, and start the new one beside it on a checkpoint of its own",
-    "convert-conf": "change what the checkpoint pins offline, before the start",
+    "convert-conf": "of state in RocksDB, have Spark 4.2 or later move it to another number of partitions, while the "
+    "query is stopped: StreamingCheckpointManager.repartition",
 }
 # What it is to keep the shape, by what is another.
 _KEEP: Mapping[str, str] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -196,3 +197,20 @@ def test_a_diagnosis_advises_nothing_that_was_given(loss: str, advised: bool) ->
     asked = replace(scene, kafka=by_broker(scene, broker({"t": {0: (130, 300)}})))
     steps = [finding.next_step or "" for finding in diagnose(asked).findings]
     assert any("failOnDataLoss=false" in step for step in steps) == advised
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "moves"),
+    [
+        ("4.2.0-windowed-agg-rocksdb-sound", NEW, True),
+        ("4.2.0-windowed-agg-rocksdb-sound", OLD, False),
+        ("4.2.0-windowed-agg-hdfs-sound", NEW, False),  # Spark breaks the checkpoint before it refuses
+    ],
+)
+def test_state_that_spark_can_move_to_other_partitions(
+    name: str, release: Release, moves: bool, sample: Callable[[str], Path]
+) -> None:
+    evidence = gather_evidence(open_checkpoint(str(sample(name) / "checkpoint")))
+    found = diagnose(Scene(evidence, Start(release, conf={PARTITIONS: "9"}))).findings
+    (finding,) = (one for one in found if one.id == "conf-pinned")
+    assert ("StreamingCheckpointManager.repartition" in (finding.next_step or "")) is moves
