@@ -12,7 +12,9 @@ def _row_of_the_future(symptoms: Symptoms) -> Sign | None:
     batches = [one for one in symptoms.scene.evidence.batches if one.watermark_ms and one.logged_ms]
     if not batches or not symptoms.of(_JUMP, _AHEAD):
         return None
-    at = f"the watermark is {encode_time(batches[-1].watermark_ms or 0)}"
+    newest = batches[-1]
+    handed_on = newest.commit.next_watermark_ms if newest.commit else None  # to the next batch
+    at = f"the watermark is {encode_time(max(newest.watermark_ms or 0, handed_on or 0))}"
     sane = [one for one in batches if (one.watermark_ms or 0) <= (one.logged_ms or 0)]
     command = None
     if sane:

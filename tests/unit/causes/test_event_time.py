@@ -37,6 +37,13 @@ def test_where_the_jump_is_no_more_in_the_logs_it_is_likely(tmp_path: Path) -> N
     assert cause.sign.would_tell
 
 
+def test_the_newest_commit_may_hand_it_on(tmp_path: Path) -> None:
+    build(tmp_path, story(*on_time(0, 0)))
+    (tmp_path / "commits" / "1").write_text(f'v1\n{{"nextBatchWatermarkMs":{EPOCH_MS + YEAR_MS}}}')
+    seen = told(tmp_path)[FUTURE].sign.told
+    assert seen == "the watermark is 2024-11-13T22:13:20.000Z, and was 2023-11-14T22:13:20.000Z in batch 1"
+
+
 @pytest.mark.parametrize("leads", [(0, 0, 0, 0), (0, 0, 30_000, 30_000)])
 def test_a_watermark_in_time_is_none(tmp_path: Path, leads: tuple[int, ...]) -> None:
     assert FUTURE not in told(build(tmp_path, story(*on_time(*leads))))
