@@ -29,6 +29,7 @@ SCHEMA_CHANGED = Law(
         "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE] Provided value schema does not match",
         "Provided schema doesn't match to the schema for existing state",
         "StateSchemaNotCompatible",
+        "The streaming query failed by state format invalidation",
     ),
     often=3,
 )

@@ -1,9 +1,10 @@
-"""What real Spark logged of queries that failed (`tests/differential/recording_logs.py`): which
+"""What real Spark logged of queries that failed (`tests/differential/recording_logs.py`), in seven releases: which
 query, checkpoint and release it was, and the law that a person who knows the failure names."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ OF_OWN_CODE = {
     "ansi-cast",
     "mode-changed",
 }
+AROUND = re.compile(r"Please, fill a bug report in|terminated with exception: (?:Writing job|Job) aborted")
 LAWS = {
     "state-file-gone": "state-file-missing",
     "state-directory-gone": "state-directory-missing|state-file-missing",  # up to 3.5 only the file is missed
@@ -60,6 +62,12 @@ def laws_of(name: str) -> set[str]:
     return set(LAWS[case_of(name)].split("|"))
 
 
+def tells_the_cause(name: str) -> bool:
+    """Python's own trace of 3.3 often has only what is around it: `Writing job aborted`."""
+    is_short = name.startswith("3.3") and name.endswith(".txt")
+    return not (is_short and AROUND.search((LOGS / name).read_text()))
+
+
 def read(name: str) -> DriverLog:
     return read_log([(LOGS / name).read_bytes()])
 
@@ -71,7 +79,7 @@ def failure_in(name: str) -> ThrownChain:
 def test_there_are_enough_of_them() -> None:
     assert {path.name for path in LOGS.iterdir()} == {*FACTS, "facts.json"}
     assert len(FACTS) >= 60
-    assert len({fact["release"] for fact in FACTS.values()}) >= 6
+    assert len({fact["release"] for fact in FACTS.values()}) == 7
     assert {case_of(name) for name in FACTS} == LAWS.keys() | OF_OWN_CODE
 
 
@@ -106,7 +114,7 @@ def test_the_condition_is_that_of_the_cause(name: str) -> None:
         assert condition in failure_in(name).conditions
 
 
-@pytest.mark.parametrize("name", [name for name in FACTS if case_of(name) in LAWS])
+@pytest.mark.parametrize("name", [name for name in FACTS if case_of(name) in LAWS and tells_the_cause(name)])
 def test_the_law_is_among_the_first_causes(name: str) -> None:
     named = [cause.law.id for cause in causes_of(failure_in(name).text)]
     assert not laws_of(name).isdisjoint(named[:3])
@@ -118,6 +126,11 @@ def test_what_is_of_no_checkpoint_is_taken_for_no_law(name: str) -> None:
 
 
 def test_it_is_nearly_always_the_first() -> None:
-    names = [name for name in FACTS if case_of(name) in LAWS]
+    names = [name for name in FACTS if case_of(name) in LAWS and tells_the_cause(name)]
     first = [name for name in names if causes_of(failure_in(name).text)[0].law.id in laws_of(name)]
     assert len(first) / len(names) > 0.9, sorted(set(names) - set(first))
+
+
+@pytest.mark.parametrize("name", [name for name in FACTS if not tells_the_cause(name)])
+def test_of_what_is_around_nothing_is_guessed(name: str) -> None:
+    assert causes_of(failure_in(name).text) == ()
