@@ -38,6 +38,13 @@ def is_copied(scene: Scene) -> bool:
     return bool(late) and late[0] is timed[0] and 2 * len(late) > len(timed)
 
 
+def tells_of_state(scene: Scene) -> bool:
+    """Whether a batch that is done had state: by what describes it, or by a watermark."""
+    described = any(one.metadata or any(store.schema for store in one.stores) for one in scene.checkpoint.operators)
+    logged = any(one.watermark_ms for one in scene.evidence.batches) or scene.evidence.logs_tell_of_state
+    return described or logged
+
+
 class Sign(Struct, frozen=True):
     """What shows that it happened. `told`: what was seen of it here. `explains`: the findings that come of it, where
     those are not all that the cause may explain. `would_tell`: what would make it certain. `command`: what to look at

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ckpttool.causes.base import KnownCause, Sign, Symptoms, is_copied
+from ckpttool.causes.base import KnownCause, Sign, Symptoms, is_copied, tells_of_state
 from ckpttool.connectors.base import TopicOffset
 from ckpttool.formats.state.names import parse_state_versions
 from ckpttool.releases import parse_release, spell_release
@@ -32,7 +32,7 @@ def _failed_deploy(symptoms: Symptoms) -> Sign | None:
         tells = "the driver's log of the start that failed, or what was deployed then"
         return Sign("likely", f"{young[0].path}: {young[0].message.partition(':')[0]}", young, tells)
     if not told:
-        return None
+        return _first_operator(symptoms)
     paths = [one.path for one in told]
     explains = tuple(
         one
@@ -45,6 +45,17 @@ def _failed_deploy(symptoms: Symptoms) -> Sign | None:
         return Sign("certain", f"{what} with other operators", explains)
     tells = "whether the old code kept state: its explain(), or stateOperators in its progress"
     return Sign("likely", f"{what} before that was written", explains, would_tell=tells)
+
+
+def _first_operator(symptoms: Symptoms) -> Sign | None:
+    """A start that fails early leaves empty directories alone, and of the old query no batch tells of state."""
+    scene = symptoms.scene
+    files = scene.needed_state
+    if files is None or not symptoms.of(_STATE) or any(one.names for one in files.stores) or tells_of_state(scene):
+        return None
+    told = "there are directories of state without a file, and no batch tells of a watermark or of state"
+    tells = "whether the old code kept state: its explain(), or stateOperators in its progress"
+    return Sign("possible", told, symptoms.of(_STATE), tells)
 
 
 def _stateless_run(symptoms: Symptoms) -> Sign | None:

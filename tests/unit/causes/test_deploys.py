@@ -110,3 +110,13 @@ def test_a_schema_that_is_younger_than_the_last_commit(tmp_path: Path) -> None:
     written_at(schema, ms(root / "commits" / str(newest_of(root / "commits"))) + 60_000)
     cause = told(root)[DEPLOY]
     assert (cause.sign.sure, explained(cause)) == ("likely", {"state-schema-younger-than-commit"})
+
+
+def test_directories_without_a_file_in_a_query_that_told_of_no_state(tmp_path: Path) -> None:
+    """As the first operator of all leaves them, where its start failed early."""
+    root = place_sample("3.5.7-file-to-parquet-sound", tmp_path)
+    for partition in ("0", "1"):
+        (root / "state" / "0" / partition).mkdir(parents=True)
+    causes = told(root)
+    assert causes[DEPLOY].sign.sure == "possible"
+    assert "state-elsewhere" not in causes
