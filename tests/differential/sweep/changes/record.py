@@ -17,7 +17,7 @@ import tarfile
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -234,11 +234,12 @@ def write(spark: str, kept: dict[str, Json]) -> None:
     cases_file(spark).write_bytes(lzma.compress("".join(f"{line}\n" for line in lines).encode(), preset=9))
 
 
-def in_a_fair_order(chosen: list[Change]) -> list[Change]:
-    """So that a run that is cut short has something of everything; unchanged queries come first, and then those of
-    which Spark takes wrong rows without a word."""
+def in_a_fair_order(chosen: list[Change], kept: Container[str]) -> list[Change]:
+    """So that a run that is cut short has something of everything: unchanged queries come first, then what is called as
+    nothing that is kept, and then those of which Spark takes wrong rows without a word."""
     mixed = random.Random(1).sample(chosen, len(chosen))
-    return sorted(mixed, key=lambda one: (one.name != SAME, one.lost is None))
+    known = {id_ for one in chosen if one.id in kept for id_ in one.ids}
+    return sorted(mixed, key=lambda one: (one.name != SAME, known.issuperset(one.ids), one.lost is None))
 
 
 def main() -> None:
@@ -251,7 +252,7 @@ def main() -> None:
     options = parser.parse_args()
     until = time.monotonic() + options.seconds
     kept = read(options.spark) if cases_file(options.spark).exists() else {}
-    chosen = in_a_fair_order([one for one in changes(options.spark) if one.id.startswith(options.only)])
+    chosen = in_a_fair_order([one for one in changes(options.spark) if one.id.startswith(options.only)], kept)
     known = {key: case for key, case in kept.items() if not (options.anew and key in {one.id for one in chosen})}
     with tempfile.TemporaryDirectory(prefix="ckpttool-sweep-") as name, ExitStack() as running:
         kept_in = Path(name) / "bases"
