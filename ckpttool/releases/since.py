@@ -21,6 +21,7 @@ COMMITS_2: Release = (4, 0, 0)  # version 2 of commits, with ids of state; a ses
 COMMITS_3: Release = (4, 2, 0)  # version 3 of commits; all versions up to it are read
 COMMITS_OVERRULE: Release = (4, 3, 0)  # CheckpointVersionManager: the newest commit's version wins over the session's
 OFFSETS_2: Release = (4, 2, 0)  # OffsetMap: version 2 of offsets, which names the sources
+NAMES_REFUSED: Release = (4, 3, 0)  # names of sources that come to a checkpoint without have a condition of their own
 
 # Conf in the offset log → the first release that pins it.
 PINNED: dict[str, Release] = {

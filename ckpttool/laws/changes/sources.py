@@ -21,6 +21,8 @@ from ckpttool.query.model import DescribedSource, Query
 from ckpttool.releases import since
 from ckpttool.scene.scene import Failure
 
+_ANALYSIS = "org.apache.spark.sql.AnalysisException"
+_NAMES = "STREAMING_QUERY_EVOLUTION_ERROR.CANNOT_ENABLE_ON_EXISTING_CHECKPOINT"
 _ANEW = "the added source begins at its beginning, or where its options say"
 _UNREAD = "what it had not read yet is never read"
 _AGAIN = "all of its files are new: what was read before may come a second time"
@@ -163,6 +165,9 @@ def _named(deploy: Deploy) -> Iterator[Altered]:
         after, message = ", ".join(map(_key, deploy.new.sources)), "doesn't exist"
         why = "their logs are looked for under the names, where there are none"
         failure = Failure("init", ILLEGAL_STATE, None, message, why, path=layout.SOURCES)
+        if deploy.release >= since.NAMES_REFUSED and not _by_names(deploy):
+            message, why = "on a checkpoint that was created without it", "offsets of version 1 cannot be given names"
+            failure = Failure("init", _ANALYSIS, _NAMES, message, why, path=layout.OFFSETS)
         yield Altered("source-named", Spot(), None, after, "checkpoint", "refused", why, failure)
         return
     before = ", ".join(map(_key, deploy.held.sources)) if _names(deploy.held) else "names"

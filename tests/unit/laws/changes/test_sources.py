@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from ckpttool.query.model import DescribedSource, Query
+from ckpttool.releases import Release
 from tests.unit.laws.changes.queries import FILES, NEW, but, judged, only, struct
 
 SECOND = replace(FILES, index=1, place="file:/in2")
@@ -42,6 +43,16 @@ def test_sources_are_known_by_their_lines_or_names(before: Any, after: Any, ids:
     for with_was in (True, False):
         changes = only(judged(reading(*after), reading(*before), NEW, with_was=with_was), *ids)
         assert {change.answer for change in changes} == {answer}
+
+
+@pytest.mark.parametrize(
+    ("release", "condition"),
+    [(NEW, None), ((4, 3, 0), "STREAMING_QUERY_EVOLUTION_ERROR.CANNOT_ENABLE_ON_EXISTING_CHECKPOINT")],
+)
+def test_names_that_come_are_refused_by_themselves_since_4_3(release: Release, condition: str | None) -> None:
+    (change,) = only(judged(reading(named(FILES, "left")), reading(FILES), release), "source-named")
+    assert change.spark
+    assert change.spark.condition == condition
 
 
 def test_lines_do_not_tell_which_names_sources_had() -> None:
