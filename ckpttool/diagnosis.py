@@ -40,6 +40,7 @@ from ckpttool.releases import Release, spell_release
 from ckpttool.scene.evidence import Evidence
 from ckpttool.scene.scene import PHASES, Doubt, Failure, NotLookedAt, Scene
 from ckpttool.scene.sinks import SinkEvidence, SinkVerdict
+from ckpttool.words import enumerated
 
 if TYPE_CHECKING:
     from ckpttool.causes.base import ToldCause
@@ -342,17 +343,17 @@ def _agreed(newest: Restart, others: Mapping[Release, Restart]) -> Restart:
 
 def _other_outcomes(restart: Restart, others: Mapping[Release, Restart]) -> Iterator[Finding]:
     """Other releases that may have written the files and would do something else."""
-    unlike = [
-        f"{spell_release(release)}: {_in_words(other)}"
-        for release, other in others.items()
-        if (other.outcome, other.batch_id) != (restart.outcome, restart.batch_id)
-    ]
+    unlike: dict[str, list[str]] = {}
+    for release, other in others.items():
+        if (other.outcome, other.batch_id) != (restart.outcome, restart.batch_id):
+            unlike.setdefault(_in_words(other), []).append(spell_release(release))
     if unlike:
+        told = ", and ".join(f"{enumerated(releases)}: {outcome}" for outcome, releases in unlike.items())
         yield Finding(
             id="outcome-depends-on-version",
             severity="warning",
             path="offsets",
-            message="another release that may have written this would do something else: " + "; ".join(unlike),
+            message=f"another release that may have written this would do something else. {told}",
             next_step="name the release that will start the query: --spark-version X.Y.Z",
         )
 

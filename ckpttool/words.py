@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+_HISSES = ("ch", "sh", "s", "x", "z")
+
 
 def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    """`1 batch`, `2 batches`, `3 entries`, `4 days`"""
+    return f"{number:,} {noun if number == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(_HISSES) else f"{noun}s"
 
 
 def shown(text: str, limit: int = 60) -> str:
@@ -41,8 +50,8 @@ def spell_gaps(gaps: Sequence[range]) -> str:
 
 
 def spell_span(ms: int) -> str:
-    """A length of time in the largest unit of which there are two: `3 days`, `47 hours`, `90 s`."""
-    for noun, unit in (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000)):
+    """A length of time in the largest unit of which there are two: `3 years`, `5 days`, `47 hours`, `90 s`."""
+    for noun, unit in (("year", 31_536_000_000), ("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000)):
         if ms >= 2 * unit:
             return counted(ms // unit, noun)
     return f"{ms // 1000} s"

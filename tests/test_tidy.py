@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from ckpttool.laws.base import Law
+from ckpttool.laws.book import every
 from ckpttool.releases import NEWEST_PATCHES, WRITERS
 from tests.layers import is_pure, layer_of
 
@@ -291,3 +293,24 @@ def test_ordinary_commands_import_little(command: str, arguments: list[str]) -> 
     ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = set(ran.stderr.split())
     assert not (loaded & {*HEAVY, *OF_OTHER_COMMANDS[command]}) - TO_DRAW_TABLES.get(command, set())
+
+
+DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef
+LAW_MODULES = [path for path in MODULES if name_of(path).startswith("ckpttool.laws.")]
+
+
+@pytest.mark.parametrize("path", LAW_MODULES, ids=name_of)
+def test_no_text_of_a_law_is_a_chain(path: Path) -> None:
+    """One thing after the other, in sentences: who reads it has been woken up."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documents = {ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, DOCUMENTED)}
+    chains = [text for text in _texts(path) if "; " in text and text not in documents]
+    assert not chains
+
+
+@pytest.mark.parametrize("law", every(), ids=lambda law: law.id)
+def test_what_a_law_says_is_one_line(law: Law) -> None:
+    """It stands in a verdict's headline, and in a list: a clause without an end."""
+    assert len(law.says) <= 110
+    assert not law.says.endswith(".")
+    assert "; " not in law.title

@@ -66,7 +66,7 @@ def _stateless_run(symptoms: Symptoms) -> Sign | None:
         return None
     newest = {max(parse_state_versions(one.names), default=0) for one in files.stores}
     last = max(newest)
-    lacking = [batch for batch in range(last, files.version) if batch in scene.checkpoint.commit_names.ids]
+    lacking = [batch for batch in scene.checkpoint.commit_names.ids if last <= batch < files.version]
     explains = tuple(one for one in symptoms.of(_STATE) if _version_in(one.path) > last)
     if newest != {last} or not last or len(lacking) < files.version - last or not explains:
         return None

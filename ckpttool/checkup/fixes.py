@@ -12,7 +12,6 @@ from ckpttool.laws.base import Profile
 from ckpttool.laws.metadata import UNFINISHED
 from ckpttool.model import Finding
 from ckpttool.plan import Plan, WayOut, Wish
-from ckpttool.plan.conditions import UNDO_BY_HAND
 from ckpttool.plan.wishes.base import verb_of
 
 _AT_MOST = 20  # ways out that are tried
@@ -29,7 +28,7 @@ class Fix(Struct, frozen=True):
     @property
     def is_reversible(self) -> bool:
         """Whether `ckpt undo` takes all of it back."""
-        return self.way is not None and all(one.id != UNDO_BY_HAND for one in self.way.conditions)
+        return self.way is not None and self.way.is_reversible
 
 
 def fixes_of(

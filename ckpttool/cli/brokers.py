@@ -43,7 +43,7 @@ def broker_options(*, required: bool) -> Callable[[Command], Command]:
         click.option(
             "--known-topic-ids",
             type=click.Path(exists=True, dir_okay=False),
-            help="An earlier JSON of ckpt kafka diff: tells which topics were made anew, and how fast retention goes.",
+            help="An earlier JSON of ckpt kafka diff: tells which topics were recreated, and how fast retention goes.",
         ),
         click.option(
             "--timeout",

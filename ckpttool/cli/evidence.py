@@ -106,6 +106,9 @@ def given_again(given: dict[str, Any]) -> Iterator[str]:
         ("--bootstrap-server", given["servers"]),
         ("--spark-version", [spell_release(release)] if release else []),
         ("--trigger", [given["trigger"]] if given["trigger"] else []),
+        ("--to-batch", [str(given["to_batch"])] if given.get("to_batch") is not None else []),
+        ("--to-time", [_spell(given["to_time"])] if given.get("to_time") is not None else []),
+        ("--state", [given["state"]] if given.get("state") else []),
         ("--look-at", map(redact_url, given["look_at"])),
     ):
         yield from (f"{option} {shell_word(value)}" for value in values)
@@ -113,8 +116,16 @@ def given_again(given: dict[str, Any]) -> Iterator[str]:
         for key, value in pairs.items():
             secret = has_secrets({key.lower().removeprefix("kafka."): value}) or "@" in value
             yield f"{option} {shell_word(f'{key}={value}')}" if not secret else f"{option} {key}=…"
+    if given.get("delete_data"):
+        yield "--delete-data"
     if given["kafka_config"] or given["direct"]:
         yield "…"
+
+
+def _spell(time_ms: int) -> str:
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(timespec="milliseconds")
 
 
 def rewind_by(given: dict[str, Any]) -> Wish | None:

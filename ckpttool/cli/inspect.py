@@ -28,6 +28,7 @@ Examples:
 @click.argument("path")
 @click.option("--batch", type=click.IntRange(min=0), help="Show one batch in full, raw and decoded.")
 @click.option("--timeline", is_flag=True, help="Show the batches as a table.")
+@click.option("--verbose", is_flag=True, help="Show every finding.")
 @batches_option("How many of the newest batches to read. Findings about names cover all.")
 @listing_option
 @output_options("inspect")
@@ -37,6 +38,7 @@ def inspect(
     batch: int | None,
     timeline: bool,
     batches: int | None,
+    verbose: bool,
     listing: str,
     output: Output,
     storage: dict[str, str],
@@ -48,7 +50,7 @@ def inspect(
     """
     now_ms = int(time.time() * 1000)
     inspection = _inspect(path, storage, batches, batch, now_ms, listing == "full")
-    output.show(_document(inspection, batch, timeline, now_ms))
+    output.show(_document(inspection, batch, timeline, now_ms, verbose))
     return inspection.exit_code
 
 
@@ -72,11 +74,11 @@ def _batches_there(ids: object) -> str:
     return f"offsets/ holds {numbers[0]} to {numbers[-1]}" if numbers else "offsets/ holds no batch"
 
 
-def _document(inspection: Diagnosis, batch: int | None, timeline: bool, now_ms: int) -> Document:
+def _document(inspection: Diagnosis, batch: int | None, timeline: bool, now_ms: int, verbose: bool) -> Document:
     if batch is None and not timeline:
         from ckpttool.report.views.inspect import inspection_document
 
-        return inspection_document(inspection, now_ms if is_on_terminal() else None)
+        return inspection_document(inspection, now_ms if is_on_terminal() else None, verbose=verbose)
     from ckpttool.report.views.batch import batch_document, timeline_document
 
     return timeline_document(inspection) if batch is None else batch_document(inspection, batch)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ckpttool.cli.evidence import evidence_options, restarted_by, rewind_by, rewind_options
+from ckpttool.cli.evidence import evidence_options, given_again, restarted_by, rewind_by, rewind_options
 from ckpttool.cli.options import listing_option, storage_options
 from ckpttool.cli.output import Output, output_options
 from ckpttool.cli.saved import out_option, save_as
@@ -33,6 +33,7 @@ Examples:
 @rewind_options
 @click.option("--take", metavar="OPTION", help="Which way out --out saves; else the one repair that is exactly once.")
 @out_option
+@click.option("--verbose", is_flag=True, help="Show every finding, and the steps of the fence too.")
 @listing_option
 @output_options("plan-recovery")
 @storage_options
@@ -46,14 +47,14 @@ def plan_recovery(path: str, output: Output, storage: dict[str, str], **given: A
     """
     from ckpttool.report.views.plan_recovery import recovery_document
 
-    take, saved_as = given.pop("take"), given.pop("saved_as")
+    take, saved_as, verbose = given.pop("take"), given.pop("saved_as"), given.pop("verbose")
     if take is not None and saved_as is None:
         raise click.UsageError("--take needs --out PLAN.json; ckpt apply PATH --take OPTION carries it out at once")
     restarted = restarted_by(given, rewind_by(given), full_listing=given["listing"] == "full")
     diagnosis, plan = _look(path, restarted, storage, output)
     if saved_as is not None:
         save_as(saved_as, take, restarted, (diagnosis, plan), storage)
-    output.show(recovery_document(diagnosis, plan))
+    output.show(recovery_document(diagnosis, plan, list(given_again(given)), verbose=verbose))
     return _exit_code(diagnosis, restarted)
 
 

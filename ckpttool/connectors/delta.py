@@ -123,7 +123,7 @@ class DeltaOffset(Offset, frozen=True):
             max(0, touched),
             "table versions",
             exact=start.index < 0 and self.index < 0 and not start.is_initial_snapshot,
-            note="the first and the last may be read in part; the files are listed in the table's log",
+            note="the first and the last may be read in part. The files are listed in the table's log",
             backwards=went_down(start._positions(), self._positions()),
         )
 

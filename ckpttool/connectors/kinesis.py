@@ -62,7 +62,7 @@ EXAMPLES: tuple[str, ...] = (
 
 ITERATORS = ("TRIM_HORIZON", "LATEST", "AT_TIMESTAMP", "AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER", "SHARD_END")
 LONGEST_SEQUENCE_NUMBER = 129  # digits, by the service's own definition
-NOT_COUNTED = "the line holds where its batch begins; what was read is under sources/<n>, written by the tasks"
+NOT_COUNTED = "the line holds where its batch begins. What was read is under sources/<n>, written by the tasks"
 # Below `sources/<n>`, by connector: awslabs, qubole. A directory for each batch, in it a file for each shard.
 OF_AWSLABS, OF_QUBOLE = "shard-source", "shard-commit"
 SHARD_COMMITS = (OF_AWSLABS, OF_QUBOLE)

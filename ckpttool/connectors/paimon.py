@@ -47,7 +47,7 @@ class PaimonOffset(Offset, frozen=True):
         backwards = ("snapshotId and index",) if self._position() < start._position() else ()
         if self.snapshot_id == start.snapshot_id:
             return OffsetStep(max(0, self.index - start.index), self.unit, exact=True, backwards=backwards)
-        note = "the first and the last may be read in part; the splits are known to the table only"
+        note = "the first and the last may be read in part. The splits are known to the table only"
         return OffsetStep(max(0, self._snapshots_from(start)), "snapshots", note=note, backwards=backwards)
 
     def details(self) -> list[tuple[str, str]]:

@@ -88,7 +88,7 @@ class PulsarOffset(Offset, frozen=True):
         return OffsetStep(
             sum(counts) if len(counts) == len(parts) else None,
             self.unit,
-            note="an entry holds one message or a whole batch of them; across ledgers they cannot be counted",
+            note="an entry holds one message or a whole batch of them. Across ledgers they cannot be counted",
             parts=parts,
             backwards=went_down(start._positions(), self._positions()),
             added=missing_in(start.topics, self.topics),

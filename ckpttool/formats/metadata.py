@@ -79,14 +79,14 @@ def parse_metadata(data: bytes) -> QueryMetadata:
             "the steps of a way out were begun and not finished: this is their fence",
             expected=EXPECTED,
             spark=SparkError("java.lang.IllegalArgumentException"),
-            next_step="take the steps that are left, the last takes the fence down; ckpt plan-recovery says more",
+            next_step="take the steps that are left, the last takes the fence down. ckpt plan-recovery says more",
         )
     if (place := moved_to(data)) is not None:
         raise MalformedFile(
             f"the checkpoint was moved, and goes on at {quote(place, _WHOLE)}",
             expected=EXPECTED,
             spark=SparkError("java.lang.IllegalArgumentException"),
-            next_step=f"start the query on {quote(place, _WHOLE)}; ckpt undo of that brings it back here",
+            next_step=f"start the query on {quote(place, _WHOLE)}. ckpt undo of that brings it back here",
         )
     if not data.strip():
         raise MalformedFile(

@@ -1,6 +1,6 @@
 """A checkpoint's Kafka sources beside what their brokers said: partition by partition, what is still there. Pure.
 
-A topic that was deleted and made anew looks like the old one to Spark, which keeps no topic ids. An earlier look
+A topic that was deleted and recreated looks like the old one to Spark, which keeps no topic ids. An earlier look
 (`known_ids`) settles it. Otherwise the times of its records may: what lies below the checkpoint's offset was there when
 the batch was planned, so if all that lies there now is younger than the batch, it is another topic.
 """
@@ -178,7 +178,7 @@ def _is_another(start: Mapping[int, int], told: TopicAnswer, known_id: str | Non
     if known_id is not None and told.topic_id is not None:
         return None if known_id == told.topic_id else f"the topic had the id {known_id}, and now has {told.topic_id}"
     asked = list(_records(start, told))
-    # One made anew after the batch has no record from before it.
+    # One recreated after the batch has no record from before it.
     all_younger = all(newer <= earliest for _, earliest, newer in asked)
     if all_younger and any(earliest < begun for begun, earliest, _ in asked):
         return "every record below the checkpoint's offset is younger than the batch that had reached it"
@@ -246,7 +246,7 @@ def _standing(seen: PartitionView, start: int, earliest: int, latest: int) -> Pa
         return replace(seen, lost=earliest - start, replay_lost=aged, status=status)
     if max(start, end or 0) > latest:
         missing = None if end is None else max(0, end - max(start, latest))
-        why = f"the partition ends at {latest}: it was cut back, or belongs to a topic made anew"
+        why = f"the partition ends at {latest}: it was cut back, or belongs to a recreated topic"
         return replace(seen, lost=missing, replay_lost=missing, status="ahead_of_latest", why=why)
     return replace(seen, lost=0, replay_lost=aged, status="ok")
 
@@ -267,7 +267,7 @@ def _assumed(
         yield "the source subscribes to the topics of the checkpoint by name"
     unsure = [topic.topic for topic in topics if (position.index, topic.topic) not in known_ids]
     if any(not view.why for topic in topics if topic.topic in unsure for view in topic.partitions):
-        yield "topics were not deleted and made anew: their ids at the time of the checkpoint are not known"
+        yield "topics were not deleted and recreated: their ids at the time of the checkpoint are not known"
     if answer.isolation == "read_uncommitted":
         yield "the source reads with isolation.level=read_uncommitted, as Spark does by default"
     yield "lag and losses count offsets: compaction, transaction markers and aborted records leave holes in them"

@@ -119,7 +119,7 @@ def _start(topic: TopicView, part: PartitionView, at_least_earliest: bool) -> Pa
     kept = replace(bare, offset=known, lost=part.lost, why=part.why)
     if part.status == "ok":
         return replace(kept, repeated=0)
-    # Of a topic made anew, or cut back, nobody knows what there was.
+    # Of a recreated topic, or cut back, nobody knows what there was.
     lost = part.lost if part.status in ("behind_retention", "partly_lost") else None
     if not at_least_earliest or part.earliest is None:
         return replace(kept, lost=lost)
@@ -167,7 +167,7 @@ def _said(start: PartitionStart) -> Iterable[str]:
     if start.lost:
         yield f"lost: {counted(start.lost, 'row')} between {start.next_offset or 0:,} and {_end(start):,}"
     elif start.status == "recreated":
-        yield "the topic was made anew"
+        yield "the topic was recreated"
     if start.repeated:
         yield f"read again: {counted(start.repeated, 'row')}"
     if start.why:

@@ -41,7 +41,7 @@ def with_times(source: SourceView, told: TimesAnswer, now_ms: int, samples: Samp
 
 
 def _fitting(samples: Samples, index: int, topic: TopicView, part: PartitionView) -> Sample | None:
-    """A sample of the same topic: one that was made anew has begun again."""
+    """A sample of the same topic: one that was recreated has begun again."""
     sample = samples.get((index, topic.topic, part.partition))
     return sample if sample and sample.topic_id in (None, topic.topic_id) else None
 

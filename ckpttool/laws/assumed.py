@@ -68,7 +68,7 @@ def _not_looked_at(checkpoint: Checkpoint) -> Iterator[str]:
     """What few requests leave open: names of a log too long to list, and entries of sources' logs."""
     for directory, names in (("offsets", checkpoint.offset_names), ("commits", checkpoint.commit_names)):
         if names.unlisted_below is not None:
-            yield f"no log file above id {names.last} in {directory}/ (probed; --listing full proves it)"
+            yield f"no log file above id {names.last} in {directory}/ (probed, and --listing full proves it)"
     for log in checkpoint.source_logs:
         if log.unread:
             yield f"{log.unread} older {'entries' if log.unread > 1 else 'entry'} of sources/{log.name} sound"

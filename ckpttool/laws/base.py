@@ -19,7 +19,7 @@ REQUIREMENT = "java.lang.IllegalArgumentException"
 RENAME_REFUSED = "org.apache.hadoop.fs.FileAlreadyExistsException"
 PARENT_NOT_DIRECTORY = "org.apache.hadoop.fs.ParentNotDirectoryException"
 RESTORE = "restore the file from a backup"
-OTHER_VERSION = f"{RESTORE}; what another release wrote, that one reads"
+OTHER_VERSION = f"{RESTORE}. What another release wrote, that one reads"
 OUT_OF_THE_WAY = "set it aside: no start gets past it"
 NO_DIRECTORY = "not-a-directory"  # the finding of a file in the place of a directory
 FILE_NOT_FOUND = "java.io.FileNotFoundException"
@@ -68,6 +68,11 @@ class Law(Struct, frozen=True):
     profile: Profile = "quick"
     errors: tuple[str, ...] = ()
     often: Literal[1, 2, 3] = 2
+
+    @property
+    def says(self) -> str:
+        """What is wrong, in a line."""
+        return self.symptom or self.title
 
     def holds_for(self, release: Release) -> bool:
         return self.since <= release and (self.until is None or release < self.until)

@@ -88,7 +88,7 @@ NEWEST = (
     ),
     Law(
         "newest-commit-malformed",
-        "The highest commit file is opened; 4.0 and 4.1 take exactly the version that the session would write.",
+        "The highest commit file is opened. 4.0 and 4.1 take exactly the version that the session would write.",
         "CommitLog.deserialize, MetadataVersionUtil",
         _newest_commit,
         symptom="the highest commit file cannot be used",
@@ -131,7 +131,7 @@ def check_commit_versions(scene: Scene) -> Iterator[Finding]:
             path=layout.COMMITS,
             message=f"the log holds versions {', '.join(f'v{version}' for version in versions)}",
             expected="one version",
-            next_step="a restart looks at the newest only; Spark's state reader refuses such a range",
+            next_step="nothing for a restart: it looks at the newest only. Spark's state reader refuses such a range",
         )
 
 
@@ -147,7 +147,7 @@ def check_contents(scene: Scene) -> Iterator[Finding]:
             path=layout.commits(newest.batch_id),
             message="only its version is there: the next batch keeps the watermark of this one, where it would move on",
             expected="the next watermark as JSON, as the other commits have it",
-            next_step="restore the file from a backup; without a watermark in the query nothing depends on it",
+            next_step="restore the file from a backup. Without a watermark in the query nothing depends on it",
         )
 
 

@@ -30,7 +30,7 @@ def _runtime(scene: Scene) -> Iterator[Finding]:
     if runtime is None:
         return
     built_on = "" if runtime.built_on is None else ", built on Spark {}.{},".format(*runtime.built_on)
-    more = "; under Apache Spark it ends with [DATA_SOURCE_NOT_FOUND]" if AUTO_LOADER in scene.kinds else ""
+    more = ". Under Apache Spark it ends with [DATA_SOURCE_NOT_FOUND]" if AUTO_LOADER in scene.kinds else ""
     message = f"{runtime.name}{built_on} has written this: what is said of a restart is not checked there{more}"
     yield Finding(_RUNTIME, "info", layout.offsets(newest.id) if newest else layout.OFFSETS, message)
 

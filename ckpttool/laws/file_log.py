@@ -149,7 +149,7 @@ def check_file_logs(scene: Scene) -> Iterator[Finding]:
                 message=f"{spell_gaps([range(number, number + 1) for number in missing])} missing from the live log, "
                 "which the file source reads as a whole when it starts",
                 expected="every entry from the newest compact file on",
-                next_step="restore the file from a backup; the query cannot start without it",
+                next_step="restore the file from a backup. The query cannot start without it",
             )
         last = newest_entry(log)
         if log.kind == "file" and last is not None:
@@ -190,7 +190,7 @@ def check_empty_entries(scene: Scene) -> Iterator[Finding]:
         read = max((reached for reached in _positions(done, log)), default=-1)
         for number in empty_entries(log):
             name = number if number in log.names.ids else f"{number}.compact"
-            twice = number > read and f"; {listed(held)} has their rows already, and gets them twice"
+            twice = number > read and f". {listed(held)} has their rows already, and gets them twice"
             message = "an entry without files: those that it listed look new, and a restart reads them again"
             yield Finding(
                 id=EMPTY_ENTRY,

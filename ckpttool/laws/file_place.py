@@ -114,7 +114,7 @@ def refused(scene: Scene, reading: FileReading) -> Failure | Doubt | None:
     why = f"the source is given {place.path}, "
     why += "which is a file" if is_file else f"and sources/{log.name} lists {outside}, which is not in it"
     if not reading.is_its_own and (len(list(readings(scene))) > 1 or scene.kinds & ALSO_READ_PATHS):
-        return Doubt(f"{why}; which of the sources has this path is not known")
+        return Doubt(f"{why}. Which of the sources has this path is not known")
     message = "Option 'basePath' must be a directory" if is_file else f"Wrong basePath {place.path} for the root path"
     path = layout.source(log.name)
     if scene.is_replay:

@@ -197,7 +197,7 @@ def _told_pinned(scene: Scene, key: str, value: str, path: str, forced: str) -> 
         severity="warning",
         path=path,
         message=f"{key} = {shown(value)} was given, and this file overrules it: {shown(forced)} stays",
-        next_step=f"leave it out; {_moved_by_spark(scene, key) or 'a new checkpoint takes another value'}",
+        next_step=f"leave it out: {_moved_by_spark(scene, key) or 'a new checkpoint takes another value'}",
     )
 
 
@@ -258,7 +258,7 @@ def _of_option(scene: Scene, key: str, value: str) -> Given:
             severity="info",
             path=began,
             message=f"the option {key} counts for a new query only: this one goes on from here",
-            next_step="leave it out; a new checkpoint begins where it says",
+            next_step="leave it out. A new checkpoint begins where it says",
         )
         return Given("option", key, value, "ignored", began, told)
     names = [f"the {taker.kind} {taker.part}" if taker.part != "query" else "the query" for taker in mine]

@@ -17,7 +17,7 @@ from ckpttool.words import counted, listed
 _NONE = "Unable to fetch committed metadata from previous batch"
 _COMMITTER = "kinesis.metadataCommitterType"
 _MISSING = "kinesis-shard-commits-missing"
-_ANEW = f"{RESTORE}; or begin with a new checkpoint at a time: kinesis.startingPosition"
+_ANEW = f"{RESTORE}, or begin with a new checkpoint at a time: kinesis.startingPosition"
 
 
 def _sources(scene: Scene) -> Iterator[tuple[SourceProgress, KinesisOffset]]:
@@ -65,7 +65,7 @@ def _not_left_again(scene: Scene) -> Iterator[Finding]:
     """The batch that runs again goes on; the one after it fails."""
     stopped = _stopped(scene) if scene.is_replay else None
     if isinstance(stopped, Failure):
-        why = f"{stopped.why}; no task leaves them again, as the sinks have batch {scene.next_id}: the next one fails"
+        why = f"{stopped.why}. No task leaves them again, as the sinks have batch {scene.next_id}: the next one fails"
         yield Finding(_MISSING, "error", stopped.path or "", why, next_step=_ANEW, spark=SparkError(stopped.class_name))
 
 

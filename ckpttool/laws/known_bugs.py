@@ -24,7 +24,7 @@ def with_causes(finding: Finding, scene: Scene) -> Finding:
     causes = f"{issues} {'is a known cause' if len(found) == 1 else 'are known causes'}"
     ends = [*dict.fromkeys(bug.mended for bug in found if bug.mended), *map(spell_release, _mended(found))]
     step = f"{causes}, mended in {enumerated(ends)}" if ends else f"{causes}, and no release mends it"
-    return replace(finding, next_step=f"{finding.next_step}; {step}" if finding.next_step else step)
+    return replace(finding, next_step=f"{finding.next_step}. {step}" if finding.next_step else step)
 
 
 def _told_by(bug: Bug, finding: Finding) -> bool:

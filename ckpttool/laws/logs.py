@@ -24,7 +24,15 @@ def _log_directories(scene: Scene) -> Failure | Doubt | None:
     return None
 
 
-LISTED = (Law("log-directory-unread", "Both logs must be listed.", "HDFSMetadataLog.getLatest", _log_directories),)
+LISTED = (
+    Law(
+        "log-directory-unread",
+        "Both logs must be listed.",
+        "HDFSMetadataLog.getLatest",
+        _log_directories,
+        symptom="offsets/ or commits/ cannot be listed",
+    ),
+)
 
 
 def _not_empty_at_start(scene: Scene) -> Failure | None:
@@ -89,6 +97,7 @@ FIRST_BATCH = (
         "A file in the place of `offsets/` is taken for an empty log, until the first batch is to be written there.",
         "HDFSMetadataLog.getLatest, Hadoop's LocalFs",
         _offsets_no_directory,
+        symptom="a file stands in the place of offsets/",
         tells=("not-a-directory",),
         errors=("ParentNotDirectoryException…/offsets",),
         often=1,
@@ -109,7 +118,7 @@ def check_holes(scene: Scene) -> Iterator[Finding]:
                 path=directory,
                 message=f"{spell_gaps(gaps)} missing between the first and the last batch",
                 expected="consecutive numbers",
-                next_step="nothing for a restart, which does not open these files; find out who deletes here",
+                next_step="nothing for a restart, which does not open these files. Find out who deletes here",
             )
 
 
@@ -122,7 +131,7 @@ def check_names(scene: Scene) -> Iterator[Finding]:
                 path=directory,
                 message=f"too many files to list: known are the ids {names.unlisted_below} to {names.last}, and no "
                 "hole is assumed before the last one",
-                next_step="--listing full lists them all; Spark purges old batches unless it was told not to",
+                next_step="--listing full lists them all. Spark purges old batches unless it was told not to",
             )
         for name in names.non_canonical:
             yield from _non_canonical(directory, name, names)
@@ -133,7 +142,7 @@ def check_names(scene: Scene) -> Iterator[Finding]:
                 path=f"{directory}/{name}",
                 message="a directory stands where a batch file belongs",
                 expected="a file",
-                next_step="set it aside; Spark before 3.4.4 and 3.5.1 takes it for a batch",
+                next_step="set it aside. Spark before 3.4.4 and 3.5.1 takes it for a batch",
             )
         foreign = [*names.foreign, *names.checksums]
         if foreign:
@@ -168,7 +177,7 @@ def check_leftovers(scene: Scene) -> Iterator[Finding]:
                 id="leftover-temporary-file",
                 severity="info",
                 path=f"{directory}/{names.temporary[0]}",
-                message=f"left by a write that was cut short; Spark never reads it{_and_more(names.temporary)}",
+                message=f"left by a write that was cut short. Spark never reads it{_and_more(names.temporary)}",
             )
         for name in names.orphan_crcs:
             yield _orphan_crc(directory, name, names)
@@ -179,14 +188,14 @@ def _orphan_crc(directory: str, name: str, names: LogNames) -> Finding:
     stem = name[1:-4]
     number = parse_long(stem.removesuffix(COMPACT_SUFFIX))
     matters = number is not None and (names.last is None or number > names.last)
-    consequence = "; on a local disk the next write of that file fails" if matters else ""
+    consequence = ". On a local disk the next write of that file fails" if matters else ""
     return Finding(
         id="orphan-crc",
         severity="warning" if matters else "info",
         path=f"{directory}/{name}",
         message=f"Hadoop's checksum of {directory}/{stem}, which is gone{consequence}",
         expected=f"{directory}/{stem}",
-        next_step="set it aside; removing such a checksum is always safe",
+        next_step="set it aside. Removing such a checksum is always safe",
     )
 
 
@@ -219,7 +228,7 @@ NAMES = (
     Law("commit-log-hole", "commits are missing between others", look=check_holes, severities=("warning",)),
     Law(
         "ids-probed",
-        "a log too long to list; its newest ids were found by probing",
+        "a log too long to list: its newest ids were found by probing",
         look=check_names,
         severities=("info",),
     ),

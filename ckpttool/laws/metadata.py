@@ -72,7 +72,7 @@ def check_journal(scene: Scene) -> Iterator[Finding]:
             message=f"the fence of ckpt apply stands here, and no journal of it in {layout.OWN_DIRECTORY}/: a copy of a"
             " checkpoint that was being changed, or somebody has removed that directory",
             expected='`{"id":"<uuid>"}`',
-            next_step="bring the directory back for --resume or undo; without it no step is known to be done: compare"
+            next_step="bring the directory back for --resume or undo. Without it no step is known to be done: compare"
             " with a backup, then ckpt plan query-id --from-sink gives the query its id",
         )
 
@@ -85,8 +85,8 @@ def check_metadata(scene: Scene) -> Iterator[Finding]:
         id="metadata-missing",
         severity="error",
         path=layout.METADATA,
-        message="the query's id is lost; Spark up to 4.1 silently takes a new one, and a sink that knows the query by "
-        "its id then writes a replayed batch twice",
+        message="the query's id is lost. Spark up to 4.1 takes a new one without a word, and a sink that knows the"
+        " query by its id then writes a replayed batch twice",
         expected='`{"id":"<uuid>"}`',
         next_step="write the file with the old id: from a backup, the sink's ledger, or the driver's log",
     )
@@ -105,7 +105,7 @@ TOLD = (Law("fence-without-journal", "the fence of a plan stands, and its journa
 LAWS = (
     Law(
         UNFINISHED,
-        "While `ckpt apply` or `ckpt undo` is under way the id in `metadata` is no UUID; `start()` throws.",
+        "While `ckpt apply` or `ckpt undo` is under way the id in `metadata` is no UUID. `start()` throws.",
         "StreamMetadata.read, StreamExecution",
         _fenced_off,
         symptom="a plan was begun and is not finished",
@@ -116,7 +116,7 @@ LAWS = (
     ),
     Law(
         "metadata-corrupt",
-        "`metadata` must be a JSON object whose `id` is a UUID; `start()` throws otherwise.",
+        "`metadata` must be a JSON object whose `id` is a UUID. `start()` throws otherwise.",
         "StreamMetadata.read, StreamExecution",
         _metadata_malformed,
         symptom="`metadata` cannot be read",
@@ -140,7 +140,7 @@ LAWS = (
     ),
     Law(
         "metadata-missing",
-        "Without `metadata`, logs that hold batches are refused by `start()`; up to 4.1 a new id is taken silently.",
+        "Without `metadata`, logs that hold batches are refused by `start()`. Up to 4.1 a new id is taken silently.",
         "StreamingQueryCheckpointMetadata",
         _metadata_missing,
         since=since.METADATA_WANTED,

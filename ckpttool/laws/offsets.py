@@ -132,7 +132,7 @@ def check_heads(scene: Scene) -> Iterator[Finding]:
             path=layout.offsets(planned),
             message=f"Spark takes it for the newest batch, and the log before it ends near {committed}",
             expected=f"{committed} or {committed + 1} as the highest number",
-            next_step=_ASK_HOW if unsure else "find out who wrote it; if it was not Spark, set it aside",
+            next_step=_ASK_HOW if unsure else "find out who wrote it. If it was not Spark, set it aside",
         )
     elif planned > committed + 1 and scene.mode == "microbatch":
         yield Finding(
@@ -140,7 +140,7 @@ def check_heads(scene: Scene) -> Iterator[Finding]:
             severity="error",
             path=layout.offsets(planned),
             message=f"the newest commit is {committed}: Spark runs batch {planned} again and never "
-            f"{spell_batches(range(committed + 1, planned))}; their rows are lost unless they had been written",
+            f"{spell_batches(range(committed + 1, planned))}. Their rows are lost unless they had been written",
             expected=layout.commits(planned - 1),
             next_step="compare with what the sink has before restarting",
         )
@@ -250,7 +250,7 @@ def check_previous_offset(scene: Scene) -> Iterator[Finding]:
 
 
 _LINES = "restore the lines, or restart the query with as many sources as the file has lines"
-_CHANGED_BEFORE = "nothing for a restart, which does not open these two; one may not go back beyond them"
+_CHANGED_BEFORE = "nothing for a restart, which does not open these two. One may not go back beyond them"
 
 
 def _source_count(scene: Scene) -> Failure | None:

@@ -61,7 +61,7 @@ def _drift(scene: Scene) -> Iterator[Finding]:
             layout.offsets(batch),
             f"it pins other values than {layout.offsets(before)}: {told}",
             expected="the values of the batch before, which every start takes over",
-            next_step="find out who edited the file; if there is state, it is of the old values: put them back",
+            next_step="find out who edited the file. If there is state, it is of the old values: put them back",
         )
         return
 

@@ -109,10 +109,10 @@ def _uncommitted(scene: Scene) -> Iterator[Finding]:
         "uncommitted-for-long",
         "warning",
         layout.offsets(newest.id),
-        f"batch {newest.id} was planned {spell_span(age)} ago and is not committed; half of those before took less than"
+        f"batch {newest.id} was planned {spell_span(age)} ago and is not committed. Half of those before took less than"
         f" {spell_span(int(usual) + _SECOND_MS)}",
         expected=layout.commits(newest.id),
-        next_step="if the query runs, see what its tasks wait for; if not, ckpt plan-recovery says what a start does",
+        next_step="if the query runs, see what its tasks wait for. If not, ckpt plan-recovery says what a start does",
     )
 
 
@@ -132,7 +132,7 @@ def _stalled(scene: Scene) -> Iterator[Finding]:
             f"the newest batch is {spell_span(age)} old, one came every {spell_span(int(median(every)))}, and"
             f" {counted(lag, 'row')} wait in Kafka",
             expected="a batch",
-            next_step="start the query; if it runs, see what its batch waits for",
+            next_step="start the query. If it runs, see what its batch waits for",
         )
 
 

@@ -45,7 +45,7 @@ def _on_cluster(scene: Scene) -> Iterator[Finding]:
             f"{counted(len(executors), 'executor')} ({listed(executors)}) have written state to a local path:"
             " on several machines each has a part of it, unless all of them mount the same place",
             expected="a file system that all machines share",
-            next_step="if it is not shared, move the checkpoint to one that is; what others hold is not here",
+            next_step="if it is not shared, move the checkpoint to one that is. What others hold is not here",
         )
 
 
@@ -77,7 +77,7 @@ def _copied(scene: Scene) -> Iterator[Finding]:
             layout.OFFSETS,
             f"a copy, made {spell_span(after)} after batch {timed[-1].id} was planned: a sink still knows the query by"
             " its id, and the original may have gone on",
-            next_step="start one of the two; ckpt plan query-id --new gives this one an id of its own",
+            next_step="start one of the two. ckpt plan query-id --new gives this one an id of its own",
         )
 
 
@@ -90,7 +90,7 @@ def _edited(scene: Scene) -> Iterator[Finding]:
             stale[0],
             f"{listed(stale)}: not what Hadoop's checksum beside it was made of, so somebody has changed it by hand",
             expected=layout.hadoop_crc(stale[0]),
-            next_step="Spark does not compare them in the logs; find out who it was, and set the checksum aside",
+            next_step="Spark does not compare them in the logs. Find out who it was, and set the checksum aside",
         )
 
 
@@ -196,7 +196,7 @@ def _unversioned(scene: Scene) -> Iterator[Finding]:
 
 
 HEALTH = (
-    Law("temporary-location", "it lies among temporary files", look=_temporary, severities=("warning",)),
+    Law("temporary-location", "the checkpoint lies among temporary files", look=_temporary, severities=("warning",)),
     Law(
         "local-path-on-cluster",
         "state on the local disk, of several executors",
@@ -205,7 +205,7 @@ HEALTH = (
         needs="around",
     ),
     Law("rename-not-atomic", "the store renames by copying", look=_not_atomic, severities=("info",)),
-    Law("copied-checkpoint", "it is a copy", look=_copied, severities=("info",)),
+    Law("copied-checkpoint", "the checkpoint is a copy", look=_copied, severities=("info",)),
     Law(
         "hand-edited-log",
         "a file is not what its checksum was made of",

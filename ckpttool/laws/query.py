@@ -10,7 +10,7 @@ from ckpttool.laws.base import Law
 from ckpttool.model import Finding
 from ckpttool.releases import since
 from ckpttool.scene.scene import Failure, Scene
-from ckpttool.words import listed
+from ckpttool.words import listed, spell_span
 
 
 def _memory_sink(scene: Scene) -> Failure | None:
@@ -48,9 +48,10 @@ STARTED = (
     ),
 )
 DAY_MS = 86_400_000
+YEAR_MS = 365 * DAY_MS
 ALIVE_AT_LEAST_MS = 60_000
 _MODES = {
-    "async": "batches between the logged ones are not recorded, so a restart repeats work (at least once); without "
+    "async": "batches between the logged ones are not recorded, so a restart repeats work (at least once). Without "
     "asynchronous progress tracking it fails unless the two newest batches are consecutive",
     "continuous": "batch ids are epochs, and a micro-batch query cannot start from here",
     "realtime": "offsets without a commit are deleted at a restart, and their rows are read again",
@@ -68,29 +69,35 @@ def check_watermark(scene: Scene) -> Iterator[Finding]:
                 expected="a watermark that never falls",
                 next_step="an offline rewind or a hand edit: late rows are accepted again",
             )
+    yield from _ahead_of_the_clock(scene)
+
+
+def _ahead_of_the_clock(scene: Scene) -> Iterator[Finding]:
+    """Times a few days ahead may be meant; what is years ahead is a row of the future, and a query that keeps state
+    drops all others. One without state drops nothing."""
     newest = scene.evidence.newest
-    if newest is None or not newest.planned_ms:
+    if newest is None or newest.planned_ms is None:
         return
-    handed_on = newest.commit.next_watermark_ms if newest.commit else None
-    for path, watermark_ms in (
-        (layout.offsets(newest.id), newest.watermark_ms),
-        (layout.commits(newest.id), handed_on),
-    ):
-        if watermark_ms and watermark_ms > newest.planned_ms + DAY_MS:
-            yield Finding(
-                id="watermark-in-the-future",
-                severity="warning",
-                path=path,
-                message="the watermark is more than a day ahead of the batch: one future row makes the others late",
-                expected="a watermark behind the clock",
-                next_step="filter such rows before withWatermark; ckpt plan watermark puts it back",
-            )
-            return
+    after = newest.commit.next_watermark_ms if newest.commit else None
+    watermark_ms = max(newest.watermark_ms or 0, after or 0)
+    ahead_ms = watermark_ms - max(newest.planned_ms, scene.now_ms or 0)
+    if watermark_ms <= newest.planned_ms + DAY_MS:
+        return
+    drops = scene.is_stateful and ahead_ms > YEAR_MS
+    says = "Spark drops every row before it as late" if drops else "rows before it count as late"
+    yield Finding(
+        id="watermark-in-the-future",
+        severity="error" if drops else "warning",
+        path=layout.commits(newest.id) if (after or 0) > (newest.watermark_ms or 0) else layout.offsets(newest.id),
+        message=f"the watermark is {spell_span(watermark_ms - newest.planned_ms)} ahead of its batch. {says}",
+        expected="a watermark behind the clock",
+        next_step="put it back with ckpt plan watermark PATH --set T, and filter such rows before withWatermark",
+    )
 
 
 def check_mode(scene: Scene) -> Iterator[Finding]:
     if meaning := _MODES.get(scene.evidence.mode):
-        message = f"{scene.evidence.mode_reason}; {meaning}"
+        message = f"{scene.evidence.mode_reason}: {meaning}"
         yield Finding(id=f"mode-{scene.evidence.mode}", severity="info", path=layout.OFFSETS, message=message)
 
 
@@ -160,7 +167,7 @@ def check_alive(scene: Scene) -> Iterator[Finding]:
             if vanished
             else f"the newest batch is {(scene.now_ms - newest_ms) // 1000} s old",
             expected="a stopped query",
-            next_step="what is shown may be outdated already; stop the query to be sure",
+            next_step="what is shown may be outdated already. Stop the query to be sure",
         )
 
 
@@ -168,13 +175,16 @@ _CLEANERS = {"delta": "VACUUM", "iceberg": "remove_orphan_files"}
 TOLD = (
     Law(
         "checkpoint-inside-table",
-        "it lies where VACUUM of a table removes it",
+        "the checkpoint lies where VACUUM of a table removes it",
         look=check_inside_table,
         severities=("warning",),
     ),
     Law("watermark-regression", "the watermark went back", look=check_watermark, severities=("warning",)),
     Law(
-        "watermark-in-the-future", "the watermark is ahead of the clock", look=check_watermark, severities=("warning",)
+        "watermark-in-the-future",
+        "the watermark is ahead of the clock",
+        look=check_watermark,
+        severities=("error", "warning"),
     ),
     Law("mode-async", "written with asynchronous progress tracking", look=check_mode, severities=("info",)),
     Law("mode-continuous", "written by continuous processing", look=check_mode, severities=("info",)),

@@ -86,7 +86,7 @@ def _beginning_lost(scene: Scene) -> Failure | Doubt | None:
             return Failure("batch", ASSERTION, "INTERNAL_ERROR", message, why, scene.next_id, path=path)
         kept = "the rows of a socket or of a memory stream, which no restart finds again"
         told = (
-            "the source's options would tell (a socket's: --option host=… --option port=…; a rate source's:"
+            "the source's options would tell (a socket's: --option host=… --option port=…, a rate source's:"
             " --option rowsPerSecond=…)"
         )
         return Doubt(

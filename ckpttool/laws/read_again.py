@@ -12,7 +12,7 @@ from ckpttool.scene.scene import RATE, Scene
 from ckpttool.words import listed, spell_batches
 
 _CRASHED_MS = 600_000  # a first start that failed writes no offsets either, and somebody is at it
-_START_OVER = "to start over, remove sources/ as well (or take another checkpointLocation); else restore the logs"
+_START_OVER = "to start over, remove sources/ as well (or take another checkpointLocation). Otherwise restore the logs"
 
 
 def _flap(scene: Scene) -> Iterator[Finding]:
@@ -40,7 +40,7 @@ def _flap(scene: Scene) -> Iterator[Finding]:
                 f"{listed(sorted(back))} had no offset in {spell_batches(away[part])} and has one again: batch"
                 f" {batch_id} began there with the earliest record, and what had been read came again",
                 expected="every partition in each batch, once it was there",
-                next_step="see what hid it then (a topic made anew, a subscription, a broker that answered in part),"
+                next_step="see what hid it then (a recreated topic, a subscription, a broker that answered in part),"
                 " and take the rows out of the sink that are there twice",
             )
 

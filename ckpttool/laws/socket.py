@@ -18,7 +18,7 @@ from ckpttool.scene.scene import SOCKET, Failure, Scene
 from ckpttool.words import counted
 
 _GONE = "java.lang.IndexOutOfBoundsException"
-_ANEW = "read from something that keeps its rows; to go on with a socket, start with a new checkpoint"
+_ANEW = "read from something that keeps its rows. To go on with a socket, start with a new checkpoint"
 
 
 def _sources(scene: Scene) -> Iterator[SourceProgress]:

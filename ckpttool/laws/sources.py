@@ -54,7 +54,7 @@ def check_initial_offsets(scene: Scene) -> Iterator[Finding]:
             path=layout.source_entry(name, 0),
             message="what stands after the version is not an offset",
             expected="the offset at which the source began, as JSON or a number",
-            next_step="restore the file; Spark reads it while batch 0 is not committed, the rate source at every start",
+            next_step="restore the file. Spark reads it while batch 0 is not committed, the rate source at every start",
         )
 
 
@@ -80,7 +80,7 @@ def check_source_names(scene: Scene) -> Iterator[Finding]:
                 path=layout.offsets(newest.id),
                 message=f"a line for `{source.name}`, which no source can be called: a source begins {where}",
                 expected="`<source>:<offset>`, with letters, digits and `_` in the name, as version 2 has it",
-                next_step="restore the file from a backup; a file of version 1 whose first line was changed needs `v1`",
+                next_step="restore the file from a backup. A file of version 1 whose first line was changed needs `v1`",
             )
 
 
@@ -90,13 +90,14 @@ FIRST = (
         "Until batch 0 is committed, its beginning is read from `sources/<n>/0`.",
         "KafkaMicroBatchStream.getOrCreateInitialPartitionOffsets",
         _initial_offset,
+        symptom="batch 0 is not committed, and where it begins cannot be read",
         tells=("initial-offset-file-malformed",),
         errors=("failed to detect the log file version line",),
         often=1,
     ),
     Law(
         "source-name-impossible",
-        "Version 2 names the sources; a batch that runs again lacks the line of one that nobody can be called.",
+        "Version 2 names the sources. A batch that runs again lacks the line of one that nobody can be called.",
         "OffsetMap, MicroBatchExecution.populateStartOffsets",
         _unknown_names,
         since=since.OFFSETS_2,
@@ -219,7 +220,7 @@ def _range_backwards(scene: Scene) -> Failure | Doubt | None:
 LAST_RANGE = (
     Law(
         "offset-not-of-its-source",
-        "A source parses its own line; what cannot be one of its offsets fails in its own way, or is taken.",
+        "A source parses its own line. What cannot be one of its offsets fails in its own way, or is taken.",
         "the sources' deserializeOffset",
         _offset_texts,
         symptom="a line of the newest offsets is no offset of its source",

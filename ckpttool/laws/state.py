@@ -37,7 +37,7 @@ def _not_in_the_query(scene: Scene) -> Failure | Doubt | None:
             if told or (scene.needed_state and scene.needed_state.stores):
                 continue
             why = f"{path} says what it keeps, and has not one version: of a query that kept no state and whose changed"
-            return Doubt(f"{why} code failed to start, nothing is lost; of one that did, all of its state")
+            return Doubt(f"{why} code failed to start, nothing is lost. Of one that did, all of its state")
         if operator.metadata:
             why = f"{path} is of an operator that never committed, and the query that did has none of that number"
             condition = "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"
@@ -58,7 +58,7 @@ def check_never_committed(scene: Scene) -> Iterator[Finding]:
             " its start failed",
             expected="the operators of the query that has written this checkpoint",
             next_step=f"put the old code back{', and set the directory aside' if stopped else ''}: nothing of it is"
-            " lost; the new code wants a checkpoint of its own",
+            " lost. The new code wants a checkpoint of its own",
             spark=stopped.spark if stopped else None,
         )
 
@@ -114,7 +114,7 @@ def _repartition(scene: Scene) -> Failure | None:
         SPARK_EXCEPTION,
         "STREAMING_UNFINISHED_REPARTITION_DETECTED",
         "is for an unfinished state repartitioning",
-        f"offsets/{planned} pins {counts[0]} partitions, offsets/{planned - 1} {counts[1]}",
+        f"offsets/{planned} pins {counts[0]} partitions, and offsets/{planned - 1} pins {counts[1]}",
         path=layout.offsets(planned),
     )
 
@@ -132,7 +132,7 @@ def check_partitions(scene: Scene) -> Iterator[Finding]:
             path=layout.offsets(newest.id),
             message=f"pins {pinned} partitions where offsets/{newest.id - 1} pins {before}, and was not committed",
             expected=f"{before} partitions, or a finished repartition",
-            next_step="finish the repartition with the same number; if it is a hand edit, restore the file",
+            next_step="finish the repartition with the same number. If it is a hand edit, restore the file",
         )
         return
     for operator in scene.checkpoint.operators:
@@ -198,7 +198,7 @@ def check_directories(scene: Scene) -> Iterator[Finding]:
             path=layout.STATE,
             message="there is state, and no batch in the logs",
             expected="offsets/ that belong to the state, or no state",
-            next_step="restore the logs; Spark up to 4.0 starts at batch 0 over the old state",
+            next_step="restore the logs. Spark up to 4.0 starts at batch 0 over the old state",
         )
     missing = [range(numbers[0])] if numbers and numbers[0] > 0 else holes(numbers)
     if missing:
@@ -230,7 +230,7 @@ def check_operator_metadata(scene: Scene) -> Iterator[Finding]:
                 path=path,
                 message="the operator has state and no metadata: Spark does not check that it is still the query's",
                 expected="its name and its stores, as Spark 4.0 and later write them",
-                next_step="restore it from a backup; the next batch writes it anew, whatever operator it is then",
+                next_step="restore it from a backup. The next batch writes it anew, whatever operator it is then",
             )
 
 
@@ -351,6 +351,7 @@ LOADED = (
         "A file in the place of `state/` stops the first task that opens a store.",
         "StateStore, Hadoop's LocalFs",
         _no_directory,
+        symptom="a file stands in the place of state/",
         tells=("not-a-directory",),
         errors=("ParentNotDirectoryException…/state",),
         often=1,
@@ -364,7 +365,7 @@ LOADED = (
         _unnamed,
         since=since.COMMITS_OVERRULE,
         symptom="a commit of version 2 names no state, and the query has it",
-        next_step="restore the commit from a backup; a file of version 1 whose first line was changed needs `v1`",
+        next_step="restore the commit from a backup. A file of version 1 whose first line was changed needs `v1`",
         errors=("CANNOT_WRITE_STATE_STORE.CANNOT_COMMIT…None.get", "STATE_STORE_CHECKPOINT_IDS_NOT_SUPPORTED"),
         often=1,
     ),

@@ -22,7 +22,7 @@ def _young(scene: Scene) -> Iterator[Finding]:
             f"batch {one.batch} is the last that was committed, and what the state holds was described anew {when}: a"
             " changed query was started, and no batch of it was finished",
             expected=f"a schema that is older than {layout.commits(one.batch)}",
-            next_step="if it does not start, put the old code back: nothing is lost; do not start over",
+            next_step="if it does not start, put the old code back: nothing is lost. Do not start over",
         )
 
 
@@ -36,7 +36,7 @@ def _two_shapes(scene: Scene) -> Iterator[Finding]:
             one.path,
             f"{layout.operator(one.operator)} holds {shapes}, {since}: a window or a key was changed",
             expected="keys of one shape",
-            next_step="put the old code back and rewind to the batch before; the new code never meets what the old keys"
+            next_step="put the old code back and rewind to the batch before. The new code never meets what the old keys"
             " hold, and wants a checkpoint of its own",
         )
 

@@ -62,7 +62,7 @@ def obstacle_of(files: StateFiles, start: Start) -> Failure | Doubt | None:
     """What becomes of the batch that these files are needed for."""
     spoken = obstacles(files, start)
     first = next(iter(spoken), None)
-    return Doubt("; ".join(one.why for one in spoken)) if isinstance(first, Doubt) else first
+    return Doubt(", and ".join(one.why for one in spoken)) if isinstance(first, Doubt) else first
 
 
 def count_loadable(files: StateFiles, release: Release) -> dict[int, int | None]:
@@ -110,7 +110,7 @@ class _Loading:
 
     def plan(self) -> Iterator[Failure]:
         if self.release >= since.STATE_DIRECTORY and not self.files.entries:
-            yield self.failure("state", Fault("missing", "missing, or empty"), "no-state-directory")
+            yield self.failure("state", Fault("missing", "the directory is missing, or empty"), "no-state-directory")
         for operator in self.files.operators:
             yield from self.plan_operator(operator)
 
@@ -135,7 +135,7 @@ class _Loading:
     def load(self, store: StoreFiles) -> Failure | None:
         failure = self.load_files(store)
         if failure is None and store.damage:
-            self.doubts.append(f"{store.path}: {store.damage}; the batch fails if it comes to the place")
+            self.doubts.append(f"{store.path}: {store.damage}. The batch fails if it comes to the place")
         return failure
 
     def load_files(self, store: StoreFiles) -> Failure | None:
@@ -362,7 +362,7 @@ def _stale_files(store: StoreFiles, files: StateFiles) -> Iterator[Finding]:
 
 # -- laws --------------------------------------------------------------------------------------------------------------
 
-_RESTORE = "restore it; a damaged snapshot may also go, if all changes since an older one are there"
+_RESTORE = "restore it. A damaged snapshot may also go, if all changes since an older one are there"
 _TOLD = ("state-directory-missing", "state-without-batches", "operator-metadata-corrupt", "state-schema-corrupt")
 
 # The first is the one that leaves it open whether the state can be loaded.
@@ -393,7 +393,7 @@ LOADED = (
     ),
     Law(
         "state-file-corrupt",
-        "Each file that the state is made of is read to its end; since 4.2 an older copy is tried.",
+        "Each file that the state is made of is read to its end. Since 4.2 an older copy is tried.",
         "HDFSBackedStateStoreProvider, RocksDBFileManager, StateSchemaCompatibilityChecker",
         _load,
         symptom="a file of the state cannot be read",

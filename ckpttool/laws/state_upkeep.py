@@ -80,7 +80,7 @@ def _one_copy(scene: Scene) -> Iterator[Finding]:
             alone[0].path,
             f"{counted(len(alone), 'store')} of {len(files.stores)} can be loaded in one way only: if the whole copy"
             " that it begins with is damaged, there is none to go back to",
-            next_step="keep a backup; spark.sql.streaming.minBatchesToRetain keeps more",
+            next_step="keep a backup. spark.sql.streaming.minBatchesToRetain keeps more",
         )
 
 
@@ -198,7 +198,7 @@ def _tiny(scene: Scene) -> Iterator[Finding]:
         f"{counted(len(sizes), 'store')} hold {sum(sizes) / 2**10:,.0f} KiB to load together, and each writes a file in"
         f" every batch: {requests:,} in a month{money}",
         next_step="fewer partitions: spark.sql.shuffle.partitions of a query that begins anew, or since 4.2"
-        " repartitioned state; a longer trigger interval has fewer batches",
+        " repartitioned state. A longer trigger interval has fewer batches",
     )
 
 

@@ -63,7 +63,7 @@ def _look(scene: Scene) -> Iterator[Finding]:
             path=layout.offsets(others[-1].batches[-1]),
             message=f"two queries have used this checkpoint in turn: {_spell(mine)}, {_spell(others)}",
             expected="a checkpoint for each query",
-            next_step="stop both; keep this checkpoint for one of them, rewound to before the first batch of the other,"
+            next_step="stop both. Keep this checkpoint for one of them, rewound to before the first batch of the other,"
             " and give the other a checkpointLocation of its own",
         )
 

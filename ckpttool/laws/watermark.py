@@ -55,7 +55,7 @@ def _stuck(scene: Scene) -> Iterator[Finding]:
         "watermark-stuck",
         "warning",
         layout.offsets(same[-1].id),
-        f"the watermark has not moved for {counted(len(same), 'batch').replace('batchs', 'batches')} and {span}, while"
+        f"the watermark has not moved for {counted(len(same), 'batch')} and {span}, while"
         " rows came: nothing is given out in append mode, and state is never cleared",
         expected="a watermark that follows the rows",
         next_step=_SLOWEST,
@@ -73,7 +73,7 @@ def _never_set(scene: Scene) -> Iterator[Finding]:
         layout.operator(growing[0].id),
         f"{growing[0].name} keeps all that it ever saw: no batch has a watermark",
         expected="withWatermark on its input",
-        next_step="withWatermark, which begins to clear the state that is there; or know that its keys are few",
+        next_step="add withWatermark, which begins to clear the state that is there, unless its keys are few",
     )
 
 
@@ -106,9 +106,9 @@ def _jump(scene: Scene) -> Iterator[Finding]:
         layout.offsets(after.id),
         f"the watermark went on by {spell_span(advance)} within {spell_span(gap)}, and is {ahead} ahead of the clock: a"
         f" row of the future in batch {before.id}"
-        + (f"; what was read since, up to {counted(sum(later), 'row')}, is late and dropped" if later else ""),
+        + (f". What was read since, up to {counted(sum(later), 'row')}, is late and dropped" if later else ""),
         expected="times that are not ahead of the clock",
-        next_step="filter such rows before withWatermark; ckpt plan watermark puts it back",
+        next_step="filter such rows before withWatermark. ckpt plan watermark puts it back",
     )
 
 

@@ -19,7 +19,7 @@ from ckpttool.formats import layout
 from ckpttool.formats.metadata import UNDO_FENCE, is_fence_of_apply, moved_to
 from ckpttool.laws.restart import GOES_ON, Restart, predict_restart
 from ckpttool.literals import shell_path
-from ckpttool.plan.conditions import OF_COST, OF_UNDO, Condition, as_written, conditions_of, of_undo
+from ckpttool.plan.conditions import OF_COST, OF_UNDO, UNDO_BY_HAND, Condition, as_written, conditions_of, of_undo
 from ckpttool.plan.cost import Cost, cost_of
 from ckpttool.plan.fence import fenced, standing
 from ckpttool.plan.log_repairs import START_OVER
@@ -44,7 +44,7 @@ from ckpttool.plan.troubles import first_trouble, repairs_of
 from ckpttool.plan.wishes import Rewind, Wish
 from ckpttool.scene.checksums import without_checksum
 from ckpttool.scene.scene import Scene
-from ckpttool.words import shown
+from ckpttool.words import counted, shown
 
 __all__ = [
     "Conf",
@@ -77,8 +77,9 @@ _SINK, _STATE, _REST = range(3)
 
 
 class WayOut(Struct, frozen=True):
-    """`rows_*` None: not known. `is_repair` False: the restart goes on without it, and this is a choice. `after`: the
-    scene that it leads to. `wish`: what comes to the same on the checkpoint alone, whatever query is started there."""
+    """`parts`: what it is put together from, in words. `rows_*` None: not known. `traps`: what to beware of.
+    `is_repair` False: the restart goes on without it, and this is a choice. `after`: the scene that it leads to.
+    `wish`: what comes to the same on the checkpoint alone, whatever query is started there."""
 
     id: str
     title: str
@@ -89,9 +90,19 @@ class WayOut(Struct, frozen=True):
     steps: tuple[Step, ...]
     after: Scene
     conditions: tuple[Condition, ...] = ()
-    trap: str | None = None
+    traps: tuple[str, ...] = ()
     is_repair: bool = True
     wish: Wish | None = None
+    parts: tuple[str, ...] = ()
+
+    @property
+    def trap(self) -> str | None:
+        return ". ".join(self.traps) or None
+
+    @property
+    def is_reversible(self) -> bool:
+        """Whether `ckpt undo` takes all of it back."""
+        return all(one.id != UNDO_BY_HAND for one in self.conditions)
 
     @property
     def preconditions(self) -> tuple[str, ...]:
@@ -137,7 +148,7 @@ def plan_recovery(scene: Scene, restart: Restart, wish: Wish | None = None) -> P
         found.extend(filter(None, [_tried(scene, behind, refused)]))
     if not found and restart.outcome == "error" and in_logs.outcome in GOES_ON:
         refused.append(
-            Refusal("restore-from-backup", f"{'; '.join(restart.why)}: bring that back, or go back to an earlier batch")
+            Refusal("restore-from-backup", f"bring it back, or go back to an earlier batch: {'; '.join(restart.why)}")
         )
     if not found and not refused and restart.outcome in ("error", "unknown") and in_logs.outcome not in GOES_ON:
         refused.append(Refusal("edit-files", f"no repair is known for this: {'; '.join(restart.why)}"))
@@ -244,14 +255,14 @@ def _way_out(before: Scene, chain: Sequence[Repair], after: Scene) -> WayOut:
     cost = sum((repair.cost for repair in chain), cost_of(before, after))
     if by_others := without_checksum(after):
         cost += Cost(0, None, None)
-    titles = [repair.title for repair in chain]
-    traps = [repair.trap for repair in chain if repair.trap]
+    titles = tuple(dict.fromkeys(repair.title for repair in chain))
+    more = f", and {counted(len(titles) - 1, 'repair')} more" if titles[1:] else ""
     told = [condition for repair in chain for condition in repair.conditions]
     told += [as_written(by_others)] if by_others else []
     steps = _steps_of(chain)
     return WayOut(
         id=chain[0].id,
-        title="; then ".join(dict.fromkeys(titles)),
+        title=titles[0] + more,
         guarantee=cost.guarantee,
         rows_replayed=cost.replayed,
         rows_lost=cost.lost,
@@ -259,7 +270,8 @@ def _way_out(before: Scene, chain: Sequence[Repair], after: Scene) -> WayOut:
         steps=fenced(before, steps, after.root),
         after=after,
         conditions=(*conditions_of(cost, told, names_sinks=bool(before.sinks)), *of_undo(steps)),
-        trap="; ".join(dict.fromkeys(traps)) or None,
+        traps=tuple(dict.fromkeys(repair.trap for repair in chain if repair.trap)),
+        parts=titles,
     )
 
 

@@ -88,8 +88,8 @@ def _rewritten(scene: Scene, wrong: Sequence[Altered], refused: list[Refusal]) -
             refused.append(Refusal(KEEP, f"the query would not go on with it: {why}"))
             return
         steps = (Manual(text=line, why=why, shell=shell_comment(line), target="query") for line, why in edited.lines)
-        title, trap = "Keep the shape that the state has, with these lines in the code", "; ".join(edited.traps) or None
-        yield WayOut(KEEP, title, "exactly once", 0, 0, 0, tuple(steps), after, trap=trap)
+        title = "Keep the shape that the state has, with these lines in the code"
+        yield WayOut(KEEP, title, "exactly once", 0, 0, 0, tuple(steps), after, traps=edited.traps)
 
 
 def _not_accepted(after: Scene) -> str | None:

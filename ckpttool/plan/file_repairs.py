@@ -210,7 +210,7 @@ def _without_sentinels(scene: Scene, planned: int) -> Iterator[Repair]:
         return
     path = layout.offsets(planned)
     content = encode_offset_log(replace(newest.entry, sources=tuple(sources)))
-    why = f"-1 and -2 are no offsets; offsets/{planned - 1} has the last that were"
+    why = f"-1 and -2 are no offsets, and offsets/{planned - 1} has the last that were"
     yield Repair(
         "replace-sentinels",
         f"Let those partitions go on from where offsets/{planned - 1} has them",

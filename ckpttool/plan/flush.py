@@ -49,7 +49,9 @@ def flush_first(
         else:
             title = "Have the old code write its open windows, and start the new one then"
             steps, trap = (*way.steps, _once(way.after)), f"{way.title}; {_DROPPED}"
-            yield replace(way, id=FLUSH, title=title, steps=steps, after=after, trap=trap, is_repair=False, wish=wish)
+            yield replace(
+                way, id=FLUSH, title=title, steps=steps, after=after, traps=(trap,), is_repair=False, wish=wish
+            )
 
 
 def _until_ms(scene: Scene) -> int | Refusal:

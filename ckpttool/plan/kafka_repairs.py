@@ -127,7 +127,7 @@ def _from_what_is_there(scene: Scene, views: Iterable[SourceView]) -> Repair | R
         sinks=dropped.sinks if dropped else None,
         cost=Cost(0, _lost(views) if counted else None, None if twice else 0),
         conditions=dropped.conditions if dropped else (),
-        trap="if a topic was cut back and not made anew, its rows are read twice" if twice else None,
+        trap="if a topic was cut back and not recreated, its rows are read twice" if twice else None,
     )
 
 

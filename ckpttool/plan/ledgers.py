@@ -164,7 +164,7 @@ def record(table: str, app_id: str, batch: int) -> DeltaTxn:
         table=table,
         app_id=app_id,
         version=batch,
-        why="the table skips every batch up to the one it has recorded; a restore does not change that",
+        why="the table skips every batch up to the one it has recorded. A restore does not change that",
         shell=f"python3 -c {shell_word(program)}",
     )
 
@@ -190,7 +190,7 @@ def _rewound_file_log(scene: Scene, sink: SinkEvidence, batch: int, *, with_data
     for number in sorted({*plain, *compact}, reverse=True):
         for name in filter(None, (compact.get(number), plain.get(number))):
             why = (
-                f"the sink skips every batch up to the last one in its log; readers forget the files of batch {number}"
+                f"the sink skips every batch up to the last one in its log. Readers forget the files of batch {number}"
             )
             steps.extend(set_aside(scene.root, of_sink(f"{sink.path.rstrip('/')}/{LOG}/{name}"), why))
     if with_data:
@@ -199,7 +199,7 @@ def _rewound_file_log(scene: Scene, sink: SinkEvidence, batch: int, *, with_data
             return data
         steps.extend(data)
         return Rewound(tuple(steps), (replace(lowered(sink, batch), names=left),), (_NO_OTHER_READERS,))
-    told = "all readers go by its log; its data files of those batches stay until somebody removes them"
+    told = "all readers go by its log: its data files of those batches stay until somebody removes them"
     readers = Condition("readers-go-by-log", told, "ckpt")
     return Rewound(tuple(steps), (replace(lowered(sink, batch), names=left),), (readers,))
 

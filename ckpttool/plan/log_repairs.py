@@ -134,7 +134,7 @@ def drop_or_rewind(scene: Scene, planned: int) -> Repair | Refusal:
         return rewind(scene, planned - 1, id="rewind-to-batch", title=title)
     target = planned - 1 if committed is None else min(committed, planned - 1)
     if scene.any_holds(planned) and committed != planned:
-        why = f"a sink has batch {planned}: planned anew it would be another one; rebuild offsets/{planned} from a "
+        why = f"a sink has batch {planned}: planned anew it would be another one. Rebuild offsets/{planned} from a "
         return Refusal("drop-planned-batch", why + "backup, or from the endOffset in the query's progress events")
     title = f"Set aside what was planned above batch {target}, and plan it anew"
     return rewind(scene, target, id="drop-planned-batch", title=title)
@@ -185,7 +185,7 @@ def _async_again() -> Repair:
 def _copy_as_previous(scene: Scene, source: int, planned: int, cost: Cost) -> Repair:
     entry = scene.checkpoint.offsets[source]
     path = layout.offsets(planned - 1)
-    why = f"Spark only wants the file before the newest to be there; batch {planned + 1} begins at offsets/{planned}"
+    why = f"Spark only wants the file before the newest to be there. Batch {planned + 1} begins at offsets/{planned}"
     return Repair(
         "copy-as-previous-offsets",
         f"Put a copy of offsets/{source} in the place of {path}",

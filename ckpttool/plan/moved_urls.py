@@ -69,7 +69,7 @@ def unseen_schema_log(scene: Scene) -> str | None:
         return None
     found = f"the Delta source's log of schemas {'lies' if location else 'may lie'} in {others[0]}/"
     return f"{found}, and names the checkpoint by its whole URL: only one at the checkpoint's top follows" + (
-        "" if location else "; if it lies elsewhere, say so: --option schemaTrackingLocation=…"
+        "" if location else ". If it lies elsewhere, say so: --option schemaTrackingLocation=…"
     )
 
 

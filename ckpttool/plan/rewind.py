@@ -48,7 +48,7 @@ def rewind(
         steps=(*rewound.steps, *state_steps, *_log_steps(scene, batch), *source_steps),
         sinks=rewound.sinks if rewound.steps else None,
         conditions=tuple(conditions),
-        trap="; ".join(part for part in (trap, big) if part) or None,
+        trap=". ".join(part for part in (trap, big) if part) or None,
     )
 
 

@@ -275,7 +275,7 @@ def drop_batch(scene: Scene) -> Repair | Refusal:
     if held is not False:
         unknown = "not to be seen" if scene.sinks else "not known: name it with --sink"
         why = f"a sink has batch {planned}" if held else f"whether a sink has batch {planned} is {unknown}"
-        return Refusal(DROP_BATCH, f"{why}; planned anew, what it reads would be skipped or written twice")
+        return Refusal(DROP_BATCH, f"{why}, and planned anew what it reads would be skipped or written twice")
     return plan_anew(scene)
 
 

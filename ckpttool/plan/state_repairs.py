@@ -42,7 +42,7 @@ def damaged(scene: Scene) -> Proposals:
     if obstacle is None:  # nobody looked: the logs alone tell that state/ is gone
         yield Refusal(_BACKUP, "the query is stateful, and its state is nowhere else: restore state/ from a backup")
     else:
-        yield Refusal(_BACKUP, f"{obstacle.why}: restored from a backup of the same checkpoint, it costs nothing")
+        yield Refusal(_BACKUP, f"a backup of the same checkpoint has it, and costs nothing: {obstacle.why}")
         yield from _leftovers(scene)
         yield from _schemas(scene)
         yield from _older_bases(scene)

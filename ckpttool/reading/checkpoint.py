@@ -405,7 +405,7 @@ class _Loader:
             fault_id, severity, next_step = "unreadable", "warning", error.next_step
         elif isinstance(error, NotFound) and fault_id != "not-a-directory":
             fault_id, severity = "file-vanished", "warning"
-            next_step = "look again; a running query deletes old batches, and Spark needs the newest"
+            next_step = "look again: a running query deletes old batches, and Spark needs the newest"
         elif isinstance(error, UnsupportedVersion):
             fault_id, next_step = (
                 "log-version-too-new",
@@ -433,13 +433,13 @@ class _Loader:
 
 def _changed(path: str) -> Finding:
     message = "the file was written or removed between the listing and the reading: this is not of one moment"
-    return Finding("changed-while-read", "warning", path, message, next_step="look again; a running query does this")
+    return Finding("changed-while-read", "warning", path, message, next_step="look again: a running query does this")
 
 
 _RESTORE_METADATA = "restore the file with the old id: from a backup, the sink's ledger, or the driver's log"
-_REPAIR_TORN = "restore the file from a backup, or from the query's progress events; keep a copy of it as it is"
+_REPAIR_TORN = "restore the file from a backup, or from the query's progress events. Keep a copy of it as it is"
 _NOT_OPENED = "nothing to do for a restart: Spark does not open this file again"
-_REPAIR_SOURCE_LOG = "restore the file from a backup; the file source reads its whole live log at start"
+_REPAIR_SOURCE_LOG = "restore the file from a backup. The file source reads its whole live log at start"
 _RESTORE_STATE = "restore the file from a backup of the same checkpoint"
 
 

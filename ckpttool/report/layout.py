@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from textwrap import wrap
 
 from ckpttool.report.style import Style
 
 CELL_WIDTH = 60
+WIDTH = 80  # of prose: the narrowest terminal that people use
 
 # Of Unicode's Default_Ignorable_Code_Point, what Python calls printable: joiners, fillers, selectors of variants.
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0").union(
@@ -27,6 +29,18 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], style: Style, righ
     )
     first, *rest = [line.rstrip() for line in drawn.split("\n")]
     return [style(first, "faint"), *rest]
+
+
+def prose(lead: str, text: str) -> Iterator[str]:
+    """In lines that fit a narrow terminal; long names stay whole."""
+    yield from wrap(
+        printable(text),
+        WIDTH,
+        initial_indent=lead,
+        subsequent_indent=" " * len(lead),
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [lead.rstrip()]
 
 
 def _fit(text: str) -> str:

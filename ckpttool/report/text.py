@@ -9,9 +9,10 @@ from collections.abc import Iterator
 
 from ckpttool.model import Finding
 from ckpttool.report.document import Aside, Block, Document, Findings, Line, Table, Tone, Toned
-from ckpttool.report.layout import printable, table
+from ckpttool.report.layout import printable, prose, table
 from ckpttool.report.style import Style
 
+_INDENT = " " * 9
 _SEVERITIES: dict[str, Tone] = {"error": "error", "warning": "notice", "info": "faint"}
 
 
@@ -29,8 +30,8 @@ def _lines(block: Block, style: Style) -> list[str]:
     if isinstance(block, Table):
         return table(block.head, block.rows, style, block.right)
     if isinstance(block, Findings):
-        told = [_spell(line, style) for finding in block.findings for line in _finding(finding)]
-        return told or [style("No findings.", "good")]
+        told = [[_spell(line, style) for line in _finding(finding)] for finding in block.findings]
+        return "\n\n".join(map("\n".join, told)).split("\n") if told else [style("No findings.", "good")]
     return [_spell(block, style)]
 
 
@@ -42,14 +43,15 @@ def _spell(line: Line, style: Style) -> str:
 
 
 def _finding(finding: Finding) -> Iterator[Line]:
-    severity = Toned(finding.severity, _SEVERITIES[finding.severity])
-    yield severity, f" {finding.id} · {_place(finding)}: {finding.message}"
+    """What is wrong and where, as one block."""
+    yield Toned(f"{finding.severity:<8}", _SEVERITIES[finding.severity]), f" {finding.id}  {_place(finding)}"
+    yield from prose(_INDENT, finding.message)
     if finding.severity == "info":
         return
     if finding.expected:
-        yield f"    expected: {finding.expected}"
+        yield from prose(f"{_INDENT}expected: ", finding.expected)
     if finding.next_step:
-        yield f"    next: {finding.next_step}"
+        yield from prose(f"{_INDENT}next: ", finding.next_step)
 
 
 def _place(finding: Finding) -> str:

@@ -80,7 +80,7 @@ class SinkEvidence(Struct, frozen=True):
     Spark; after `retention_ms` where that is what limits them. `names`: the file sink's log; `log_gone`: it is not
     there any more; `was_table`: or these files are what a Delta table has left, which names them in the same way.
     `gap`: a commit that the table's log lacks. `features`: what a Delta table asks of its writers; None: that is
-    not known. `table_id`: a table made anew has another. `log_bytes`: of the newest compact file of a file sink's
+    not known. `table_id`: a table recreated has another. `log_bytes`: of the newest compact file of a file sink's
     log; `unlisted`: files beside the mark of an ordinary write that no entry of that log lists, and when they were
     written. `by_place`: an Iceberg table that no catalog has to find."""
 

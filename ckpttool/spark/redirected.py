@@ -36,7 +36,7 @@ class Clones:
         self._count = 0
 
     def go_to(self, folder: Path) -> None:
-        """Clones are made anew in another one."""
+        """Clones are recreated in another one."""
         if folder != self.folder:
             self.folder, self._count = folder, 0
             self.made.clear()

@@ -70,7 +70,7 @@ def _lz4_contents(bodies: Sequence[bytes]) -> tuple[memoryview, list[int]] | Non
 
 
 def _memory(size: int) -> memoryview:
-    """Arrow's, where it is there: what it had before, of another partition, need not be made anew."""
+    """Arrow's, where it is there: what it had before, of another partition, need not be recreated."""
     if "pyarrow" not in sys.modules:
         return memoryview(bytearray(size))
     import pyarrow

@@ -163,7 +163,7 @@ def _wrong_number(path: str, keys: int, recorded: int) -> Finding:
         path=path,
         message=f"{keys:,} keys are there, and the snapshot says {recorded:,}",
         expected="as many as the snapshot says",
-        next_step="restore the snapshot and its tables from a backup, if rows are missing; Spark does not count them",
+        next_step="restore the snapshot and its tables from a backup, if rows are missing. Spark does not count them",
     )
 
 

@@ -28,7 +28,7 @@ class LeadsOut(LeftUnread):
     """`itself`: the path is a link that leads out; else it lies behind one."""
 
     def __init__(self, *, itself: bool) -> None:
-        message = "a symbolic link that leads out of the checkpoint; it was not followed"
+        message = "a symbolic link that leads out of the checkpoint, and was not followed"
         super().__init__(message, expected="a file inside the checkpoint")
         self.itself = itself
 
@@ -104,7 +104,7 @@ class _Directory:
         self.descriptor = descriptor
 
     def is_there(self) -> bool:
-        """A directory that was removed, and perhaps made anew, has no links left."""
+        """A directory that was removed, and perhaps recreated, has no links left."""
         return os.fstat(self.descriptor).st_nlink > 0
 
     def __del__(self, close: Callable[[int], None] = os.close) -> None:  # at the very end `os` may be gone before

@@ -149,7 +149,7 @@ def test_what_is_refused_is_not_saved(tmp_path: Path) -> None:
     checkpoint, plan = story("f0 c | f1 c")(tmp_path), tmp_path / "plan.json"
     done = refusal("plan", "drop-batch", str(checkpoint), "--sink", "noop", "--out", str(plan))
     assert done.code == 6
-    assert "Refused: drop-planned-batch: there is no batch" in done.out
+    assert "  drop-planned-batch\n    there is no batch" in done.out
     assert not plan.exists()
 
 
@@ -163,7 +163,7 @@ def test_what_nobody_grants_yet_says_why(verb: str, tmp_path: Path) -> None:
     checkpoint = str(story("f0 c | f1 c")(tmp_path))
     done = refusal("plan", verb, checkpoint, "3", "--to", "3.5")
     assert done.code == 6
-    assert f"Refused: {verb}: not yet: " in done.out
+    assert f"  {verb}\n    not yet: " in done.out
     assert verb in run_ckpt("plan", "--help").out
 
 

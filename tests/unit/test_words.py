@@ -70,3 +70,14 @@ def test_batches_in_words() -> None:
         "batches 3 to 5",
         "3 batches between 3 and 9",
     ]
+
+
+def test_nouns_have_the_plural_that_english_gives_them() -> None:
+    assert [counted(2, noun) for noun in ("batch", "entry", "day", "class", "file")] == [
+        "2 batches",
+        "2 entries",
+        "2 days",
+        "2 classes",
+        "2 files",
+    ]
+    assert counted(1, "batch") == "1 batch"

@@ -50,7 +50,7 @@ Examples:
 def renumber(path: str, output: Output, storage: dict[str, str], **given: Any) -> int:
     """Let the query go on from where it stands under a number that no sink has.
 
-    For a checkpoint that was restored or made anew beside a sink that skips batches by their number. Refused for
+    For a checkpoint that was restored or recreated beside a sink that skips batches by their number. Refused for
     stateful queries, whose state is kept under the numbers of the batches.
     """
     from ckpttool.plan.wishes import Renumber

@@ -17,7 +17,7 @@ _OPEN = "windows that are open, and get no more rows, are never written"
 _TWICE = "windows that were written before are written once more when they are closed"
 _EVICTED = "what was removed from the state is missing in what is called complete"
 _ELSEWHERE = "what was written before stays where it is: the rows are in two places"
-_NEW_ROWS = "new rows only; what was written stays"
+_NEW_ROWS = "new rows only. What was written stays"
 # Sinks that have a schema of their own, which decides.
 _TABLES = ("delta", "iceberg", "hudi", "paimon", "jdbc")
 _IDENTITIES = ("txnappid", "hoodie.datasource.write.streaming.checkpoint.identifier")
@@ -188,7 +188,7 @@ def look_at_trigger(deploy: Deploy) -> Iterator[Altered | Assumption]:
         return
     old = deploy.was.trigger if deploy.was and deploy.compares("trigger") else None
     if old is not None and old != new:
-        ignores = "; once ignores rate limits" if new.kind == "once" else ""
+        ignores = ", and once ignores rate limits" if new.kind == "once" else ""
         why = f"it counts from the next batch on{ignores}"
         yield Altered("trigger-changed", Spot(), old.kind, new.kind, "was", "harmless", why)
 
@@ -244,7 +244,7 @@ LAWS = (
         "output-schema-changed",
         "other columns come out",
         look_at_schema,
-        "It goes on; a table decides for itself.",
+        "It goes on. A table decides for itself.",
         _AS_MEANT,
         "real restarts: columns more and fewer",
     ),
@@ -252,7 +252,7 @@ LAWS = (
         "sink-kind-changed",
         "another kind of sink",
         look_at_sink,
-        "It goes on without a word; the memory sink refuses a checkpoint, unless its output is complete.",
+        "It goes on without a word. The memory sink refuses a checkpoint, unless its output is complete.",
         "what was written before stays where it was, and batch ids go on",
         "real restarts: functions, files, memory, noop",
         ("old-code-first", "new-query-beside"),
@@ -262,7 +262,7 @@ LAWS = (
         "the sink writes to another place",
         look_at_sink,
         "It goes on without a word.",
-        "what was written before stays where it was; a directory whose log has these batches takes none of them",
+        "what was written before stays where it was. A directory whose log has these batches takes none of them",
         "real restarts: an empty directory, and another query's",
         ("old-code-first", "new-query-beside"),
     ),
@@ -288,7 +288,7 @@ LAWS = (
         "mode-changed",
         "continuous where it was batches, or the other way round",
         look_at_trigger,
-        "Continuous processing refuses files and state in `start()`; else the restart tells of the offsets.",
+        "Continuous processing refuses files and state in `start()`. Otherwise the restart tells of the offsets.",
         "as the restart says",
         "real restarts of continuous queries, and of a file source made continuous",
         ("old-code-first",),

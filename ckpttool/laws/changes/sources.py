@@ -238,7 +238,7 @@ def _files(deploy: Deploy, held: DescribedSource, new: DescribedSource, id_: str
 def _wider(deploy: Deploy, new: DescribedSource) -> Iterator[Altered]:
     old = deploy.old_source(new.index)
     if old is not None and old.place != new.place:
-        why = "it holds what was read before; the files that it covers besides are new"
+        why = "it holds what was read before. The files that it covers besides are new"
         yield Altered("source-place-changed", Spot(source=new.index), old.place, new.place, "was", "harmless", why)
 
 
@@ -322,7 +322,7 @@ LAWS = (
         "source-added",
         "a source that the offsets have no line of",
         look,
-        "By lines it refuses before any batch; by names the new one begins at its beginning.",
+        "By lines it refuses before any batch. By names the new one begins at its beginning.",
         "none where it is refused",
         "real restarts: before and after the others, by lines and by names",
         ("add-source-line", "new-query-beside", "old-code-first"),
@@ -331,7 +331,7 @@ LAWS = (
         "source-removed",
         "a source that the offsets have a line of, and the query does not read",
         look,
-        "By lines it refuses before any batch; by names it goes on without a word.",
+        "By lines it refuses before any batch. By names it goes on without a word.",
         "what the removed source had not read yet is never read",
         "real restarts: the first, the last, by lines and by names",
         ("keep-old-shape", "drop-source-line", "old-code-first"),
@@ -350,7 +350,7 @@ LAWS = (
         "sources in another order",
         look,
         "Each goes on with the other's offsets: files of the last batch are out of place.",
-        "none where it is refused; else all files are new",
+        "none where it is refused. Otherwise all files are new",
         "real restarts: of a union and of a join",
         _CODE,
     ),
@@ -369,7 +369,7 @@ LAWS = (
         look,
         "A file source asks for the files of the newest batch below its new path: where there were any it refuses, "
         "else it takes all files there for new.",
-        "none where it is refused; else what was read before may come a second time",
+        "none where it is refused. Otherwise what was read before may come a second time",
         "real restarts: after batches with and without files, a pattern that covers more",
         ("old-code-first",),
     ),

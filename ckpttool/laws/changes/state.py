@@ -234,7 +234,7 @@ def _retyped(deploy: Deploy, pair: StorePair) -> tuple[Answer, str, Failure | No
         return "refused", failure.why, failure
     if old.keys() == now.keys():
         return "harmless", "Avro reads the stored rows as the wider type", None
-    why = "Spark takes a field that came or went; code that writes as many fields as before fails in the batch"
+    why = "Spark takes a field that came or went. Code that writes as many fields as before fails in the batch"
     return "unknown", why, None
 
 
@@ -262,7 +262,7 @@ LAWS = (
         look,
         _REFUSES,
         _NO_ROWS,
-        "real restarts: keys added, removed, retyped, nullable; windows sliding",
+        "real restarts: keys added, removed, retyped, nullable, and windows sliding",
         _KEEP,
     ),
     ChangeLaw(
@@ -271,7 +271,7 @@ LAWS = (
         look,
         _REFUSES,
         _NO_ROWS,
-        "real restarts: aggregates added, removed, retyped, reordered; columns of joins",
+        "real restarts: aggregates added, removed, retyped, reordered, and columns of joins",
         _KEEP,
     ),
     ChangeLaw(
@@ -314,8 +314,8 @@ LAWS = (
         "state-variable-retyped",
         "a variable of transformWithState has another type",
         look,
-        "As rows of Spark's own it refuses; as Avro it takes what Avro reads.",
-        "none where it is refused; a field that came is null in old rows",
+        "As rows of Spark's own it refuses. As Avro it takes what Avro reads.",
+        "none where it is refused. A field that came is null in old rows",
         "real restarts in both encodings: wider, to a string, a field added",
         ("keep-old-shape", "old-code-first", "start-state-anew"),
         since=since.TRANSFORM_WITH_STATE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ckpttool.laws.base import Law, keeps_state
 
 _OLD_CODE = (
-    "put the old code back, which goes on where it was; ckpt check-change --query names each change and what can be"
+    "put the old code back, which goes on where it was. ckpt check-change --query names each change and what can be"
 )
 OPERATOR_CHANGED = Law(
     "operator-changed",

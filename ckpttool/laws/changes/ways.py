@@ -11,8 +11,8 @@ WAYS_OUT: Mapping[str, str] = {
     "undo-failed-start": "set state/<n> aside that a refused start left, as ckpt plan-recovery on the checkpoint says",
     "add-source-line": "add the source to the newest offsets: ckpt plan source PATH add",
     "drop-source-line": "take the source out of the newest offsets: ckpt plan source PATH drop",
-    "start-state-anew": "start on a new checkpoint, and give up the state; of Kafka's sources at the offsets that were "
-    "reached, as ckpt kafka starting-offsets PATH tells them",
+    "start-state-anew": "start on a new checkpoint, and give up the state. Kafka's sources begin at the offsets "
+    "that were reached, as ckpt kafka starting-offsets PATH tells them",
     "flush-first": "have the old code write its open windows in a batch that reads nothing, and change the query then: "
     "ckpt plan watermark PATH --set T --close",
     "new-query-beside": "leave this query as it is, and start the new one beside it on a checkpoint of its own",

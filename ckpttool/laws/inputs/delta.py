@@ -128,7 +128,7 @@ def _no_table(table: SourceTable) -> Trouble | None:
 
 def _log_hole(table: SourceTable) -> Trouble | None:
     broken = _broken_snapshot(table, max([*table.versions[-1:], *table.input.names.checkpoints]))
-    step = "restore the missing files of _delta_log; nobody can read the table without them"
+    step = "restore the missing files of _delta_log. Nobody can read the table without them"
     return table.raises("start", broken[0], _HOLE, broken[1], step) if broken else None
 
 
@@ -167,8 +167,8 @@ def _another_table(table: SourceTable) -> Trouble | None:
     read = [one.table_id for one in (table.end, table.start) if one and one.table_id != table.table_id]
     if not read:
         return None
-    why = f"the table has the id {table.table_id}; the checkpoint has read {read[0]}"
-    step = "give the path of the table that was read; to go on in this one: ckpt plan offsets --set N=version:V@TABLE"
+    why = f"the table has the id {table.table_id}. The checkpoint has read {read[0]}"
+    step = "give the path of the table that was read. To go on in this one: ckpt plan offsets --set N=version:V@TABLE"
     return table.raises(table.asked_when, errors.OTHER_TABLE, "delta-source-table-id-changed", why, step)
 
 

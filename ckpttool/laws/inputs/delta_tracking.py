@@ -75,7 +75,7 @@ def _comes_to_change(table: SourceTable, asked: DeltaRequest, commit: DeltaCommi
     if before is not None and not has_changed(before, commit.metadata):
         return None
     why = f"version {commit.version} changes the table: when the stream has come to it, the query ends, to start anew"
-    step = "start the query once more; a column that was renamed or dropped has to be allowed"
+    step = "start the query once more. A column that was renamed or dropped has to be allowed"
     return Trouble(asked.phase, None, Finding(_ID, "warning", table.input.path, why, next_step=step))
 
 

@@ -18,7 +18,7 @@ from ckpttool.scene.hudi import HudiInput
 from ckpttool.scene.scene import Doubt, Failure, Phase, Scene, Trouble
 
 _GONE, _ARCHIVED, _BEHIND = "hudi-source-table-gone", "hudi-instant-archived", "hudi-timeline-behind"
-_READ_BY_HAND = "look between the two: `commits showarchived` of hudi-cli; rows of then are read by a batch query"
+_READ_BY_HAND = "look between the two: `commits showarchived` of hudi-cli. Rows of then are read by a batch query"
 _ANEW = "start with a new checkpoint, and see to it that no row is read again"
 
 
@@ -26,7 +26,7 @@ def met(input: HudiInput, scene: Scene) -> Iterator[Trouble]:
     timeline = input.timeline
     if not input.exists:
         why = "there is no Hudi table here"
-        step = "restore the table; if it lies elsewhere, say where: --option path=…"
+        step = "restore the table. If it lies elsewhere, say where: --option path=…"
         yield _open(Finding(_GONE, "warning", input.path, why, next_step=step))
     elif timeline.version is not None and timeline.version >= LAYOUT_2:
         yield from _asked_again(input, scene)
@@ -35,7 +35,7 @@ def met(input: HudiInput, scene: Scene) -> Iterator[Trouble]:
     if timeline.last is not None and input.until.instant > timeline.last and not scene.is_replay:
         why = (
             f"the newest instant of the table is {timeline.last}, and the query has read up to {input.until.instant}: "
-            "the table was restored or made anew, and a batch goes back to there"
+            "the table was restored or recreated, and a batch goes back to there"
         )
         yield _open(Finding(_BEHIND, "warning", input.path, why, next_step=_ANEW))
 
@@ -56,7 +56,7 @@ def _asked_again(input: HudiInput, scene: Scene) -> Iterator[Trouble]:
         why = f"{asked}, and the archive reaches to {timeline.archived_to}: whether one of them is in it is not known"
         yield _open(Finding(_ARCHIVED, "warning", input.path, why, next_step=_READ_BY_HAND))
     elif not left and timeline.instants:
-        why = f"{asked}, and the table has none of them: it was restored or made anew"
+        why = f"{asked}, and the table has none of them: it was restored or recreated"
         yield _stop(input, scene, phase, _BEHIND, NO_SUCH_ELEMENT, "No value present in Option", why)
 
 

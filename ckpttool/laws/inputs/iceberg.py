@@ -84,7 +84,7 @@ class Way(Struct, frozen=True, dict=True):
     def find(self, offset: IcebergOffset) -> IcebergSnapshot | Obstacle:
         if found := self.known.get(offset.snapshot_id):
             return found
-        why = f"the table has no snapshot {offset.snapshot_id}: it was expired, or the table was made anew"
+        why = f"the table has no snapshot {offset.snapshot_id}: it was expired, or the table was recreated"
         message = f"Cannot load current offset at snapshot {offset.snapshot_id}, the snapshot was expired or removed"
         step = "start with a new checkpoint, and see to it that what was read already is not read again"
         return Obstacle(_GONE, why, ILLEGAL_STATE, message, step)
@@ -312,13 +312,13 @@ def _from_its_beginning(way: Way) -> Iterator[Trouble]:
     if not isinstance(stop, Obstacle):
         return
     if way.scene.start.trigger == "available-now":
-        where = f"; with Trigger.AvailableNow the source goes there from where it began, {_place(beginning)}"
+        where = f". With Trigger.AvailableNow the source goes there from where it began, {_place(beginning)}"
         step = stop.next_step
         if stop.told_as != _CHANGED and stand.beginning:
             step = _BEGINNING_STEP.format(path=stand.beginning.path)
         yield _trouble(way, replace(stop, why=stop.why + where, next_step=step), "init")
     elif stop.told_as == _GONE and stand.beginning and stand.start:
-        why = f"{stop.why}; the source began there, and Trigger.AvailableNow would fail at it"
+        why = f"{stop.why}. The source began there, and Trigger.AvailableNow would fail at it"
         step = _BEGINNING_STEP.format(path=stand.beginning.path)
         yield Trouble("init", None, Finding(_GONE, "warning", way.input.path, why, next_step=step))
 
@@ -366,7 +366,7 @@ def _place(offset: IcebergOffset) -> str:
 
 def _no_table(input: IcebergInput) -> Trouble:
     why = "there is no Iceberg table here, and without it the query cannot be made"
-    step = "restore the table; if it lies elsewhere, say where: --option path=…"
+    step = "restore the table. If it lies elsewhere, say where: --option path=…"
     told = Finding(_NO_TABLE, "error", input.path, why, next_step=step)
     class_name = "org.apache.spark.sql.catalyst.analysis.NoSuchTableException"
     failure = Failure("start", class_name, "TABLE_OR_VIEW_NOT_FOUND", "cannot be found", why)
@@ -377,7 +377,7 @@ def _trouble(way: Way, stop: Obstacle, phase: Phase) -> Trouble:
     batch = way.scene.next_id if phase == "batch" else None
     told = Finding(stop.told_as, "error", way.input.path, stop.why, next_step=stop.next_step or None)
     if stop.open:
-        why = f"{stop.why}; {stop.open}"
+        why = f"{stop.why}, and {stop.open}"
         return Trouble(phase, Doubt(why), replace(told, severity="warning", message=why))
     failure = Failure(phase, stop.class_name, stop.condition, stop.message, stop.why, batch, path=_path(way))
     return Trouble(phase, failure, replace(told, spark=failure.spark))

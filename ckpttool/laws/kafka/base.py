@@ -127,7 +127,7 @@ class Source(Struct, frozen=True, dict=True):
         """What stops the query; what it passes over where `fails` is False; what the batch after this one comes to."""
         class_name, condition, message = raised
         if self.after:
-            why = f"{why}; the batch after this one comes to that"
+            why = f"{why}. The batch after this one comes to that"
         told = Finding(told_as, "warning", path or self._path, why, next_step=next_step)
         if not fails:
             return self._trouble(step, None, told)

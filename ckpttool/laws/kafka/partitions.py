@@ -96,13 +96,13 @@ def _deleted(source: Source) -> Iterator[Trouble]:
     if idles:
         why += ": nothing is left to read, and the query waits"
     elif not source.fails_on_loss:
-        why += "; passed over, and if they come back they are read from their earliest record"
+        why += ". They are passed over, and read from their earliest record if they come back"
     if lacking:
         # Real-time mode has its own check, which does not look at the group.
         grouped = source.start.option("kafka.group.id") is not None and not source.scene.is_realtime
         condition = "PARTITIONS_DELETED_AND_GROUP_ID_CONFIG_PRESENT" if grouped else "PARTITIONS_DELETED"
         raised = loss(source.scene.release, condition, "have been deleted.", "are gone.")
-        step = "if that was meant, ckpt plan offsets --drop-topic takes a topic out of them; else bring them back"
+        step = "if that was meant, ckpt plan offsets --drop-topic takes a topic out of them. Otherwise bring them back"
         yield source.raises(PLAN, raised, "partitions-gone", why, step, fails=source.fails_on_loss and not idles)
 
 

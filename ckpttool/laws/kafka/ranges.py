@@ -59,11 +59,11 @@ def _went_back(source: Source) -> Iterator[Trouble]:
         unread = sum(_end_of(part) - (part.earliest or 0) for _, part in back)
         twice = sum(start_of(part) - _end_of(part) for _, part in back)
         why += (
-            f"; the next batch reads nothing there and goes back to the end: {counted(unread, 'row')} of a topic made"
-            f" anew are never read, or {counted(twice, 'row')} twice if the old records come back"
+            f". The next batch reads nothing there and goes back to the end: {counted(unread, 'row')} of a"
+            f" recreated topic are never read, or {counted(twice, 'row')} twice if the old records come back"
         )
     raised = loss(source.scene.release, "PARTITION_OFFSET_CHANGED", "offset was changed from")
-    next_step = "delete the offsets file without a commit, if there is one; for a topic made anew set its offsets to 0"
+    next_step = "delete the offsets file without a commit, if there is one. For a recreated topic set its offsets to 0"
     yield source.raises(PLAN, raised, _LOWER_END, why, next_step, fails=source.fails_on_loss)
 
 
@@ -101,9 +101,11 @@ def _aged_out(source: Source) -> Iterator[Trouble]:
     behind = ((part.earliest or 0) - start_of(part) if source.after else part.lost or 0 for _, part in aged)
     verb = "are gone" if fails else "are gone and passed over"
     batch = "the batch that runs again" if source.view.is_replay else "the next batch"
-    why = f"{counted(sum(behind), 'row')} of {names(aged)} {verb}: {batch} begins below the earliest offset"
+    rows = sum(behind)
+    gone = f"{counted(rows, 'row')} of {names(aged)} {verb}" if rows else f"records of {names(aged)} {verb}"
+    why = f"{gone}: {batch} begins below the earliest offset"
     if not fails and (start.option("minPartitions") or start.option("maxRecordsPerPartition")) is not None:
-        why += "; with minPartitions or maxRecordsPerPartition several tasks read a partition, and where they pass over"
+        why += ". With minPartitions or maxRecordsPerPartition several tasks read a partition, and where they pass over"
         why += " a loss, one may fail because another uses its consumer (ConcurrentModificationException)"
         yield source.doubts(READ, about, why, "leave these options out until the query is past the loss")
         return
@@ -117,7 +119,7 @@ def _above_the_end(source: Source) -> Iterator[Trouble]:
         missing = sum((part.replay_end or 0) - max(start_of(part), part.latest or 0) for _, part in above)
         why = f"the batch that runs again reads {counted(missing, 'row')} above the end of {names(above)}"
         why += "" if source.fails_on_loss else ": passed over"
-        step = "find out whether the topic was made anew; then set the offsets of its partitions to 0"
+        step = "find out whether the topic was recreated. Then set the offsets of its partitions to 0"
         yield source.raises(
             READ, _out_of_range(source.scene.release), _LOWER_END, why, step, fails=source.fails_on_loss
         )
@@ -139,7 +141,7 @@ def _overtaken(source: Source) -> Iterator[Trouble]:
         what += f" ({reason})" if reason else ""
     if rows:
         step = "before the restart, set the offsets of its partitions to the earliest there are"
-        yield source.tells("topic-recreated-and-overtaken", "error", f"{names_are(other)} made anew: {what}", step)
+        yield source.tells("topic-recreated-and-overtaken", "error", f"{names_are(other)} recreated: {what}", step)
 
 
 LAWS = (

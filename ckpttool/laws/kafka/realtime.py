@@ -41,7 +41,7 @@ def _out_of_range(source: Source) -> Iterator[Trouble]:
         topic, part = outside[0]
         what = f"{spell(topic.topic, part.partition)} has {part.earliest:,} to {part.latest:,}"
         why = f"{names_are(outside)} read from an offset that is not there: {what}, the query begins at"
-        why += f" {start_of(part):,}; in real-time mode failOnDataLoss changes nothing"
+        why += f" {start_of(part):,}. In real-time mode failOnDataLoss changes nothing"
         step = "set the offsets of these partitions to what there is, or run one batch with another trigger"
         yield source.raises(READ, _OUT_OF_RANGE, "realtime-offset-out-of-range", why, step)
 

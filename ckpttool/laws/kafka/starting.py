@@ -58,7 +58,7 @@ def _verified(source: Source) -> Iterator[Trouble]:
         step = "run once with another trigger, or start with Spark 3.5.7, 4.0.2, 4.1.0 or newer"
         yield source.raises(PLAN, _MISMATCHED, about, f"{why} {names_are(unlike)} not in both", step)
     elif above := where(source.parts, is_above):
-        step = "find out whether the topic was made anew, or run once with another trigger"
+        step = "find out whether the topic was recreated, or run once with another trigger"
         yield source.raises(PLAN, _ABOVE, about, f"the batch that runs again ends above what {names(above)} has", step)
 
 
@@ -70,7 +70,7 @@ def _topic_unknown(source: Source) -> Iterator[Trouble]:
     if lacking := source.unknown_topics:
         why = f"the broker has no topic {listed(lacking)}"
         why += "" if source.view.subscription.is_given else ", if subscribed by name"
-        next_step = "bring the topic back; or leave it out of the subscription, and ckpt plan offsets --drop-topic"
+        next_step = "bring the topic back. Or leave it out of the subscription, and ckpt plan offsets --drop-topic"
         step = PREFETCH if source.fetches_first else PLAN if source.view.is_replay else ASK
         yield source.raises(step, _TOPIC_UNKNOWN, "partitions-gone", why, next_step)
 

@@ -81,7 +81,7 @@ def _another_cluster(scene: Scene) -> Iterator[Finding]:
                 f"source {index} is asked of cluster {answer.cluster_id}, and was in {before}: offsets of the one are"
                 " other rows of the other, or none",
                 expected=f"cluster {before}",
-                next_step="name a broker of the cluster that the query has read from; if it was moved, ckpt plan"
+                next_step="name a broker of the cluster that the query has read from. If it was moved, ckpt plan"
                 " offsets --cluster --by-time finds the same records there",
             )
 

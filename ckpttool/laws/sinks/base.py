@@ -11,7 +11,10 @@ from ckpttool.scene.scene import Part
 from ckpttool.scene.sinks import HARMFUL, SinkVerdict, SinkView, Verdict
 
 REFILL = "go back with checkpoint and sink together, so that they are written again (`ckpt plan-recovery`)"
-LOWER = "do not restart yet: take the rows out of the sink and lower its record, or give the batches higher numbers"
+LOWER = (
+    "do not restart yet: take the rows out of the sink and set its last batch back (ckpt plan sink-ledger), or give the"
+    " batches higher numbers (ckpt plan renumber)"
+)
 
 
 class SinkLaw(Law, frozen=True):
@@ -31,6 +34,6 @@ def said(
     if law is not None:
         severity: Severity = "error" if verdict in HARMFUL else "warning"
         follows = verdict == "skipped_rows_lost" and view.skips(view.logs.batch_id + 1)
-        message = f"{why}; the same goes for every batch up to {view.recorded}" if follows else why
+        message = f"{why}. The same goes for every batch up to {view.recorded}" if follows else why
         told.append(Finding(law, severity, view.sink.path, message, next_step=next_step))
     return SinkVerdict(view.sink.kind, view.sink.path, verdict, why, tuple(told))

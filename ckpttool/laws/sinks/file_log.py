@@ -35,13 +35,13 @@ def _broken(view: SinkView, _: SinkVerdict, seen: Horizon) -> Iterator[Finding]:
     gone = f"there is no {LOG}, nor the log of a table"
     path = f"{view.sink.path}/{LOG}"
     if not is_file_sink:
-        message = f"if a file sink writes here: {'; '.join([gone, *told])}"
+        message = f"if a file sink writes here: {', and '.join([gone, *told])}"
         yield Finding("spark-metadata-missing-or-moved", "warning", path, message, next_step=_IS_A_FUNCTION)
         return
-    message = "; ".join([*([gone] if view.sink.log_gone else []), *told])
+    message = ", and ".join([*([gone] if view.sink.log_gone else []), *told])
     if view.sink.was_table:
-        message = f"{gone}. If a file sink writes here, {'; '.join(told)}. If a Delta table was here, {_MADE_ANEW}"
-    step = f"{RESTORE_ENTRIES}; {_WAS_A_TABLE}; {_IS_A_FUNCTION}" if view.sink.log_gone else RESTORE_ENTRIES
+        message = f"{gone}. If a file sink writes here, {', and '.join(told)}. If a Delta table was here, {_MADE_ANEW}"
+    step = f"{RESTORE_ENTRIES}. {_WAS_A_TABLE}. {_IS_A_FUNCTION}" if view.sink.log_gone else RESTORE_ENTRIES
     yield Finding("spark-metadata-missing-or-moved", "error", path, message, next_step=step)
 
 

@@ -18,7 +18,7 @@ _DAY_MS = 86_400_000
 _KEPT_AT_LEAST_MS = 30 * _DAY_MS
 _AGAIN = "read their input once more by other means: the checkpoint does not have their offsets any more"
 _REMOVE = (
-    "take one of them out of the table; DELETE by a key that only these rows have, or RESTORE to before the second"
+    "take one of them out of the table: DELETE by a key that only these rows have, or RESTORE to before the second"
 )
 
 
@@ -66,7 +66,7 @@ def _retention(view: SinkView, verdict: SinkVerdict, __: Horizon) -> Iterator[Fi
         "txn-retention-set",
         "warning",
         view.sink.path,
-        f"delta.setTransactionRetentionDuration has the table forget the number of the query's batch {reason}; a crash"
+        f"delta.setTransactionRetentionDuration has the table forget the number of the query's batch {reason}. A crash"
         " that is mended later writes that batch twice",
         next_step="ALTER TABLE … UNSET TBLPROPERTIES ('delta.setTransactionRetentionDuration')",
     )

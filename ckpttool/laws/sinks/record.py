@@ -15,7 +15,7 @@ from ckpttool.scene.scene import Doubt, Failure, Scene
 from ckpttool.scene.sinks import SinkVerdict, SinkView
 from ckpttool.words import counted, spell_batches
 
-_COMPARE = "look for the batch's rows in the table; write with txnAppId and txnVersion, and the table tells"
+_COMPARE = "look for the batch's rows in the table. Write with txnAppId and txnVersion, and the table tells"
 _JACKSON = "com.fasterxml.jackson."  # with which Delta reads its commits, through Spark's reader of JSON
 _NO_JSON = "MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION"
 _IS_IT_THE_SINK = f"is this the query's sink? if it is, {REFILL}"
@@ -50,7 +50,7 @@ def _damaged(scene: Scene) -> Failure | Doubt | None:
 def _behind(view: SinkView, _: SinkVerdict, seen: Horizon) -> Iterator[Finding]:
     """Committed batches that the sink never got: the checkpoint will not go back for them."""
     for missing in (one for one in seen.missing if one.why != HOLE and not view.has_written(one.batches[0])):
-        also = f"; if a file sink writes here, {_of_files(seen)}" if seen.if_files and seen.failure else ""
+        also = f". If a file sink writes here, {_of_files(seen)}" if seen.if_files and seen.failure else ""
         message = f"{spell_missing(missing)}{also}"
         yield Finding("sink-behind-checkpoint", "error", view.sink.path, message, next_step=_IS_IT_THE_SINK)
 

@@ -30,8 +30,8 @@ def _taken_out_before(view: SinkView, verdict: SinkVerdict, seen: Horizon) -> It
     taken = [one for one in seen.missing if view.has_written(one.batches[0])]
     yield from _overwritten(view)
     for missing in taken:
-        reads = f"; {spell_unreadable(seen.unreadable)}" if seen.unreadable else ""
-        message = f"{spell_missing(missing)}; the checkpoint goes on, and does not refill them{reads}"
+        reads = f". {spell_unreadable(seen.unreadable)}" if seen.unreadable else ""
+        message = f"{spell_missing(missing)}. The checkpoint goes on, and does not refill them{reads}"
         yield Finding("sink-table-changed-under-checkpoint", "error", view.sink.path, message, next_step=REFILL)
     entry = view.in_force
     if not taken and entry is None and seen.unreadable and view.sink.kind == "delta" and view.sink.gap is None:
@@ -41,7 +41,7 @@ def _taken_out_before(view: SinkView, verdict: SinkVerdict, seen: Horizon) -> It
         return
     write = view.sink.write_of(entry.app_id, entry.batch_id)
     if write and write.rows_lost and not write.empty:
-        message = f"{write.rows_lost}; the checkpoint goes on after batch {entry.batch_id}, and does not refill it"
+        message = f"{write.rows_lost}. The checkpoint goes on after batch {entry.batch_id}, and does not refill it"
         yield Finding("sink-table-changed-under-checkpoint", "warning", view.sink.path, message)
 
 
@@ -106,9 +106,9 @@ def skipped(view: SinkView) -> SinkVerdict:
     """Where no law is broken; the batch reads what its offsets say, so it counts when the sink got it."""
     batch, write = view.logs.batch_id, view.own_write
     if write is None or write.timestamp_ms is None:
-        return said(view, "unknown", f"batch {batch} is skipped; the sink's log does not tell when it was written")
+        return said(view, "unknown", f"batch {batch} is skipped. The sink's log does not tell when it was written")
     if view.logs.planned_ms is None:
-        return said(view, "unknown", f"batch {batch} is skipped; it is not known when it was planned")
+        return said(view, "unknown", f"batch {batch} is skipped. It is not known when it was planned")
     if view.has(batch) == "perhaps-rows":
         return said(view, "unknown", f"batch {batch} is skipped, and {write.rows_unsure}")
     return said(view, "skipped_already_written", f"{write.place} holds batch {batch}")

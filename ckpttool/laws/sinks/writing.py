@@ -65,7 +65,7 @@ def _said_of_other_ids(view: SinkView) -> Iterator[SinkVerdict]:
         if write:
             yield _over(view, write, "checkpoint-deleted-sink-kept")
         else:
-            why = f"query {entry.app_id} reached batch {entry.batch_id}; when it wrote {batch} is not known"
+            why = f"query {entry.app_id} reached batch {entry.batch_id}. When it wrote {batch} is not known"
             yield said(view, "unknown", why)
 
 
@@ -165,7 +165,9 @@ def written(view: SinkView) -> SinkVerdict:
 
 LAWS = (
     SinkLaw(
-        "sink-ledger-lowered", "the record was lowered, and the rows of the batch are still there", decides=_lowered
+        "sink-ledger-lowered",
+        "the sink's record was lowered, and the rows of the batch are still there",
+        decides=_lowered,
     ),
     SinkLaw(
         "checkpoint-deleted-sink-kept",

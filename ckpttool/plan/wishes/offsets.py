@@ -176,7 +176,7 @@ def _outside(topic: TopicView, number: int, at: int) -> str | None:
     if part.earliest is None or part.latest is None:
         return part.why or "the broker did not say what it has"
     if part.status == "recreated" and at > part.earliest:
-        return f"the topic was made anew, and nothing of it was read; it begins at {part.earliest:,}"
+        return f"the topic was recreated, and nothing of it was read; it begins at {part.earliest:,}"
     if part.earliest <= at <= part.latest:
         return None
     return f"the broker has {part.earliest:,} to {part.latest:,}"
@@ -190,7 +190,7 @@ def _unread(part: PartitionView) -> int | None:
 
 
 def _cost_of_move(part: PartitionView, at: int, keeps: bool) -> Cost:
-    """A topic that was made anew has only new rows; of one that may have been, or was cut back, nobody knows."""
+    """A topic that was recreated has only new rows; of one that may have been, or was cut back, nobody knows."""
     stood = part.next_offset
     if part.status == "recreated":
         return FREE

@@ -116,8 +116,8 @@ def _sections(checked: Checked) -> Iterator[Section]:
         yield [_planner(checked.planner)]
     if diagnosis or checked.findings:
         yield [Findings(checked.findings)]
-    if plan:
-        yield option_lines(plan)
+    if plan and diagnosis:
+        yield option_lines(diagnosis.checkpoint, plan)
     yield list(_ways_out(checked))
     yield list(_left_open(checked))
 

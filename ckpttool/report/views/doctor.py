@@ -5,28 +5,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from textwrap import wrap
 
 from ckpttool.causes.base import ToldCause
 from ckpttool.checkup.checks import CheckOfLaw
-from ckpttool.checkup.checkup import CheckedFinding, Checkup, FailOn, Health
+from ckpttool.checkup.checkup import CheckedFinding, Checkup, FailOn
 from ckpttool.checkup.fixes import Fix
 from ckpttool.laws.base import Law
 from ckpttool.laws.runbooks import runbook_of
-from ckpttool.literals import shell_path
-from ckpttool.plan import WayOut
-from ckpttool.releases import spell_release
 from ckpttool.report.document import Document, Fields, Line, Section, Table, Tone, Toned
 from ckpttool.report.junit import JunitCase, JunitSuite
+from ckpttool.report.layout import prose
 from ckpttool.report.views.causes import causes_fields
 from ckpttool.report.views.findings import findings_fields
+from ckpttool.report.views.first_screen import first_lines, screen_of_checkup, spell_cost, take
 from ckpttool.report.views.plan_recovery import restart_fields, sink_fields, spark_fields
-from ckpttool.scene.sinks import HARMFUL
 from ckpttool.words import counted
 
-_WIDTH = 80
 _SHOWN = 100  # findings
-_TONES: dict[Health, Tone] = {"fit": "good", "attention": "notice", "unknown": "notice", "unfit": "error"}
 _SEVERITIES: dict[str, Tone] = {"error": "error", "warning": "notice", "info": "faint"}
 _COUNTS = {
     "passed": "passed",
@@ -114,7 +109,7 @@ def _fix_fields(fix: Fix, checkup: Checkup, again: Sequence[str]) -> Fields | No
     if fix.way is None:
         return {"manual": fix.manual} if fix.manual else None
     return {
-        "command": _command(fix, fix.way, checkup, again),
+        "command": take(fix.way, checkup.diagnosis, again, fix.wish),
         "option": fix.way.id,
         "guarantee": fix.way.guarantee,
         "rows_lost": fix.way.rows_lost,
@@ -123,108 +118,18 @@ def _fix_fields(fix: Fix, checkup: Checkup, again: Sequence[str]) -> Fields | No
     }
 
 
-def _command(fix: Fix, way: WayOut, checkup: Checkup, again: Sequence[str]) -> str:
-    if fix.wish:
-        words = ["ckpt plan", fix.wish, shell_path(checkup.diagnosis.checkpoint.url), *again, f"--out {fix.wish}.json"]
-        return f"{' '.join(words)} && ckpt apply {fix.wish}.json"
-    if way.after is checkup.diagnosis.scene:  # a plan that was begun: it is taken by its own command
-        return way.steps[0].shell
-    return " ".join(["ckpt apply", shell_path(checkup.diagnosis.checkpoint.url), f"--take {way.id}", *again])
-
-
 # -- for people --------------------------------------------------------------------------------------------------------
 
 
 def _blocks(checkup: Checkup, again: Sequence[str], *, verbose: bool) -> Iterator[Section]:
-    yield first_screen(checkup, again)
+    yield first_lines(screen_of_checkup(checkup, again))
     yield from _findings(checkup, verbose=verbose)
     yield _not_looked_at(checkup)
     yield _about_the_baseline(checkup)
     if verbose:
         yield [Table(("Check", "Result", "Why"), [(one.law.id, one.result, one.why or "") for one in checkup.checks])]
         yield list(prose("Assumed: ", "; ".join(checkup.diagnosis.prediction.assumes)))
-    yield [_tally(checkup)]
-
-
-def first_screen(checkup: Checkup, again: Sequence[str]) -> Iterator[Line]:
-    verdict = checkup.verdict
-    lead = verdict.upper()
-    headline, *rest = prose(f"{lead}  ", _headline(checkup))
-    yield Toned(lead, _TONES[verdict]), headline.removeprefix(lead)
-    yield from rest
-    if verdict in ("unfit", "unknown"):
-        yield from prose("  Cause    ", f"{checkup.why[0]}." if checkup.why else "it is not known.")
-    first = next((one for one in checkup.counted if one.fix and verdict != "fit"), None)
-    if verdict == "unknown" and (look := _what_would_tell(checkup)):
-        yield "  Do this  ", Toned(look, "command")
-    elif first and first.fix:
-        yield from _do_this(first.fix, checkup, again)
-    if checkup.diagnosis.scene.query is None and verdict != "unknown":
-        yield "  Assumed  the query that is started is the one that wrote this"
-    yield Toned("─" * _WIDTH, "faint")
-
-
-def _headline(checkup: Checkup) -> str:
-    diagnosis, restart = checkup.diagnosis, checkup.diagnosis.prediction
-    spark = f"Spark {spell_release(diagnosis.scene.release)}"
-    goes_on = {
-        "replay": f"{spark} will run batch {restart.batch_id} again",
-        "new_batch": f"{spark} will go on with batch {restart.batch_id}",
-        "fresh_start": f"{spark} will start from nothing, at batch 0",
-    }.get(restart.outcome, f"it cannot be told what {spark} will do")
-    if checkup.verdict == "unfit":
-        return _what_goes_wrong(checkup, spark, goes_on)
-    if checkup.is_excused:
-        return f"{_what_goes_wrong(checkup, spark, goes_on)}; all of it is known"
-    if checkup.verdict == "attention":
-        return f"{goes_on}; {counted(checkup.counts['warning'], 'thing')} will end that, or hide it"
-    if checkup.verdict == "unknown" and restart.outcome in ("replay", "new_batch", "fresh_start"):
-        return f"{goes_on}; what becomes of its rows cannot be told"
-    return goes_on
-
-
-def _what_goes_wrong(checkup: Checkup, spark: str, goes_on: str) -> str:
-    error = checkup.diagnosis.prediction.error
-    if error:
-        where = {"start": "in start()", "init": "before any batch", "batch": "in its batch"}[error.phase]
-        return f"{spark} will fail {where} with {error.condition or error.class_name.rpartition('.')[2]}"
-    harm = {sink.verdict for sink in checkup.diagnosis.sinks} & set(HARMFUL)
-    if harm:
-        return f"{goes_on}, and {'rows are left out' if 'skipped_rows_lost' in harm else 'rows come twice'}"
-    lost = sum(view.total_lost for view in checkup.diagnosis.views)
-    if lost:
-        return f"{goes_on}, and {counted(lost, 'row')} {'is' if lost == 1 else 'are'} lost"
-    told = next((one.finding for one in checkup.counted if one.finding.severity == "error"), None)
-    law = checkup.laws.get(told.id) if told else None
-    return f"{goes_on}, but {law.symptom or law.title}" if law else goes_on
-
-
-def _do_this(fix: Fix, checkup: Checkup, again: Sequence[str]) -> Iterator[Line]:
-    if fix.way is None:
-        yield from prose("  Do this  ", fix.manual or f"nothing mends it: {fix.why}")
-        return
-    yield "  Do this  ", Toned(_command(fix, fix.way, checkup, again), "command")
-    yield from prose("  It costs ", _cost(fix))
-
-
-def _cost(fix: Fix) -> str:
-    way = fix.way
-    if way is None:
-        return ""
-    rows = (("lost", way.rows_lost), ("doubled", way.rows_duplicated))
-    known = ", ".join(f"{count:,} rows {what}" for what, count in rows if count is not None)
-    unknown = " or ".join(what for what, count in rows if count is None)
-    back = "ckpt undo takes it back" if fix.is_reversible else "not all of it can be taken back"
-    if not unknown:
-        return f"{way.guarantee.partition(':')[0]}: {known}; {back}"
-    asks = "" if way.after.sinks else " until --sink URL names the sink"
-    return "; ".join(filter(None, [known, f"how many rows are {unknown} is not known{asks}", back]))
-
-
-def _what_would_tell(checkup: Checkup) -> str | None:
-    path = shell_path(checkup.diagnosis.checkpoint.url)
-    looks = {check.look for check in checkup.checks if check.look and check.look.startswith("--")}
-    return f"ckpt doctor {path} {' '.join(sorted(looks))}" if looks else None
+    yield prose("", _tally(checkup))
 
 
 def _findings(checkup: Checkup, *, verbose: bool) -> Iterator[Section]:
@@ -263,9 +168,10 @@ def _finding(one: CheckedFinding, told: set[str], margin: str = "") -> Iterator[
     yield from prose(f"{margin}         ", finding.message)
     if one.fix and not one.known:
         if one.fix.way:
-            yield f"{margin}         fix: ", Toned(f"ckpt apply … --take {one.fix.way.id}", "command")
+            short = f"ckpt plan {one.fix.wish} …" if one.fix.wish else f"ckpt apply … --take {one.fix.way.id}"
+            yield f"{margin}         fix: ", Toned(short, "command")
             if one.fix.way.id not in told:
-                yield from prose(f"{margin}              ", _cost(one.fix))
+                yield from prose(f"{margin}              ", spell_cost(one.fix.way))
             told.add(one.fix.way.id)
         else:
             yield from prose(f"{margin}         fix: ", one.fix.manual or f"none: {one.fix.why}")
@@ -299,20 +205,9 @@ def _about_the_baseline(checkup: Checkup) -> Iterator[Line]:
 
 
 def _tally(checkup: Checkup) -> str:
-    told = ", ".join(f"{checkup.counts[result]} {words}" for result, words in _COUNTS.items())
+    results = (one for one in _COUNTS if one != "could_not" or checkup.counts[one])
+    told = ", ".join(f"{checkup.counts[result]} {_COUNTS[result]}" for result in results)
     return f"{counted(len(checkup.checks), 'check')}: {told}."
-
-
-def prose(lead: str, text: str) -> Iterator[str]:
-    """In lines that fit a narrow terminal; long names stay whole."""
-    yield from wrap(
-        text,
-        _WIDTH,
-        initial_indent=lead,
-        subsequent_indent=" " * len(lead),
-        break_long_words=False,
-        break_on_hyphens=False,
-    ) or [lead.rstrip()]
 
 
 # -- for build servers, and for readers of the book --------------------------------------------------------------------
@@ -346,22 +241,19 @@ def _fails(one: CheckedFinding, fail_on: FailOn) -> bool:
 def _lines_of(one: CheckedFinding, checkup: Checkup, again: Sequence[str]) -> Iterator[str]:
     yield f"{one.finding.path}: {one.finding.message}"
     if one.fix:
-        yield f"fix: {_command(one.fix, one.fix.way, checkup, again) if one.fix.way else one.fix.manual or one.fix.why}"
+        mends = take(one.fix.way, checkup.diagnosis, again, one.fix.wish) if one.fix.way else one.fix.manual
+        yield f"fix: {mends or one.fix.why}"
 
 
 def laws_document(laws: Sequence[Law]) -> Document:
     """What there is to check."""
     names = ("id", "severities", "profile", "needs", "title")
     fields = [
-        dict(zip(names, (law.id, list(law.severities), law.least, law.needs, says(law)), strict=True)) for law in laws
+        dict(zip(names, (law.id, list(law.severities), law.least, law.needs, law.says), strict=True)) for law in laws
     ]
-    rows = [(law.id, ", ".join(law.severities) or "-", law.least, law.needs, says(law)) for law in laws]
+    rows = [(law.id, ", ".join(law.severities) or "-", law.least, law.needs, law.says) for law in laws]
     head = ("Check", "Severity", "Profile", "Needs", "In one line")
     return Document("doctor-checks", None, lambda: {"checks": fields}, lambda: [[Table(head, rows)]])
-
-
-def says(law: Law) -> str:
-    return law.symptom or law.title
 
 
 def entry_document(id: str, lines: Sequence[str]) -> Document:

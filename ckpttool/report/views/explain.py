@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ckpttool.checkup.checks import LOOKS
 from ckpttool.checkup.checkup import Checkup
@@ -16,11 +17,11 @@ from ckpttool.literals import shell_path
 from ckpttool.logs.driver_log import DriverLog
 from ckpttool.logs.thrown import ThrownChain
 from ckpttool.report.document import Document, Fields, Line, Section, Toned
-from ckpttool.report.views.doctor import first_screen, prose, says
+from ckpttool.report.layout import prose
+from ckpttool.report.views.first_screen import FirstScreen, first_lines, labelled, screen_of_checkup
 from ckpttool.storage.urls import redact_url
 from ckpttool.words import counted
 
-_RULE = "─" * 80
 _WRAPPED = re.compile(r"^\[STREAM_FAILED\] Query \[[^\]]{0,200}\] terminated with exception: ")
 _LONGEST = 600  # of a message; Spark's tell how to go on, at length
 _SHOWN = 6  # causes
@@ -118,7 +119,7 @@ def _failure_fields(failure: ThrownChain) -> Fields:
 def _cause_fields(explained: ExplainedFailure, cause: Cause) -> Fields:
     return {
         "id": cause.law.id,
-        "says": says(cause.law),
+        "says": cause.law.says,
         "by": cause.by,
         "vague": cause.is_vague,
         "result": explained.result_of(cause),
@@ -162,24 +163,21 @@ def _command(explained: ExplainedFailure, again: Sequence[str]) -> str | None:
 
 def _blocks(explained: ExplainedFailure, again: Sequence[str], *, verbose: bool) -> Iterator[Section]:
     if explained.checkup:
-        yield [*_what_failed(explained), *_what_it_is(explained)]
-        yield first_screen(explained.checkup, again)
+        yield [*first_lines(_what_failed(explained), ruled=False), *_what_it_is(explained)]
+        yield first_lines(screen_of_checkup(explained.checkup, again))
     else:
-        yield [*_what_failed(explained), *_without_a_look(explained, again)]
+        yield first_lines(_without_a_look(explained, again))
     yield _causes(explained, verbose=verbose)
     yield _told(explained)
 
 
-def _what_failed(explained: ExplainedFailure) -> Iterator[Line]:
+def _what_failed(explained: ExplainedFailure) -> FirstScreen:
     failure = explained.failure
     if failure is None:
-        yield from prose("NO ERROR  " if explained.log.query else "TEXT  ", _of_a_text(explained))
-        return
+        return FirstScreen("NO ERROR" if explained.log.query else "TEXT", "notice", _of_a_text(explained))
     name = next(iter(failure.conditions), failure.cause.short_name)
     message = _message(failure).split("\n", 1)[0]
-    headline, *rest = prose("FAILED  ", message if name in message else f"{name}: {message}".rstrip(": "))
-    yield Toned("FAILED", "error"), headline.removeprefix("FAILED")
-    yield from rest
+    return FirstScreen("FAILED", "error", message if name in message else f"{name}: {message}".rstrip(": "))
 
 
 def _of_a_text(explained: ExplainedFailure) -> str:
@@ -191,37 +189,34 @@ def _of_a_text(explained: ExplainedFailure) -> str:
 def _what_it_is(explained: ExplainedFailure) -> Iterator[Line]:
     found = explained.found
     if explained.is_same_query is False:
-        yield from prose("  Beware   ", "this checkpoint is of another query than the one that failed")
+        yield from labelled("Beware", "this checkpoint is of another query than the one that failed")
     if found:
-        yield from prose("  It is    ", f"{says(found.law)} ({found.law.id}): the checkpoint has it")
+        yield from labelled("It is", f"{found.law.says} ({found.law.id}): the checkpoint has it")
     elif explained.causes:
-        yield from prose("  It is    ", "none of its usual causes any more, as far as was looked: see below")
-    yield from _runbook(explained)
+        yield from labelled("It is", "none of its usual causes any more, as far as was looked: see below")
+    yield from labelled("Runbook", explained.runbook)
 
 
-def _without_a_look(explained: ExplainedFailure, again: Sequence[str]) -> Iterator[Line]:
+def _without_a_look(explained: ExplainedFailure, again: Sequence[str]) -> FirstScreen:
+    tells = "which of them it is" if len(explained.causes) > 1 else "whether it is that"
+    command = _command(explained, again)
+    return replace(
+        _what_failed(explained),
+        cause=_likeliest(explained),
+        command=command,
+        cost=f"nothing: it only looks, and tells {tells}" if command else None,
+        runbook=explained.runbook,
+    )
+
+
+def _likeliest(explained: ExplainedFailure) -> str | None:
     causes = explained.causes
     if not causes:
-        if explained.failure or not explained.log.query:
-            yield from prose("  Cause    ", "not known: no law of ckpt ends in these words")
-    elif explained.is_recognised:
-        likeliest = causes[0].law
-        others = f"; {counted(len(causes) - 1, 'other')} below" if len(causes) > 1 else ""
-        sure = "most likely " if len(causes) > 1 else ""
-        yield from prose("  Cause    ", f"{sure}{says(likeliest)} ({likeliest.id}){others}")
-    else:
-        yield from prose("  Cause    ", f"cannot be told by this text alone: {counted(len(causes), 'law')} fit, below")
-    if command := _command(explained, again):
-        yield "  Do this  ", Toned(command, "command")
-        which = "which of them it is" if len(causes) > 1 else "whether it is that"
-        yield f"           It tells {which}; nothing is changed."
-    yield from _runbook(explained)
-    yield Toned(_RULE, "faint")
-
-
-def _runbook(explained: ExplainedFailure) -> Iterator[Line]:
-    if explained.runbook:
-        yield f"  Runbook  {explained.runbook}"
+        return "not known: no law of ckpt ends in these words" if explained.failure or not explained.log.query else None
+    if not explained.is_recognised:
+        return f"cannot be told by this text alone: {counted(len(causes), 'law')} fit, below"
+    told = f"{causes[0].law.says} ({causes[0].law.id})"
+    return f"most likely {told}, of {counted(len(causes), 'cause')} below" if len(causes) > 1 else told
 
 
 def _causes(explained: ExplainedFailure, *, verbose: bool) -> Iterator[Line]:
@@ -233,7 +228,7 @@ def _causes(explained: ExplainedFailure, *, verbose: bool) -> Iterator[Line]:
             explained.result_of(cause) or "", ""
         )
         yield f"  {number}. {cause.law.id}{f'  ({result})' if result else ''}"
-        yield from prose("     ", says(cause.law))
+        yield from prose("     ", cause.law.says)
         if cause.law.tells and verbose:
             yield from prose("     ", f"told as: {', '.join(cause.law.tells)}")
     if left := len(explained.causes) - len(causes):
@@ -247,7 +242,7 @@ def _told(explained: ExplainedFailure) -> Iterator[Line]:
     yield Toned("What the text tells", "title")
     if query:
         name = f' "{query.name}"' if query.name else ""
-        yield f"  query {query.id}{name}" + (f", run {query.run_id}" if query.run_id else "")
+        yield from prose("  ", f"query {query.id}{name}" + (f", run {query.run_id}" if query.run_id else ""))
     offsets = _offsets(log)
     at = [f"batch {query.batch}"] if query and query.batch is not None and offsets is None else []
     at += [f"Spark {log.release}"] if log.release else []

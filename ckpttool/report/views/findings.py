@@ -1,15 +1,18 @@
-"""The fields of what is wrong, which all commands have in common."""
+"""What is wrong, which all commands tell alike."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ckpttool.model import Finding
-from ckpttool.report.document import Fields
+from ckpttool.report.document import Block, Fields, Findings
+from ckpttool.words import counted
 
 if TYPE_CHECKING:
     from ckpttool.scene.scene import Failure
+
+_SHOWN = 100
 
 
 def findings_fields(findings: Iterable[Finding]) -> list[Fields]:
@@ -37,3 +40,10 @@ def failure_fields(failure: Failure) -> Fields:
         "condition": failure.condition,
         "message": failure.message,
     }
+
+
+def findings_section(findings: Sequence[Finding], *, verbose: bool) -> Iterator[Block]:
+    """The first ones, and how many are left."""
+    yield Findings(findings if verbose else findings[:_SHOWN])
+    if (left := len(findings) - _SHOWN) > 0 and not verbose:
+        yield f"… {left:,} more of {counted(len(findings), 'finding')}: --verbose, or --format json"

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import to_builtins
 
-from ckpttool.laws.restart import GOES_ON
 from ckpttool.model import Checkpoint, DStreamsDirectory, LogNames, Operator, SinkLedger, SourceLog, VersionRange
-from ckpttool.report.document import Block, Document, Fields, Findings, Line, Section, Table, Toned
-from ckpttool.report.layout import duration_between, spell_duration, spell_time
+from ckpttool.report.document import Block, Document, Fields, Line, Section, Table, Toned
+from ckpttool.report.layout import duration_between, prose, spell_duration, spell_time
 from ckpttool.report.views.batches import (
     commit_fields,
     find_batch,
@@ -21,8 +20,9 @@ from ckpttool.report.views.batches import (
     spell_step,
 )
 from ckpttool.report.views.causes import causes_fields
-from ckpttool.report.views.findings import findings_fields
-from ckpttool.words import counted, enumerated
+from ckpttool.report.views.findings import findings_fields, findings_section
+from ckpttool.report.views.first_screen import first_lines, screen_of_inspection
+from ckpttool.words import counted
 
 if TYPE_CHECKING:
     from ckpttool.diagnosis import Diagnosis
@@ -38,10 +38,13 @@ MODES = {
 }
 
 
-def inspection_document(inspection: Diagnosis, now_ms: int | None = None) -> Document:
+def inspection_document(inspection: Diagnosis, now_ms: int | None = None, *, verbose: bool = False) -> Document:
     """`now_ms`: for telling people how long ago things were; None where it would be wrong when it is read."""
     return Document(
-        "inspect", inspection.checkpoint.url, lambda: inspection_data(inspection), lambda: _blocks(inspection, now_ms)
+        "inspect",
+        inspection.checkpoint.url,
+        lambda: inspection_data(inspection),
+        lambda: _blocks(inspection, now_ms, verbose=verbose),
     )
 
 
@@ -170,31 +173,30 @@ def _is_truncated(checkpoint: Checkpoint) -> bool:
 # -- for people --------------------------------------------------------------------------------------------------------
 
 
-def _blocks(inspection: Diagnosis, now_ms: int | None) -> Iterator[Section]:
+def _blocks(inspection: Diagnosis, now_ms: int | None, *, verbose: bool) -> Iterator[Section]:
     if inspection.checkpoint.dstreams is not None:
         yield _dstreams(inspection.checkpoint.dstreams)
         return
+    yield first_lines(screen_of_inspection(inspection))
     yield _head(inspection, now_ms)
     yield _sources(inspection.evidence)
     yield _state(inspection)
     yield _ledgers(inspection.checkpoint)
     yield _settings(inspection.evidence)
-    yield [Findings(inspection.findings)]
+    yield findings_section(inspection.findings, verbose=verbose)
 
 
 def _head(inspection: Diagnosis, now_ms: int | None) -> Iterator[Line]:
-    """Which query, what comes next, where it stands."""
+    """Which query, and where it stands."""
     checkpoint, evidence = inspection.checkpoint, inspection.evidence
     query = checkpoint.metadata.id if checkpoint.metadata else "of unknown id"
     name = checkpoint.url.rstrip("/").rpartition("/")[2]
     writer = _spell_versions(evidence.written_by)
     if evidence.databricks:
         writer = f"{evidence.databricks.name}, as {writer}" if evidence.written_by.min else evidence.databricks.name
-    yield Toned(f"Query {query}", "title"), f" in {name} · {MODES[evidence.mode]} · written by {writer}"
-    yield _what_comes_next(inspection)
-    yield f"  {_where_it_stands(evidence, now_ms)}"
-    if inspection.prediction.outcome in GOES_ON and (unseen := inspection.scene.not_looked_at):
-        yield f"  Not looked at: {enumerated(one.what for one in unseen)}; ckpt plan-recovery does."
+    yield Toned(f"Query {query}", "title"), f" in {name}"
+    yield from prose("  ", f"{MODES[evidence.mode]}, written by {writer}.")
+    yield from prose("  ", _where_it_stands(evidence, now_ms))
 
 
 def _spell_versions(written_by: VersionRange) -> str:
@@ -204,21 +206,6 @@ def _spell_versions(written_by: VersionRange) -> str:
     if high is None:
         return f"Spark {low} or later"
     return f"Spark {low}" if low == high else f"Spark {low} to {high}"
-
-
-def _what_comes_next(inspection: Diagnosis) -> Line:
-    following = inspection.prediction
-    batch, why = str(following.batch_id), "; ".join(following.why)
-    if following.outcome == "new_batch":
-        return "A restart goes on with batch ", Toned(batch, "good"), ", a new one, as soon as there is data."
-    if following.outcome == "replay":
-        return "A restart runs batch ", Toned(batch, "notice"), f" again, with the offsets that are logged: {why}."
-    if following.outcome == "fresh_start":
-        return "A restart begins at batch ", Toned("0", "notice"), f": {why}."
-    tried = "" if following.batch_id is None else f" in batch {batch}"
-    if following.outcome == "error":
-        return Toned(f"A restart fails{tried}", "error"), f": {why}."
-    return Toned("What a restart does cannot be told", "notice"), f": {why}."
 
 
 def _where_it_stands(evidence: Evidence, now_ms: int | None) -> str:
@@ -288,7 +275,7 @@ def _operator(operator: Operator) -> list[str]:
     counts = {store.partitions for store in operator.stores if store.partitions is not None}
     providers = {store.provider for store in operator.stores if store.provider}
     names = [store.name for store in operator.stores]
-    spelled = names[0] if len(names) == 1 else f"{len(names)}: {', '.join(names[:2])}{', …' if len(names) > 2 else ''}"
+    spelled = names[0] if len(names) == 1 else counted(len(names), "store")
     return [
         str(operator.id),
         operator.name or "not recorded",
@@ -305,13 +292,15 @@ def _spell_loadable(stores: tuple[int | None, int] | None) -> str:
     return f"{'?' if loadable is None else f'{loadable:,}'} of {partitions:,}"
 
 
-def _ledgers(checkpoint: Checkpoint) -> Iterator[Table]:
+def _ledgers(checkpoint: Checkpoint) -> Iterator[Block]:
     rows = [
-        [ledger.kind, ledger.path, "none" if ledger.last_batch is None else str(ledger.last_batch), ledger.note]
+        [ledger.kind, ledger.path, "none" if ledger.last_batch is None else str(ledger.last_batch)]
         for ledger in checkpoint.ledgers
     ]
     if rows:
-        yield Table(["Sink", "Beside the checkpoint", "Has batch", ""], rows, {2})
+        yield Table(["Sink", "Beside the checkpoint", "Has batch"], rows, {2})
+    for note in dict.fromkeys(ledger.note for ledger in checkpoint.ledgers if ledger.note):
+        yield from prose("  ", f"{note}.")
 
 
 def _settings(evidence: Evidence) -> Iterator[Line]:
@@ -325,9 +314,8 @@ def _settings(evidence: Evidence) -> Iterator[Line]:
     if newest.watermark_ms:
         behind = duration_between(newest.watermark_ms, newest.planned_ms)
         late = f", {behind} behind the batch" if behind else ""
-        yield f"Watermark {spell_time(newest.watermark_ms)}{late} · {on_disk}"
-    else:
-        yield on_disk
+        yield f"Watermark {spell_time(newest.watermark_ms)}{late}"
+    yield on_disk
     if unusual := unusual_confs(newest):
         yield "Pinned configuration that differs from Spark's defaults:"
         yield from (f"  {key} = {value}" for key, value in sorted(unusual.items()))

@@ -10,29 +10,38 @@ from ckpttool.diagnosis import Diagnosis
 from ckpttool.errors import CkptError
 from ckpttool.formats import layout
 from ckpttool.laws.afterwards import Afterwards
-from ckpttool.laws.assumed import KAFKA_NOT_ASKED, STATE_NOT_READ
 from ckpttool.laws.given import Given, meant
 from ckpttool.laws.restart import Restart, SourceRange
 from ckpttool.laws.sinks.horizon import spell_from
+from ckpttool.model import Checkpoint
 from ckpttool.plan import Plan, SetAside, Step, WayOut
+from ckpttool.plan.conditions import SINK_UNNAMED
+from ckpttool.plan.fence import within_fence
+from ckpttool.plan.repair import Refusal
 from ckpttool.plan.steps import spell
 from ckpttool.releases import NEWEST, Release, spell_release
-from ckpttool.report.document import Document, Fields, Findings, Line, Section, Table, Tone, Toned
-from ckpttool.report.layout import spell_time
+from ckpttool.report.document import Block, Document, Fields, Line, Section, Table, Tone, Toned
+from ckpttool.report.layout import WIDTH, prose, spell_time
 from ckpttool.report.views.batches import spell_step
 from ckpttool.report.views.causes import causes_fields
-from ckpttool.report.views.findings import failure_fields, findings_fields
+from ckpttool.report.views.findings import failure_fields, findings_fields, findings_section
+from ckpttool.report.views.first_screen import first_lines, screen_of_restart, spell_cost
 from ckpttool.scene.horizon import Horizon
 from ckpttool.scene.sinks import SinkVerdict
 from ckpttool.words import enumerated, spell_batches
 
+_LONGEST = 200  # of an offset that stands alone
 
-def recovery_document(diagnosis: Diagnosis, plan: Plan) -> Document:
+
+def recovery_document(
+    diagnosis: Diagnosis, plan: Plan, again: Sequence[str] = (), *, verbose: bool = False
+) -> Document:
+    """`again`: the words after the path that have another command see the same."""
     return Document(
         "plan-recovery",
         diagnosis.checkpoint.url,
         lambda: _fields(diagnosis, plan),
-        lambda: _blocks(diagnosis, plan),
+        lambda: _blocks(diagnosis, plan, again, verbose=verbose),
     )
 
 
@@ -155,6 +164,7 @@ def option_fields(option: WayOut) -> Fields:
     return {
         "id": option.id,
         "title": option.title,
+        "parts": list(option.parts),
         "guarantee": option.guarantee,
         "rows_replayed": option.rows_replayed,
         "rows_lost": option.rows_lost,
@@ -175,8 +185,10 @@ def _step_fields(step: Step) -> Fields:
 # -- for people --------------------------------------------------------------------------------------------------------
 
 
-def _blocks(diagnosis: Diagnosis, plan: Plan) -> Iterator[Section]:
-    yield verdict_lines(diagnosis)
+def _blocks(diagnosis: Diagnosis, plan: Plan, again: Sequence[str], *, verbose: bool) -> Iterator[Section]:
+    screen = screen_of_restart(diagnosis, plan, again)
+    yield first_lines(screen)
+    yield about_the_restart(diagnosis, above=screen.cause)
     yield range_tables(diagnosis.prediction)
     yield sink_lines(diagnosis)
     if diagnosis.views:
@@ -184,52 +196,36 @@ def _blocks(diagnosis: Diagnosis, plan: Plan) -> Iterator[Section]:
 
         yield from map(view_section, diagnosis.views)
     yield _given(diagnosis)
-    yield [Findings(diagnosis.findings)]
-    yield option_lines(plan)
-    yield _not_offered(diagnosis, plan)
-    yield [f"Assumed: {'; '.join(diagnosis.prediction.assumes)}."]
+    yield findings_section(diagnosis.findings, verbose=verbose)
+    yield option_lines(diagnosis.checkpoint, plan, verbose=verbose)
+    yield _not_offered(plan)
+    yield _reach(diagnosis, plan)
+    yield assumptions(diagnosis)
 
 
-def verdict_lines(diagnosis: Diagnosis) -> Iterator[Line]:
+def about_the_restart(diagnosis: Diagnosis, above: str | None = None) -> Iterator[Line]:
+    """Why it goes as it does, but for what stands `above`; and what was gone by."""
     restart = diagnosis.prediction
     spark = f"Spark {spell_release(diagnosis.scene.start.release)}"
-    yield _first_line(diagnosis, spark)
-    yield f"  {'; '.join(restart.why)}."
+    for why in restart.why:
+        yield from prose("", f"{why}.") if f"{why}." != above else ()
     yield from _afterwards_line(diagnosis.afterwards)
     if restart.watermark_ms:
-        yield f"  Watermark {spell_time(restart.watermark_ms)}."
+        yield f"The watermark is {spell_time(restart.watermark_ms)}."
     if diagnosis.chosen != "given":
         chosen = "the newest that may have written it" if diagnosis.chosen == "inferred" else "the newest known"
-        yield f"  {spark} is {chosen}; name another with --spark-version."
+        yield from prose("", f"{spark} is {chosen}. For another one: --spark-version X.Y.Z")
     if diagnosis.evidence.databricks:
-        yield f"  Predicted for Apache {spark}, not checked on Databricks."
-    if STATE_NOT_READ in restart.assumes:
-        yield "  State files were looked at by name and size only: --state full reads them."
+        yield f"Predicted for Apache {spark}, not checked on Databricks."
     if unread := [log for log in diagnosis.checkpoint.source_logs if log.unread]:
         entries = ", ".join(f"{log.unread} of {layout.source(log.name)}" for log in unread)
-        yield f"  Older entries of sources' logs were not read: {entries}."
-    if KAFKA_NOT_ASKED in restart.assumes:
-        yield "  Kafka was not asked whether it still has the rows: give it with --bootstrap-server HOST:PORT."
-    if not diagnosis.sinks:
-        yield "  The sink was not looked at: give it with --sink URL."
+        yield from prose("", f"Older entries of sources' logs were not read: {entries}.")
 
 
-def _first_line(diagnosis: Diagnosis, spark: str) -> Line:
-    restart = diagnosis.prediction
-    if restart.outcome == "replay":
-        replay = Toned(f"replay batch {restart.batch_id}", "notice")
-        return f"{spark} will ", replay, " with the offsets that are logged."
-    if restart.outcome == "new_batch":
-        return f"{spark} will ", Toned(f"start batch {restart.batch_id}", "good"), " with new data."
-    if restart.outcome == "fresh_start":
-        return f"{spark} will ", Toned("start from nothing", "notice"), ", at batch 0."
-    error = restart.error
-    if error is None:
-        return Toned("It cannot be told", "notice"), f" what {spark} will do."
-    where = {"start": "in start()", "init": "before any batch", "batch": f"in batch {restart.batch_id}"}
-    after = ", after the sink got the batch" if error.sink_written_first else ""
-    fails = Toned(f"fail {where[error.phase]}", "error")
-    return f"{spark} will ", fails, f" with {error.condition or error.class_name}{after}."
+def assumptions(diagnosis: Diagnosis) -> Iterator[Line]:
+    yield Toned("Assumed", "title")
+    for one in diagnosis.prediction.assumes:
+        yield from prose("  - ", one)
 
 
 def _afterwards_line(told: Afterwards | None) -> Iterator[Line]:
@@ -242,23 +238,33 @@ def _afterwards_line(told: Afterwards | None) -> Iterator[Line]:
         then = "fails again"
     else:
         then = f"runs batch {told.batch_id} with the range that is fixed by then, and fails again"
-    left = f"This start leaves {enumerated(told.leaves)}: if" if told.leaves else "If"
-    yield f"  {left} nothing is mended, the next one {then}."
+    left = f"This start leaves {enumerated(told.leaves)}. " if told.leaves else ""
+    yield from prose("", f"{left}If nothing is mended, the next start {then}.")
 
 
-def range_tables(restart: Restart) -> Iterator[Table]:
+def range_tables(restart: Restart) -> Iterator[Block]:
+    """As a table where that is no wider than a line, else a few lines for each source."""
     rows = [
-        [
-            source.name or str(source.index),
-            source.kind or "",
-            _spell_offset(source.start),
-            "decided at run time" if source.end is None else _spell_offset(source.end),
-            spell_step(source.step),
-        ]
-        for source in restart.sources
+        (one.name or str(one.index), one.kind or "", _spell_offset(one.start), _until(one), spell_step(one.step))
+        for one in restart.sources
     ]
-    if rows:
-        yield Table(["Source", "Kind", "From", "Up to", "Step"], rows, {4})
+    head = ("Source", "Kind", "From", "Up to", "Step")
+    widths = (max(map(len, column)) + 4 for column in zip(head, *rows, strict=True))
+    if rows and sum(widths) <= WIDTH:
+        yield Table(head, rows, {4})
+        return
+    for name, kind, start, end, step in rows:
+        yield f"Source {name} {kind}{f', {step}' if step else ''}"
+        yield Toned("  from   ", "faint"), _cut(start)
+        yield Toned("  up to  ", "faint"), _cut(end)
+
+
+def _until(source: SourceRange) -> str:
+    return "decided at run time" if source.end is None else _spell_offset(source.end)
+
+
+def _cut(offset: str) -> str:
+    return offset if len(offset) <= _LONGEST else f"{offset[:_LONGEST]}… (--format json has all of it)"
 
 
 def _spell_offset(value: object) -> str:
@@ -296,18 +302,29 @@ def _given(diagnosis: Diagnosis) -> Iterator[Line]:
         yield f"Given --{one.kind} {one.key}: ", answer, f" ({one.by})"
 
 
-def option_lines(plan: Plan) -> Iterator[Line]:
+def option_lines(checkpoint: Checkpoint, plan: Plan, *, verbose: bool = False) -> Iterator[Line]:
     if not plan.options:
         return
-    yield Toned("Ways out, the cheapest first", "title")
+    needed = plan.repairs or plan.wish
+    yield Toned("Ways out, the cheapest first" if needed else "Not needed, and possible", "title")
     for number, option in enumerate(plan.options, 1):
-        yield f"{number}. {option.title} ({option.id})"
-        yield f"   {spell_cost(option)}; {option.guarantee}"
-        yield from (f"   first: {condition}" for condition in option.preconditions)
-        yield from (f"   - {line}" for line in step_lines(option.steps))
-        if option.trap:
-            yield f"   beware: {option.trap}"
-    yield "As shell commands: ", Toned("--format json | jq -r '.options[0].steps[].shell'", "command")
+        yield from prose(f"{number}. ", f"{option.title} ({option.id})")
+        yield from way_lines("   ", option, option.steps if verbose else within_fence(checkpoint, option.steps))
+    yield "All steps, as shell commands: ", Toned("--format json | jq -r '.options[0].steps[].shell'", "command")
+
+
+def way_lines(indent: str, way: WayOut, steps: Sequence[Step]) -> Iterator[Line]:
+    """What it costs, what has to be true, its steps, and what to beware of."""
+    yield from prose(indent, spell_cost(way))
+    yield from (line for part in way.parts[1:] for line in prose(f"{indent}with   ", part))
+    unasked = [one.text for one in way.conditions if one.id == SINK_UNNAMED]  # which the cost asks for
+    for condition in way.preconditions:
+        if condition not in unasked:
+            yield from prose(f"{indent}first  ", condition)
+    for number, line in enumerate(step_lines(steps), 1):
+        yield from prose(f"{indent}{number:>2}. ", line)
+    for trap in way.traps:
+        yield from prose(f"{indent}beware ", trap)
 
 
 def step_lines(steps: Sequence[Step]) -> Iterator[str]:
@@ -330,26 +347,28 @@ def _place_of(step: Step) -> tuple[str, str]:
     return "set aside", folder + slash
 
 
-def _not_offered(diagnosis: Diagnosis, plan: Plan) -> Iterator[Line]:
-    for refusal in plan.refused:
-        yield f"Not offered: {refusal.id}: {refusal.why}"
+def _not_offered(plan: Plan) -> Iterator[Line]:
+    if plan.refused:
+        yield Toned("Not done by ckpt, and why", "title")
+    yield from (line for refusal in plan.refused for line in refused_lines(refusal))
+
+
+def _reach(diagnosis: Diagnosis, plan: Plan) -> Iterator[Line]:
     if plan.reach and plan.reach.batch_id is not None and (plan.options or plan.refused):
         when = f", of {spell_time(plan.reach.planned_ms)}" if plan.reach.planned_ms else ""
         far = "at least as far as" if _is_partial(diagnosis) else "as far as"
         how = "" if plan.wish else ": --to-batch, --to-time"
-        yield f"One can go back {far} the end of batch {plan.reach.batch_id}{when}{how}."
+        yield from prose("", f"One can go back {far} the end of batch {plan.reach.batch_id}{when}{how}")
+
+
+def refused_lines(refusal: Refusal) -> Iterator[Line]:
+    """Each reason on a line of its own."""
+    yield f"  {refusal.id}"
+    for why in refusal.why.split("; "):
+        yield from prose("    ", f"{why.rstrip('.')}.")
 
 
 def _is_partial(diagnosis: Diagnosis) -> bool:
     """Whether there are older batches that were not read."""
     commits = diagnosis.checkpoint.commits
     return bool(commits) and any(number < min(commits) for number in diagnosis.checkpoint.commit_names.ids)
-
-
-def spell_cost(option: WayOut) -> str:
-    costs: Sequence[tuple[str, int | None]] = (
-        ("lost", option.rows_lost),
-        ("doubled", option.rows_duplicated),
-        ("replayed", option.rows_replayed),
-    )
-    return ", ".join(f"rows {what}: {'not known' if rows is None else f'{rows:,}'}" for what, rows in costs)

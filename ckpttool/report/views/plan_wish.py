@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from ckpttool.diagnosis import Diagnosis, diagnose
 from ckpttool.plan import Plan, WayOut
 from ckpttool.plan.fence import within_fence
 from ckpttool.report.document import Document, Fields, Findings, Line, Section, Toned
+from ckpttool.report.layout import prose
 from ckpttool.report.views.findings import findings_fields
+from ckpttool.report.views.first_screen import what_spark_does
 from ckpttool.report.views.plan_recovery import (
+    about_the_restart,
+    assumptions,
     option_fields,
     range_tables,
+    refused_lines,
     restart_fields,
     sink_fields,
     sink_lines,
     spark_fields,
-    spell_cost,
-    step_lines,
-    verdict_lines,
+    way_lines,
 )
 
 
@@ -53,30 +58,22 @@ def _fields(before: Diagnosis, after: Diagnosis, plan: Plan, way: WayOut | None)
 
 def _blocks(before: Diagnosis, after: Diagnosis, plan: Plan, way: WayOut | None) -> Iterator[Section]:
     yield _planned(before, way) if way else _refused(plan)
-    yield _follows("Then" if way else "As it is", after)
+    yield [Toned("Then" if way else "As it is", "title"), f"{what_spark_does(after)}.", *about_the_restart(after)]
     yield range_tables(after.prediction)
     yield sink_lines(after)
     yield [Findings(after.findings)]
-    yield [f"Assumed: {'; '.join(after.prediction.assumes)}."]
+    yield assumptions(after)
 
 
 def _planned(before: Diagnosis, way: WayOut) -> Iterator[Line]:
     """Without the fence, which is not a wish's, and is there in any case."""
     yield Toned(way.title, "title"), f" ({way.id})"
-    yield f"  {spell_cost(way)}; {way.guarantee}"
-    yield from (f"  - {line}" for line in step_lines(within_fence(before.checkpoint, way.steps)))
-    if way.trap:
-        yield f"  beware: {way.trap}"
+    yield from way_lines("  ", replace(way, conditions=()), within_fence(before.checkpoint, way.steps))
     for condition in way.conditions:
         accepted = f": --accept {condition.id}" if condition.who == "you" else ""
-        yield f"  {'if' if accepted else 'mind'}: {condition.text}{accepted}"
+        yield from prose("  if     " if accepted else "  mind   ", f"{condition.text}{accepted}")
 
 
 def _refused(plan: Plan) -> Iterator[Line]:
-    for refusal in plan.refused:
-        yield Toned("Refused", "error"), f": {refusal.id}: {refusal.why}"
-
-
-def _follows(when: str, after: Diagnosis) -> Iterator[Line]:
-    yield Toned(when, "title")
-    yield from verdict_lines(after)
+    yield Toned("Refused", "error"), ", and why"
+    yield from (line for refusal in plan.refused for line in refused_lines(refusal))

@@ -86,8 +86,8 @@ def test_a_local_checkpoint_that_the_text_names_is_looked_at_after_saying_so(tmp
     log = str(log_of(tmp_path / "driver.log", root))
     outcome = run_ckpt("explain", log, *NOW)
     assert f"looking at {root}, which the text names" in outcome.err
-    assert "Beware   this checkpoint is of another query" in outcome.out
-    assert "It is    the second newest offset file is gone" in outcome.out
+    assert "Beware    this checkpoint is of another query" in outcome.out
+    assert "It is     the second newest offset file is gone" in outcome.out
     left_alone = run_ckpt("explain", log, "--no-look")
     assert (left_alone.err, left_alone.code) == ("", 0)
 

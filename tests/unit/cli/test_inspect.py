@@ -53,9 +53,11 @@ def test_json_says_why_there_is_no_inspection(tmp_path: Path) -> None:
 
 
 def test_the_answer_is_in_the_first_lines(sound: str) -> None:
-    lines = run_ckpt("inspect", sound).out.splitlines()
+    first, below = run_ckpt("inspect", sound).out.split("─\n\n")
+    assert first.startswith("GOES ON  Spark will start batch 2 with new data\n")
+    assert f"Do this   ckpt doctor {sound}\n" in first
+    lines = below.splitlines()
     assert lines[0].startswith("Query 0a1b2c3d")
-    assert "batch 2, a new one" in lines[1]
     assert "Batch 1 was planned" in lines[2]
 
 

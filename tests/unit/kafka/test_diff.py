@@ -153,10 +153,10 @@ def test_an_earlier_look_settles_it() -> None:
 
 def test_what_was_taken_for_granted() -> None:
     [view] = look(query(START), broker({"t": {0: (0, 150)}}, {"t": "A"}))
-    assert any("made anew" in said for said in view.assumes)
+    assert any("recreated" in said for said in view.assumes)
     assert any("by name" in said for said in view.assumes)
     [view] = look(query(START, subscribe="t"), broker({"t": {0: (0, 150)}}, {"t": "A"}), known={(0, "t"): "A"})
-    assert not any("made anew" in said or "by name" in said for said in view.assumes)
+    assert not any("recreated" in said or "by name" in said for said in view.assumes)
 
 
 # -- what could not be asked -------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def test_a_table_file_of_another_size_has_known_causes(
     first: str, last: str, issues: tuple[str, ...], mended: str
 ) -> None:
     told = step(SHORT, first, last)
-    assert told.startswith("restore it; ")
+    assert told.startswith("restore it. ")
     assert all(issue in told for issue in issues)
     assert told.endswith(f"mended in {mended}")
 

@@ -10,13 +10,38 @@ from ckpttool import Scene, Start, diagnose, gather_evidence, open_checkpoint
 from ckpttool.releases import NEWEST
 from ckpttool.scene.sinks import SinkEvidence
 from tests.builders import EPOCH_MS, MINUTE_MS, build
+from tests.conftest import run_ckpt
 from tests.unit.laws.scenes import SOUND, findings
+
+IN_2100 = 4_102_444_800_000
 
 
 def test_a_watermark_from_the_future(tmp_path: Path) -> None:
     build(tmp_path, f"k0-1 c | k1-2 w{EPOCH_MS + 10 * 86_400_000} c")
     (tmp_path / "state" / "0" / "0").mkdir(parents=True)
-    assert "watermark-in-the-future" in findings(tmp_path)
+    assert findings(tmp_path)["watermark-in-the-future"].severity == "warning"
+
+
+@pytest.mark.parametrize(("stateful", "severity", "code"), [(True, "error", 1), (False, "warning", 0)])
+def test_a_watermark_years_ahead_has_a_query_with_state_drop_all_that_comes(
+    tmp_path: Path, stateful: bool, severity: str, code: int
+) -> None:
+    """Wherever it stands: the batch's own, or what its commit says comes next."""
+    for place, story in (("own", f"k0-1 c | k1-2 w{IN_2100} c"), ("next", f"k0-1 c | k1-2 c{IN_2100}")):
+        root = build(tmp_path / place, story)
+        if stateful:
+            (root / "state" / "0" / "0").mkdir(parents=True)
+        told = findings(root)["watermark-in-the-future"]
+        assert (told.severity, told.path) == (severity, "offsets/1" if place == "own" else "commits/1")
+        assert run_ckpt("inspect", str(root)).code == code
+        assert run_ckpt("doctor", str(root)).code == code
+
+
+def test_a_watermark_that_the_clock_has_caught_up_with_drops_nothing_new(tmp_path: Path) -> None:
+    build(tmp_path, f"k0-1 c | k1-2 w{EPOCH_MS + 400 * 86_400_000} c")
+    (tmp_path / "state" / "0" / "0").mkdir(parents=True)
+    assert findings(tmp_path, EPOCH_MS + 2 * 86_400_000)["watermark-in-the-future"].severity == "error"
+    assert findings(tmp_path, EPOCH_MS + 500 * 86_400_000)["watermark-in-the-future"].severity == "warning"
 
 
 def test_a_watermark_from_the_future_that_only_the_commit_hands_on(tmp_path: Path) -> None:

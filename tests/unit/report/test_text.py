@@ -17,9 +17,11 @@ def test_sections_stand_apart_and_empty_ones_are_left_out() -> None:
     assert shown(document()) == ""
 
 
-def test_tones_become_colours_and_what_is_to_be_typed_does_not() -> None:
+def test_tones_become_colours_and_what_is_to_be_typed_is_bold() -> None:
     line = ("it ", Toned("fails", "error"), ": ", Toned("ckpt inspect", "command"))
-    assert "".join(render(document([line]), "text", coloured)) == "it \x1b[1;31mfails\x1b[0m: ckpt inspect\n"
+    assert (
+        "".join(render(document([line]), "text", coloured)) == "it \x1b[1;31mfails\x1b[0m: \x1b[1mckpt inspect\x1b[0m\n"
+    )
 
 
 def test_nothing_reaches_the_terminal_raw() -> None:
@@ -32,7 +34,7 @@ def test_nothing_reaches_the_terminal_raw() -> None:
         Findings([finding]),
     ]
     lines = shown(document(blocks)).splitlines()
-    assert len(lines) == 8
+    assert len(lines) == 9
     assert all(line.isprintable() for line in lines)
     assert shown(document(name=EVIL), "json").isascii()
 

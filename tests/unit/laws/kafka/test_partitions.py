@@ -132,7 +132,7 @@ def test_a_source_that_finds_no_partition_at_all_waits(release: Release, severit
 def test_what_is_passed_over_is_said_to_come_back_from_its_earliest_record() -> None:
     there = broker({"t": {0: (0, 300)}})
     _, [allowed] = judge(query({"t": {0: 100, 1: 5}}, failOnDataLoss="false"), there)
-    assert allowed.message.endswith("passed over, and if they come back they are read from their earliest record")
+    assert allowed.message.endswith("They are passed over, and read from their earliest record if they come back")
     _, [refused] = judge(query({"t": {0: 100, 1: 5}}), there)
     assert refused.message == "t-1 is in the checkpoint, and not at the broker"
 

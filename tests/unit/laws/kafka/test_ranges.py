@@ -66,7 +66,7 @@ def test_a_replay_that_reads_nothing_there_is_done_and_the_batch_after_it_fails(
     assert obstacle is None
     assert (finding.id, finding.severity) == ("offset-aged-out", "error")
     assert "50 rows" in finding.message
-    assert "the batch after this one" in finding.message
+    assert "The batch after this one" in finding.message
 
 
 def test_what_retention_ate_behind_the_replay_is_told_with_the_batch_after_it() -> None:
@@ -103,7 +103,7 @@ def test_a_topic_that_became_shorter(release: Release, name: str, condition: str
 def test_going_back_unnoticed_counts_both_ways() -> None:
     obstacle, [finding] = judge(query(START, failOnDataLoss="false"), broker({"t": {0: (0, 60)}}))
     assert obstacle is None
-    assert "60 rows of a topic made anew are never read, or 40 rows twice" in finding.message
+    assert "60 rows of a recreated topic are never read, or 40 rows twice" in finding.message
 
 
 def test_a_replay_above_the_end_fails_when_its_task_reads() -> None:

@@ -25,4 +25,4 @@ def test_without_an_id_nobody_has_to_act() -> None:
 
 def test_a_record_that_is_further_on_loses_the_batches_in_between_too() -> None:
     (finding,) = said(SinkView(table(8, write()), REPLAY), "skipped_rows_lost", "lost", "txn-expired").findings
-    assert finding.message == "lost; the same goes for every batch up to 8"
+    assert finding.message == "lost. The same goes for every batch up to 8"

@@ -43,7 +43,7 @@ def test_a_hole_is_told_before_it_hurts() -> None:
     verdict = judge_sink(SinkView(output("0", "1", "3", "4", "5"), at(6)))
     assert verdict.verdict == "written"
     assert told(verdict) == ["spark-metadata-missing-or-moved"]
-    assert "readers fail now: _spark_metadata/2 doesn't exist; batch 9 fails" in verdict.findings[0].message
+    assert "readers fail now: _spark_metadata/2 doesn't exist, and batch 9 fails" in verdict.findings[0].message
     assert said(output("0", "9.compact", "10", "11"), at(12)) == ("written", [])
     assert told(judge_sink(SinkView(output("0", "9", "10", "11"), at(12)))) == ["spark-metadata-missing-or-moved"]
 

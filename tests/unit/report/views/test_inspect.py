@@ -24,24 +24,29 @@ HOUR_MS = 60 * MINUTE_MS
 @pytest.mark.parametrize(
     ("story", "comes", "stands"),
     [
-        ("", "A restart begins at batch 0: ", "No batch was ever planned."),
-        ("k0-10", "A restart runs batch 0 again, ", "never committed. There is no commit at all."),
-        ("k0-10 c | k10-20", "A restart runs batch 1 again, ", "never committed. Last commit: batch 0, 60 s earlier."),
-        ("k0-10 c", "A restart goes on with batch 1, a new one", "Batch 0 was planned at 2023-11-14 22:13:20Z and is"),
-        ("k0-10 c | lost c | k20-30 c", "A restart fails: ", "and is committed, 500 ms later."),
-        ("k0-10 c | k10-20 c | lost c", "A restart fails in batch 1: ", "22:14:20Z. Last commit: batch 2."),
-        ("lost c | lost c", "A restart fails: ", "No offsets; commits reach batch 1."),
-        ("k0-1 c5000 | k1-2 w5000 c5000", "What a restart does cannot be told: ", "Batch 1 was planned at"),
+        ("", "STARTS OVER  Spark will start from nothing, at batch 0", "No batch was ever planned."),
+        ("k0-10", "GOES ON  Spark will replay batch 0 ", "never committed. There is no commit at all."),
+        (
+            "k0-10 c | k10-20",
+            "GOES ON  Spark will replay batch 1 ",
+            "never committed. Last commit: batch 0, 60 s earlier.",
+        ),
+        ("k0-10 c", "GOES ON  Spark will start batch 1 with", "Batch 0 was planned at 2023-11-14 22:13:20Z and is"),
+        ("k0-10 c | lost c | k20-30 c", "FAILS  Spark will fail before any batch with ", "is committed, 500 ms later."),
+        ("k0-10 c | k10-20 c | lost c", "FAILS  Spark will fail in batch 1 with ", "22:14:20Z. Last commit: batch 2."),
+        ("lost c | lost c", "FAILS  Spark will fail before any batch", "No offsets; commits reach batch 1."),
+        ("k0-1 c5000 | k1-2 w5000 c5000", "UNKNOWN  It cannot be told what Spark will do", "Batch 1 was planned at"),
     ],
 )
-def test_the_second_line_says_what_comes_and_the_third_where_it_stands(
+def test_first_comes_what_a_restart_does_and_below_where_the_query_stands(
     tmp_path: Path, story: str, comes: str, stands: str
 ) -> None:
-    first, second, third, *_ = shown(inspection_document(told(tmp_path / "orders", story))).splitlines()
-    assert first.startswith(f"Query {QUERY_ID} in orders · micro-batch · written by ")
-    assert second.startswith(comes)
-    assert third.startswith("  ")
-    assert stands in third
+    first, head = shown(inspection_document(told(tmp_path / "orders", story))).split("\n\n")[:2]
+    assert first.startswith(comes)
+    title, written, *below = head.splitlines()
+    assert title == f"Query {QUERY_ID} in orders"
+    assert written.startswith("  micro-batch, written by ")
+    assert stands in " ".join(" ".join(below).split())
 
 
 def test_ago_is_only_told_to_those_who_read_it_now(tmp_path: Path) -> None:
@@ -63,7 +68,7 @@ def test_who_has_written_it(tmp_path: Path, low: str | None, high: str | None, e
     found = told(tmp_path, "k0-10 c")
     written_by = replace(found.evidence.written_by, min=low, max=high)
     found = replace(found, scene=replace(found.scene, evidence=replace(found.evidence, written_by=written_by)))
-    assert shown(inspection_document(found)).splitlines()[0].endswith(f"written by {expected}")
+    assert f"  micro-batch, written by {expected}.\n" in shown(inspection_document(found))
 
 
 def test_a_batch_that_runs_again_is_told_from_where_to_where(tmp_path: Path) -> None:
@@ -107,13 +112,13 @@ def test_pinned_settings_are_shown_where_they_are_not_the_usual_ones(tmp_path: P
 
 def test_a_watermark_is_told_with_how_late_it_is(tmp_path: Path) -> None:
     text = shown(inspection_document(told(tmp_path, f"k0-10 w{EPOCH_MS - HOUR_MS} c")))
-    assert "Watermark 2023-11-14 21:13:20Z, 60 min behind the batch · " in text
+    assert "Watermark 2023-11-14 21:13:20Z, 60 min behind the batch\n" in text
 
 
 def test_what_was_not_looked_at_is_said_only_of_a_query_that_goes_on(tmp_path: Path) -> None:
     on = inspection_document(told(tmp_path / "on", "k0-10 c"))
-    assert "  Not looked at: its sink and what Kafka still has; ckpt plan-recovery does.\n" in shown(on)
-    assert "Not looked at" not in shown(inspection_document(told(tmp_path / "stops", "k0-10 c | lost c | k20-30 c")))
+    assert "  Not seen  its sink, what Kafka still has\n" in shown(on)
+    assert "Not seen" not in shown(inspection_document(told(tmp_path / "stops", "k0-10 c | lost c | k20-30 c")))
 
 
 def test_what_is_not_there_is_null_for_programs(tmp_path: Path) -> None:
@@ -126,7 +131,7 @@ def test_what_is_not_there_is_null_for_programs(tmp_path: Path) -> None:
 def test_a_query_whose_metadata_is_gone_has_no_id(tmp_path: Path) -> None:
     (build(tmp_path, "k0-10 c") / "metadata").unlink()
     found = inspection_document(inspected(tmp_path))
-    assert shown(found).startswith("Query of unknown id in ")
+    assert "\nQuery of unknown id in " in shown(found)
     assert json.loads(shown(found, "json"))["query"] == {"id": None, "name": None}
 
 

@@ -32,7 +32,7 @@ def test_json_has_the_restart_before_and_after(tmp_path: Path) -> None:
 def test_what_is_refused_is_told_with_what_there_is(tmp_path: Path) -> None:
     root = str(build(tmp_path, "k0-10 c | k10-30 c"))
     head, _, then = run_ckpt("plan", "skip-batch", root).out.partition("\nAs it is\n")
-    assert head.startswith("Refused: skip-batch: ")
+    assert head.startswith("Refused, and why\n  skip-batch\n    ")
     assert "start batch 2" in then
     fields = json.loads(run_ckpt("plan", "skip-batch", root, "--format", "json").out)
     assert fields["option"] is None

@@ -62,7 +62,7 @@ def test_a_partition_that_could_not_be_compared_is_told(tmp_path: Path) -> None:
     earlier, later = read(root, 0), read(root, 2)
     (before,), (after,) = earlier.tables, later.tables
     text = shown(changes_document((earlier, before), (later, after), compare_rows(earlier, later, before, after)))
-    assert "error state-file-missing · state/0/0: 2.delta is not there\n" in text
+    assert "error    state-file-missing  state/0/0\n         2.delta is not there\n" in text
 
 
 def test_an_export_says_how_many_rows_and_partitions_and_where(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def test_findings_stand_below_and_nothing_does_without_them(tmp_path: Path) -> N
     damaged = read(placed(tmp_path / "damaged", {"3.delta": hdfs_file({"a": 2})}))
     list(damaged.rows(damaged.tables[0]))
     last = shown(counts_document(damaged, [(damaged.tables[0], {})])).split("\n\n")[-1]
-    assert last.startswith("error state-file-missing · state/0/0: ")
+    assert last.startswith("error    state-file-missing  state/0/0\n")
 
 
 @pytest.mark.parametrize(
