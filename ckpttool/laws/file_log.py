@@ -130,6 +130,7 @@ MADE = (
             "JsonEOFException",
             "JsonParseException",
         ),
+        often=3,
     ),
 )
 
