@@ -83,7 +83,7 @@ def rehearsed(root: Path, spark: str, case: str, variant: str, *given: str, exit
     assert tree(root / case) == before
     told = json.loads(outcome.out)
     assert told["production_untouched"]
-    assert [run["spark_version"] for run in told["runs"]] == [spark] * len(told["runs"])
+    assert {run["spark_version"] for run in told["runs"] if run["outcome"] != "not_reached"} == {spark}
     return told
 
 
