@@ -144,11 +144,11 @@ def advice_names_no_option_that_was_given(told: Told) -> Iterator[str]:
 
 
 def given_again(told: Told, command: str, *given: str) -> Iterator[str]:
-    """The lines that tell to give what was given. What a step of a way out is done with is no option of ours, and of
-    each option there is a line that says what becomes of it."""
+    """The lines that tell to give what was given. What a step of a way out is done with is no option of ours, of each
+    option there is a line that says what becomes of it, and a command to type is whole."""
     for line in told.text(command, *given).splitlines():
         again = set(OPTION.findall(line)) & set(given)
-        if again and not line.startswith(("   - ", "Given ")):
+        if again and not line.startswith(("   - ", "Given ", "  Do this   ckpt ", "  Or else   ckpt ")):
             yield f"{command} was given {sorted(again)}, and says: {line.strip()}"
 
 
