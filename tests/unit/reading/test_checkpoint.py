@@ -231,7 +231,7 @@ import os, sys
 sys.path[:0] = {[path for path in sys.path if path]!r}
 from ckpttool.cli import main
 from ckpttool.cli import inspect, log, diff
-import ckpttool.reading.checkpoint, ckpttool.api, ckpttool.reading.ledger
+import ckpttool.reading.checkpoint, ckpttool.api, ckpttool.reading.ledger, ckpttool.causes.book
 import ckpttool.report.json, ckpttool.report.text, ckpttool.laws.kafka.judge
 import ckpttool.report.views.inspect, ckpttool.report.views.log, ckpttool.report.views.diff
 if os.getuid() == 0:
