@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ckpttool.causes.base import AT_ONCE_MS, KnownCause, Sign, Symptoms
+from ckpttool.causes.base import KnownCause, Sign, Symptoms
 from ckpttool.formats import layout
 from ckpttool.formats.state.names import parse_state_versions
 from ckpttool.formats.times import encode_time
@@ -77,12 +77,8 @@ def _cleaned_up(symptoms: Symptoms) -> Sign | None:
 def _oldest_left(scene: Scene) -> tuple[str, int] | None:
     """None where times are those of a copy."""
     around = scene.around
-    timed = [one for one in scene.evidence.batches if one.logged_ms is not None and one.written_ms is not None]
-    if (
-        around is None
-        or not timed
-        or any(abs((one.written_ms or 0) - (one.logged_ms or 0)) > AT_ONCE_MS for one in timed)
-    ):
+    timed = [one for one in scene.evidence.batches if one.late_ms is not None]
+    if around is None or not timed or not all(one.is_timely for one in timed):
         return None
     times = {**scene.checkpoint.modified_ms, **around.written, **around.oldest}
     return min(times.items(), key=lambda one: one[1])

@@ -14,7 +14,6 @@ from ckpttool.scene.scene import Scene
 
 Sureness = Literal["certain", "likely", "possible"]  # the surest first
 SURENESS: tuple[Sureness, ...] = ("certain", "likely", "possible")
-AT_ONCE_MS = 60_000  # in which a batch is logged that was planned
 
 
 class Symptoms(Struct, frozen=True, dict=True):
@@ -33,8 +32,8 @@ class Symptoms(Struct, frozen=True, dict=True):
 
 def is_copied(scene: Scene) -> bool:
     """Whether files were written long after the batches that they are of: most of them, and the oldest."""
-    timed = [one for one in scene.evidence.batches if one.logged_ms is not None and one.written_ms is not None]
-    late = [one for one in timed if (one.written_ms or 0) - (one.logged_ms or 0) > AT_ONCE_MS]
+    timed = [one for one in scene.evidence.batches if one.late_ms is not None]
+    late = [one for one in timed if one.is_late]
     return bool(late) and late[0] is timed[0] and 2 * len(late) > len(timed)
 
 

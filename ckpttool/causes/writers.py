@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ckpttool.causes.base import AT_ONCE_MS, KnownCause, Sign, Symptoms
+from ckpttool.causes.base import KnownCause, Sign, Symptoms
 from ckpttool.formats import layout
 from ckpttool.laws.two_queries import written_late
 from ckpttool.model import Finding
@@ -56,8 +56,8 @@ def _edited(symptoms: Symptoms) -> Sign | None:
 
 
 def _younger_than_its_batch(scene: Scene) -> list[int]:
-    timed = [one for one in scene.evidence.batches if one.logged_ms is not None and one.written_ms is not None]
-    late = [one.id for one in timed if (one.written_ms or 0) - (one.logged_ms or 0) > AT_ONCE_MS]
+    timed = [one for one in scene.evidence.batches if one.late_ms is not None]
+    late = [one.id for one in timed if one.is_late]
     return late if len(late) < len(timed) - len(late) else []
 
 

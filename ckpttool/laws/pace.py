@@ -75,10 +75,10 @@ def _reach(scene: Scene) -> Iterator[Finding]:
 
 def _skew(scene: Scene) -> Iterator[Finding]:
     """Offsets are written as soon as they are planned. Copies are as young as the copying, and each by another span."""
-    timed = [one for one in scene.evidence.batches if one.logged_ms is not None and one.written_ms is not None]
+    timed = [one for one in scene.evidence.batches if one.late_ms is not None]
     if scene.mode != "microbatch" or len(timed) < 3:
         return
-    apart = [(one.written_ms or 0) - (one.logged_ms or 0) for one in timed]
+    apart = [one.late_ms or 0 for one in timed]
     span = (timed[-1].logged_ms or 0) - (timed[0].logged_ms or 0)
     if max(apart) - min(apart) > _APART_MS or abs(apart[-1]) < _SKEW_MS or span < _SKEW_MS:
         return

@@ -64,7 +64,7 @@ def _not_atomic(scene: Scene) -> Iterator[Finding]:
 
 def _copied(scene: Scene) -> Iterator[Finding]:
     """All files were written within minutes, long after the batches that they are of."""
-    timed = [one for one in scene.evidence.batches if one.logged_ms is not None and one.written_ms is not None]
+    timed = [one for one in scene.evidence.batches if one.late_ms is not None]
     if len(timed) < 3:
         return
     written = [one.written_ms or 0 for one in timed]

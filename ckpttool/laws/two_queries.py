@@ -16,7 +16,7 @@ from ckpttool.scene.renames import number_of_temporary
 from ckpttool.scene.scene import Scene
 from ckpttool.words import counted, listed, shown, spell_batches
 
-_COPIED_MS, _TICK_MS = 60_000, 1_000
+_TICK_MS = 1_000
 _OF_MANY = ("integer", "python", "unknown", "socket-continuous")  # what sources of several kinds write
 
 
@@ -97,10 +97,8 @@ def _two_writers(scene: Scene) -> Iterator[Finding]:
 def written_late(scene: Scene) -> Iterator[int]:
     """Batches whose offsets are younger than the commit of the next one. Only by times that are those of the batches
     themselves: copies have others."""
-    timed = [one for one in scene.evidence.batches if one.logged_ms is not None and one.written_ms is not None]
-    if scene.mode != "microbatch" or any(
-        abs((one.written_ms or 0) - (one.logged_ms or 0)) > _COPIED_MS for one in timed
-    ):
+    timed = [one for one in scene.evidence.batches if one.late_ms is not None]
+    if scene.mode != "microbatch" or not all(one.is_timely for one in timed):
         return
     for batch, after in pairwise(timed):
         if after.id == batch.id + 1 and after.committed_ms and (batch.written_ms or 0) > after.committed_ms + _TICK_MS:

@@ -31,7 +31,6 @@ _APPLIES = f"{layout.OWN_DIRECTORY}/applies"
 _FILES_COUNTED = 2_000  # of backups
 _FILES_LOOKED_AT = 10_000  # of an input
 _STORES_LOOKED_AT = 200
-_AT_ONCE_MS = 60_000  # in which a batch is logged that was planned
 _TIMES_LOOKED_AT = 20_000
 _LIFECYCLE, _VERSIONING, _TIME_LEFT = "bucket-lifecycle", "bucket-unversioned", "time-left-before-loss"
 _TOO_OLD = "source-files-too-old"
@@ -178,7 +177,6 @@ def _young_schemas(store: Store, scene: Scene) -> Iterator[YoungSchema]:
     newest, files = scene.batch(scene.checkpoint.last_commit_batch), scene.needed_state
     if newest is None or files is None:
         return
-    in_time = abs((newest.written_ms or 0) - (newest.logged_ms or 0)) < _AT_ONCE_MS
     written = {one.operator for one in files.stores if parse_state_versions(one.names)}
     for operator in (one for one in scene.checkpoint.operators if one.id in written):
         for described in operator.metadata.stores if operator.metadata else ():
@@ -189,7 +187,7 @@ def _young_schemas(store: Store, scene: Scene) -> Iterator[YoungSchema]:
         for path in (layout.schema_file(operator.id, one.name) for one in operator.stores if one.schema):
             found = store.stat(path)
             made = found.modified_ms if found else None
-            if made is not None and newest.committed_ms is not None and made > newest.committed_ms and in_time:
+            if made is not None and newest.committed_ms is not None and made > newest.committed_ms and newest.is_timely:
                 yield YoungSchema(path, newest.id, made - newest.committed_ms)
 
 

@@ -15,6 +15,7 @@ from ckpttool.formats.envelope import parse_json
 from ckpttool.model import Checkpoint, CommitLogEntry, Json, OffsetLogEntry, SourceLog, SourceOffset
 
 _DAY_MS = 86_400_000
+_AT_ONCE_MS = 60_000  # in which a batch is logged that was planned
 
 
 class SourceProgress(Struct, frozen=True):
@@ -66,12 +67,26 @@ class Batch(Struct, frozen=True):
         return metadata.timestamp_ms if metadata and metadata.timestamp_ms > 0 else None
 
     @property
+    def late_ms(self) -> int | None:
+        """How long after it was planned its offsets were written; None where one of both is not told."""
+        logged, written = self.logged_ms, self.written_ms
+        return None if logged is None or written is None else written - logged
+
+    @property
+    def is_late(self) -> bool:
+        """Whether that is longer than Spark takes for it: the file is a copy, or was put there."""
+        return (self.late_ms or 0) > _AT_ONCE_MS
+
+    @property
+    def is_timely(self) -> bool:
+        """Whether the file's time may be that of the batch, as far as clocks agree."""
+        return abs(self.late_ms or 0) <= _AT_ONCE_MS
+
+    @property
     def finished_ms(self) -> int | None:
         """When it was committed; None where the files are copies: offsets are written when a batch is planned, or at
         its end, and not a day after it."""
-        logged, written = self.logged_ms, self.written_ms
-        is_copied = logged is not None and written is not None and written - logged > _DAY_MS
-        return None if is_copied else self.committed_ms
+        return None if (self.late_ms or 0) > _DAY_MS else self.committed_ms
 
     @property
     def watermark_ms(self) -> int | None:

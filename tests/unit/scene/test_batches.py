@@ -63,3 +63,15 @@ def test_of_a_copy_nobody_knows_when_its_batches_were_finished(tmp_path: Path) -
         os.utime(root / log / "0", (copied_s, copied_s))
     (batch,) = decode_batches(open_checkpoint(str(root)))
     assert (batch.finished_ms, batch.committed_ms) == (None, EPOCH_MS + 86_401_000)
+
+
+def test_offsets_that_are_written_a_minute_after_they_were_planned_are_late(tmp_path: Path) -> None:
+    root = build(tmp_path, "k0-1 c")
+    told = {}
+    for apart_s in (-61, -60, 0, 60, 61):
+        written_s = EPOCH_MS / 1000 + apart_s
+        os.utime(root / "offsets" / "0", (written_s, written_s))
+        (batch,) = decode_batches(open_checkpoint(str(root)))
+        told[batch.late_ms] = (batch.is_late, batch.is_timely)
+    late, early, timely = (True, False), (False, False), (False, True)
+    assert told == {-61_000: early, -60_000: timely, 0: timely, 60_000: timely, 61_000: late}
