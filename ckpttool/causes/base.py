@@ -39,9 +39,13 @@ def is_copied(scene: Scene) -> bool:
 
 def tells_of_state(scene: Scene) -> bool:
     """Whether a batch that is done had state: by what describes it, or by a watermark."""
-    described = any(one.metadata or any(store.schema for store in one.stores) for one in scene.checkpoint.operators)
     logged = any(one.watermark_ms for one in scene.evidence.batches) or scene.evidence.logs_tell_of_state
-    return described or logged
+    return logged or describes_state(scene)
+
+
+def describes_state(scene: Scene) -> bool:
+    """Whether an operator's metadata is there, or the schema of one of its stores."""
+    return any(one.metadata or any(store.schema for store in one.stores) for one in scene.checkpoint.operators)
 
 
 class Sign(Struct, frozen=True):

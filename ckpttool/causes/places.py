@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ckpttool.causes.base import KnownCause, Sign, Symptoms, is_copied, tells_of_state
+from ckpttool.causes.base import KnownCause, Sign, Symptoms, describes_state, is_copied, tells_of_state
 from ckpttool.formats.state.names import parse_state_versions
 from ckpttool.scene.scene import Scene
 from ckpttool.storage.urls import is_local
@@ -64,9 +64,8 @@ def _state_elsewhere(symptoms: Symptoms) -> Sign | None:
         return Sign("certain" if several else "likely", f"{told} the others are whole", None, tells)
     if not tells_of_state(scene):
         return None
-    described = any(one.metadata or any(store.schema for store in one.stores) for one in scene.checkpoint.operators)
     told = f"{spell_batches(range((scene.committed or 0) + 1))} are done, and no state of any is here"
-    return Sign("likely" if described or several else "possible", told, None, tells)
+    return Sign("likely" if describes_state(scene) or several else "possible", told, None, tells)
 
 
 def _disk_full(symptoms: Symptoms) -> Sign | None:
